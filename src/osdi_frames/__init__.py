@@ -1,0 +1,1 @@
+"""OSDI event collections and signature webhooks as typed DataFrames, reports and Parquet."""

@@ -1,0 +1,40 @@
+"""The command line: words to calls of the library, one module a command."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from osdi_frames.errors import OsdiError
+
+# Each command lives in the module of its name and is imported when it is asked for,
+# so `osdi-frames --help` needs none of the optional dependencies.
+COMMANDS = ("report", "export", "check", "describe", "sample")
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"osdi_frames.cli.{name}").command
+        return command
+
+
+@click.group(cls=_Commands)
+@click.version_option(package_name="osdi-frames")
+def group() -> None:
+    """Read OSDI archives, report on them, export them."""
+
+
+def main() -> None:
+    """Run a command; a user's error is one line on standard error and exit status 1."""
+    try:
+        group(prog_name="osdi-frames")
+    except (OsdiError, OSError) as error:
+        click.echo(f"osdi-frames: {error}", err=True)
+        sys.exit(1)
