@@ -9,6 +9,8 @@
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
+    ├── ArchiveOwned        (BlockingIOError)   an archive folder that another receiver writes to
+    ├── WeakToken           (ValueError)        a receiver's token that could be guessed
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
     ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
@@ -52,6 +54,14 @@ class DestinationExists(OsdiError, FileExistsError):
 
 class BadDocument(OsdiError, ValueError):
     """Something in an archive that no table can take, with its file and line."""
+
+
+class ArchiveOwned(OsdiError, BlockingIOError):
+    """Another process writes to the folder; the message says which one and what to do."""
+
+
+class WeakToken(OsdiError, ValueError):
+    """A token of the receiver is too short to be a secret; the message never shows it."""
 
 
 class MissingExtra(OsdiError, ImportError):

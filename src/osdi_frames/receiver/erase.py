@@ -1,0 +1,3 @@
+"""Take one person's data out of an archive."""
+from __future__ import annotations
+def erase(): ...

@@ -1,0 +1,123 @@
+"""Seal finished segments in the background: cut a torn tail off, compress, replace.
+
+At every moment the lines stand whole under one of the two names: the compressed file is complete, synced and
+read back before the plain one goes. Between these two steps both exist, and say the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from osdi_frames.receiver.segments import PARTIAL, Log, Segment, segments, set_aside, sync_folder
+
+_CHUNK = 1 << 20
+_RETRY_SECONDS = 30.0
+
+logger = logging.getLogger(__name__)
+
+
+class Stopped(Exception):
+    """Sealing was asked to stop; the next start takes it up again."""
+
+
+def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> None:
+    """Replace a plain segment by its compressed form, after its tail was cut off."""
+    set_aside(segment.path, torn, below=below)
+    if not segment.path.exists():
+        return
+    target = segment.sealed_path
+    partial = target.with_name(f".{target.name}{PARTIAL}")
+    try:
+        written = _compress(segment, partial, stop=stop)
+        if _digest_of(Segment(segment.first, True, partial), stop=stop) != written:
+            raise OSError(f"{partial}: what was written cannot be read back")
+    except (OSError, Stopped):
+        partial.unlink(missing_ok=True)  # a full disk needs the room
+        raise
+    partial.rename(target)
+    sync_folder(target.parent)
+    segment.path.unlink()
+    sync_folder(target.parent)
+
+
+def seal_finished(log: Log, *, stop: threading.Event) -> None:
+    """Seal every segment of a log that is no longer written, the oldest first."""
+    bound = log.writing_from
+    found = segments(log.folder)
+    for segment in found:
+        if not segment.sealed and segment.first < bound:
+            below = min((later.first for later in found if later.first > segment.first), default=bound)
+            seal(segment, torn=log.torn, below=min(below, bound), stop=stop)
+
+
+class Sealer(threading.Thread):
+    """Seals the finished segments of some logs whenever it is woken, and again after a failure."""
+
+    def __init__(self, logs: Sequence[Log]) -> None:
+        super().__init__(name="osdi-frames-sealer", daemon=True)
+        self._logs = logs
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+
+    def wake(self) -> None:
+        """Say that a segment was finished."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Stop within one chunk of work, and wait for it."""
+        self._stop.set()
+        self._wake.set()
+        self.join()
+
+    def run(self) -> None:
+        wait: float | None = 0.0
+        while not self._stop.is_set():
+            self._wake.wait(wait)
+            self._wake.clear()
+            wait = None if self._seal_all() else _RETRY_SECONDS
+
+    def _seal_all(self) -> bool:
+        try:
+            for log in self._logs:
+                seal_finished(log, stop=self._stop)
+        except Stopped:
+            return True
+        except OSError as error:
+            logger.warning("a segment stays uncompressed for now: %s", error)
+            return False
+        return True
+
+
+def _compress(plain: Segment, partial: Path, *, stop: threading.Event) -> bytes:
+    digest = hashlib.blake2b()
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with pa.OSFile(str(partial), "wb") as file, pa.CompressedOutputStream(file, "zstd") as stream:
+            for chunk in plain.chunks():
+                _check(stop)
+                digest.update(chunk)
+                stream.write(chunk)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return digest.digest()
+
+
+def _digest_of(segment: Segment, *, stop: threading.Event) -> bytes:
+    digest = hashlib.blake2b()
+    for chunk in segment.chunks():
+        _check(stop)
+        digest.update(chunk)
+    return digest.digest()
+
+
+def _check(stop: threading.Event) -> None:
+    if stop.is_set():
+        raise Stopped
