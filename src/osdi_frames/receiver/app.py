@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from osdi_frames.receiver.inbox import Inbox
 from osdi_frames.receiver.limits import Limits
@@ -140,20 +140,23 @@ class Deliveries:
         try:
             while more:
                 message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientDisconnect
                 chunk, more = message.get("body", b""), message.get("more_body", False)
                 chunks.append(chunk)
                 size += len(chunk)
                 self._inbox.hold(len(chunk))
-                if size > self._limits.body_bytes:
-                    raise _Refused(TOO_LARGE)
-                if self._inbox.overfull:
-                    raise _Refused(BUSY)
+                self._check(message, size)
         except BaseException:
             self._inbox.hold(-size)
             raise
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    def _check(self, message: Message, size: int) -> None:
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        if size > self._limits.body_bytes:
+            raise _Refused(TOO_LARGE)
+        if self._inbox.overfull:
+            raise _Refused(BUSY)
 
 
 def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits: Limits) -> Response | None:

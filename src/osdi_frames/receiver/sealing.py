@@ -10,7 +10,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,19 +32,21 @@ def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> 
     set_aside(segment.path, torn, below=below)
     if not segment.path.exists():
         return
-    target = segment.sealed_path
-    partial = target.with_name(f".{target.name}{PARTIAL}")
+    write_sealed(_until(stop, segment.chunks()), segment.sealed_path)
+    segment.path.unlink()
+    sync_folder(segment.path.parent)
+
+
+def write_sealed(chunks: Iterable[bytes], path: Path) -> None:
+    """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
+    partial = path.with_name(f".{path.name}{PARTIAL}")
     try:
-        written = _compress(segment, partial, stop=stop)
-        if _digest_of(Segment(segment.first, True, partial), stop=stop) != written:
-            raise OSError(f"{partial}: what was written cannot be read back")
-    except (OSError, Stopped):
+        _compress(chunks, partial)
+        partial.rename(path)
+    except BaseException:
         partial.unlink(missing_ok=True)  # a full disk needs the room
         raise
-    partial.rename(target)
-    sync_folder(target.parent)
-    segment.path.unlink()
-    sync_folder(target.parent)
+    sync_folder(path.parent)
 
 
 def seal_finished(log: Log, *, stop: threading.Event) -> None:
@@ -77,6 +79,7 @@ class Sealer(threading.Thread):
         self.join()
 
     def run(self) -> None:
+        """Seal until it is stopped."""
         wait: float | None = 0.0
         while not self._stop.is_set():
             self._wake.wait(wait)
@@ -95,29 +98,28 @@ class Sealer(threading.Thread):
         return True
 
 
-def _compress(plain: Segment, partial: Path, *, stop: threading.Event) -> bytes:
-    digest = hashlib.blake2b()
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def _compress(chunks: Iterable[bytes], path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        with pa.OSFile(str(partial), "wb") as file, pa.CompressedOutputStream(file, "zstd") as stream:
-            for chunk in plain.chunks():
-                _check(stop)
-                digest.update(chunk)
-                stream.write(chunk)
+        with pa.OSFile(str(path), "wb") as file, pa.CompressedOutputStream(file, "zstd") as stream:
+            digest = _digest(chunks, copy=stream.write)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return digest.digest()
+    if _digest(Segment(0, True, path).chunks()) != digest:
+        raise OSError(f"{path}: what was written cannot be read back")
 
 
-def _digest_of(segment: Segment, *, stop: threading.Event) -> bytes:
+def _digest(chunks: Iterable[bytes], *, copy: Callable[[bytes], object] = len) -> bytes:
     digest = hashlib.blake2b()
-    for chunk in segment.chunks():
-        _check(stop)
+    for chunk in chunks:
         digest.update(chunk)
+        copy(chunk)
     return digest.digest()
 
 
-def _check(stop: threading.Event) -> None:
-    if stop.is_set():
-        raise Stopped
+def _until(stop: threading.Event, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        if stop.is_set():
+            raise Stopped
+        yield chunk

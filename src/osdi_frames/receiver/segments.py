@@ -45,10 +45,8 @@ class Segment:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the lines, a mebibyte or so at a time."""
-        with contextlib.ExitStack() as stack:
-            stream = stack.enter_context(pa.OSFile(str(self.path)))
-            if self.sealed:
-                stream = stack.enter_context(pa.CompressedInputStream(stream, "zstd"))
+        with pa.OSFile(str(self.path), "rb") as file:
+            stream = pa.CompressedInputStream(file, "zstd") if self.sealed else file
             while chunk := stream.read(1 << 20):
                 yield chunk
 
@@ -64,11 +62,11 @@ class Segment:
 
 def segments(folder: Path) -> list[Segment]:
     """List the segments of a log in the order of their lines, whatever their day."""
-    found = []
-    for path in folder.glob("[0-9]*/*"):
-        if name := _NAME.fullmatch(path.name):
-            found.append(Segment(int(name["first"]), name["sealed"] is not None, path))
-    return sorted(found)
+    return sorted(
+        Segment(int(name["first"]), name["sealed"] is not None, path)
+        for path in folder.glob("[0-9]*/*")
+        if (name := _NAME.fullmatch(path.name))
+    )
 
 
 def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
@@ -109,10 +107,10 @@ def make_folder(folder: Path) -> None:
 
 def last_sequence(folder: Path) -> int:
     """Find the number of the last line of a log; 0 when it has none."""
-    found = segments(folder)
-    if not found:
+    listed = segments(folder)
+    if not listed:
         return 0
-    last = found[-1]
+    last = listed[-1]
     if not last.sealed:
         return whole_until(last.path)[1] or last.first - 1
     # At least its first number is taken, even when nothing of it can be read any more.
@@ -162,16 +160,13 @@ def _torn_name(path: Path, end: int, tail: bytes) -> str:
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file durably, so that under its name there is the whole of it or nothing."""
     partial = path.with_name(f".{path.name}{PARTIAL}")
-    with partial.open("wb", opener=_private) as file:
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        os.fsync(descriptor)
     partial.rename(path)
     sync_folder(path.parent)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 class Log:
@@ -243,7 +238,7 @@ class Log:
 class _OpenSegment:
     """A segment file open for appending, with the length up to which it is durable."""
 
-    __slots__ = ("_descriptor", "day", "first", "length", "_named", "_path", "_written")
+    __slots__ = ("_descriptor", "_named", "_path", "_written", "day", "first", "length")
 
     def __init__(self, path: Path, *, first: int, day: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL

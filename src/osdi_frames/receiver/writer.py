@@ -67,6 +67,7 @@ class Writer(threading.Thread):
         self._sealer.stop()
 
     def run(self) -> None:
+        """Write until it is stopped."""
         self._sealer.start()
         more = True
         while more:
