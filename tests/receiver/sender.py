@@ -67,7 +67,8 @@ class Connection(asyncio.Protocol):
     async def send(self, data: bytes) -> int:
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(data)
-        return await self._answer if self.open else 0
+        async with asyncio.timeout(30):
+            return await self._answer if self.open else 0
 
     def close(self) -> None:
         self.open = False

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.errors import MissingExtra
-from osdi_frames.receiver.erase import erase
+from osdi_frames.receiver.erasure import erase
 from osdi_frames.receiver.limits import Limits
-from osdi_frames.receiver.verify import verify
+from osdi_frames.receiver.verification import verify
 
 if TYPE_CHECKING:
     from osdi_frames.receiver.app import create_app
-    from osdi_frames.receiver.serve import serve
+    from osdi_frames.receiver.server import serve
 
 __all__ = ["Limits", "create_app", "erase", "serve", "verify"]
 
@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
 
             return create_app
         if name == "serve":
-            from osdi_frames.receiver.serve import serve
+            from osdi_frames.receiver.server import serve
 
             return serve
     except ModuleNotFoundError as error:
