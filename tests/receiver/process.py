@@ -32,16 +32,23 @@ serve(sys.argv[1], tokens=[sys.argv[2]], port=0, limits=Limits(**json.loads(sys.
 class Receiver:
     """A running receiver."""
 
-    def __init__(self, archive: Path, *, before: Callable[[], None] | None = None, **limits: Any) -> None:
+    def __init__(
+        self,
+        archive: Path,
+        *,
+        log: Path | None = None,
+        before: Callable[[], None] | None = None,
+        **limits: Any,
+    ) -> None:
         self.archive = archive
-        self.log = archive.with_name(archive.name + ".log")
+        self.log = log or archive.with_name(archive.name + ".log")
         began = time.monotonic()
-        with self.log.open("ab") as log:
-            start = log.tell()
+        with self.log.open("ab") as output:
+            start = output.tell()
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _SERVE, str(archive), TOKEN, json.dumps(limits)],
                 stdout=subprocess.DEVNULL,
-                stderr=log,
+                stderr=output,
                 env=os.environ | {"PYTHONPATH": str(Path(osdi_frames.__file__).parents[1])},
                 preexec_fn=before,
             )
@@ -86,6 +93,7 @@ class Receiver:
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(10)
+        assert "Traceback" not in self.log.read_text()
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +17,7 @@ def delivery(number: int, *, padding: int = 1400) -> bytes:
     signature = {
         "identifiers": [f"action_network:signature-{number}"],
         "created_date": "2026-11-21T10:42:07Z",
-        "comments": "x" * padding,
+        "comments": hashlib.shake_128(b"%d" % number).hexdigest(padding // 2),
         "person": {
             "given_name": "Ann",
             "email_addresses": [{"primary": True, "address": f"p{number}@x.org"}],
@@ -61,7 +62,7 @@ class Connection(asyncio.Protocol):
             self._settle(int(head[9:12]))
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self.open = False
+        self.close()
         self._settle(0)
 
     async def send(self, data: bytes) -> int:

@@ -20,8 +20,8 @@ from osdi_frames.receiver.worker import Worker
 from tests.receiver.process import Receiver, stored, tracing, wait_for_tracer
 from tests.receiver.sender import Connection, delivery, request
 
-SEGMENT_BYTES = 60_000
-DELIVERIES = 100  # of about 1.7 KB: two rotations and a half
+SEGMENT_BYTES = 100_000
+DELIVERIES = 150  # of about 1.9 KB: two rotations, and 300 calls of the writer alone
 
 
 async def _deliver_until_cut_off(port: int, numbers: itertools.count[int], acknowledged: set[bytes]) -> None:

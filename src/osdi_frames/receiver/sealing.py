@@ -66,7 +66,7 @@ class Sealer(threading.Thread):
         super().__init__(name="osdi-frames-sealer", daemon=True)
         self._logs = logs
         self._wake = threading.Event()
-        self._stop = threading.Event()
+        self._stopping = threading.Event()
 
     def wake(self) -> None:
         """Say that a segment was finished."""
@@ -74,14 +74,14 @@ class Sealer(threading.Thread):
 
     def stop(self) -> None:
         """Stop within one chunk of work, and wait for it."""
-        self._stop.set()
+        self._stopping.set()
         self._wake.set()
         self.join()
 
     def run(self) -> None:
         """Seal until it is stopped."""
         wait: float | None = 0.0
-        while not self._stop.is_set():
+        while not self._stopping.is_set():
             self._wake.wait(wait)
             self._wake.clear()
             wait = None if self._seal_all() else _RETRY_SECONDS
@@ -89,7 +89,7 @@ class Sealer(threading.Thread):
     def _seal_all(self) -> bool:
         try:
             for log in self._logs:
-                seal_finished(log, stop=self._stop)
+                seal_finished(log, stop=self._stopping)
         except Stopped:
             return True
         except OSError as error:
