@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -11,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
-from osdi_frames.errors import SourceNotFound
+from osdi_frames.errors import ArchiveOwned, SourceNotFound
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, timestamp
 from osdi_frames.receiver.sealing import seal_finished, write_sealed
-from osdi_frames.receiver.segments import Log, Segment, segments, write_whole
-from osdi_frames.receiver.worker import owned, quarantine, torn, worker_folders
+from osdi_frames.receiver.segments import Segment, segments, write_whole
+from osdi_frames.receiver.worker import Worker, quarantine, torn, worker_folders
 
 _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, those with a repeated key too
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
@@ -61,13 +62,26 @@ def erase(
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     eraser = _Eraser(Person(frozenset(persons), frozenset(email.strip().lower() for email in emails)), clock)
     for folder in folders:
-        with owned(folder) as at_rest:
-            for log in (folder, quarantine(folder)):
-                if at_rest:
-                    _seal_all(log, torn(folder))
-                eraser.erase_log(log)
+        with _sealed_if_at_rest(folder):
+            eraser.erase_log(folder)
+            eraser.erase_log(quarantine(folder))
             eraser.erase_torn(torn(folder))
     return eraser.done
+
+
+@contextlib.contextmanager
+def _sealed_if_at_rest(folder: Path) -> Iterator[None]:
+    try:
+        worker = Worker(folder.parent, folder.name, segment_bytes=0)
+    except ArchiveOwned:
+        yield
+        return
+    try:
+        for log in (worker.deliveries, worker.quarantine):
+            seal_finished(log, stop=threading.Event())
+        yield
+    finally:
+        worker.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +195,3 @@ def elements(body: bytes) -> Iterator[tuple[object, bytes]]:
         yield element, text[at:end].encode("utf-8")
         at = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
 
-
-def _seal_all(folder: Path, torn_folder: Path) -> None:
-    seal_finished(Log(folder, torn=torn_folder, segment_bytes=0), stop=threading.Event())
