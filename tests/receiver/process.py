@@ -75,7 +75,7 @@ class Receiver:
     @property
     def threads(self) -> dict[str, int]:
         """The ids of its own threads; numpy has others."""
-        first, *_, writer, sealer = sorted(
+        first, *_, sealer, writer = sorted(
             int(task.name) for task in Path(f"/proc/{self.process.pid}/task").iterdir()
         )
         return {"loop": first, "writer": writer, "sealer": sealer}

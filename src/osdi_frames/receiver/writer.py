@@ -56,6 +56,11 @@ class Writer(threading.Thread):
         self._sealer = Sealer([worker.deliveries, worker.quarantine])
         self._failing = False
 
+    def start(self) -> None:
+        """Begin to write, and to seal what is finished."""
+        self._sealer.start()
+        super().start()
+
     def put(self, item: Waiting | Probe) -> None:
         """Hand in an item; returns at once."""
         self._queue.put(item)
@@ -68,7 +73,6 @@ class Writer(threading.Thread):
 
     def run(self) -> None:
         """Write until it is stopped."""
-        self._sealer.start()
         more = True
         while more:
             batch, more = self._take()
