@@ -204,7 +204,10 @@ def test_sigterm_answers_what_is_in_flight_and_loses_nothing(tmp_path):
         ]
         await asyncio.sleep(0.005)
         receiver.process.terminate()
-        return dict(zip(bodies, await asyncio.gather(*sent), strict=True))
+        answers = await asyncio.gather(*sent)
+        for connection in connections:
+            connection.close()
+        return dict(zip(bodies, answers, strict=True))
 
     with Receiver(tmp_path / "archive") as receiver:
         answers = asyncio.run(deliver_and_stop(receiver))

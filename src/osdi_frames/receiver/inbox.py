@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -40,6 +41,8 @@ class Inbox:
         self._writer = Writer(
             self._worker, batch_bytes=self._limits.batch_bytes, settle=self._settle_from_thread
         )
+        with contextlib.suppress(OSError):  # on a full disk, say: the first delivery tries again
+            self._worker.deliveries.prepare(timestamp(self._clock())[:10])
         self._writer.start()
 
     async def stop(self) -> None:

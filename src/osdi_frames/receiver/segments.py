@@ -187,6 +187,17 @@ class Log:
         """The first number of the segment that is written now; all before it can be sealed."""
         return self._open.first if self._open else self.next_sequence
 
+    def prepare(self, day: str) -> None:
+        """Begin a segment ahead of its first line, which then waits for one sync and not for three."""
+        self._rotate(day)
+        segment = self._open or self._begin(day)
+        self._open = segment
+        try:
+            segment.sync()
+        except OSError:
+            self.close()
+            raise
+
     def append(self, lines: Sequence[bytes], *, day: str) -> bool:
         """Write and sync `lines`, numbered from `next_sequence` on; return whether a segment was begun.
 
@@ -220,6 +231,9 @@ class Log:
         if self._open is not None:
             segment, self._open = self._open, None
             segment.close()
+            if segment.length == 0:
+                with contextlib.suppress(OSError):  # the next start takes it away as well
+                    segment.path.unlink()
 
     def _rotate(self, day: str) -> bool:
         if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
@@ -238,12 +252,12 @@ class Log:
 class _OpenSegment:
     """A segment file open for appending, with the length up to which it is durable."""
 
-    __slots__ = ("_descriptor", "_named", "_path", "_written", "day", "first", "length")
+    __slots__ = ("_descriptor", "_named", "_written", "day", "first", "length", "path")
 
     def __init__(self, path: Path, *, first: int, day: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
         self._descriptor = os.open(path, flags, 0o600)
-        self._path = path
+        self.path = path
         self._named = False
         self._written = 0
         self.first, self.day, self.length = first, day, 0
@@ -257,7 +271,7 @@ class _OpenSegment:
     def sync(self) -> None:
         os.fsync(self._descriptor)
         if not self._named:
-            sync_folder(self._path.parent)
+            sync_folder(self.path.parent)
             self._named = True
         self.length = self._written
 

@@ -10,7 +10,7 @@ import uvicorn
 from osdi_frames.receiver.app import create_app
 from osdi_frames.receiver.limits import Limits
 
-_DRAIN_SECONDS = 3  # of the five that a stop may take; what is then still arriving is answered 503
+_DRAIN_SECONDS = 2  # of the five that a stop may take; what is then still arriving is answered 503
 _KEEP_ALIVE_SECONDS = 65  # longer than a sender's pool keeps a connection, so that the sender closes it
 
 
