@@ -88,4 +88,8 @@ def frame(table: pa.Table) -> pd.DataFrame:
 
 
 # Integers and booleans stay what they are when some are missing.
-_NULLABLE = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype(), pa.string(): pd.StringDtype(na_value=float("nan"))}
+_NULLABLE = {
+    pa.int64(): pd.Int64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    pa.string(): pd.StringDtype(na_value=float("nan")),
+}

@@ -38,7 +38,10 @@ def key_columns(table: Table, dedupe: Dedupe) -> tuple[Column, ...]:
             raise ValueError("dedupe='message' is about webhook messages; events take True or False")
         parent, names = EVENTS, ["event_id", "modified_date", "fetched_at"]
     else:
-        parent, names = SIGNATURES, ["signature_id", "idempotency_key", "element", "modified_date", "received_at"]
+        parent, names = (
+            SIGNATURES,
+            ["signature_id", "idempotency_key", "element", "modified_date", "received_at"],
+        )
     return tuple(replace(parent.column(name), name=f"_{name}") for name in names)
 
 
@@ -50,7 +53,9 @@ def kept(
     Which those are is known at the end only, so the rows wait in a temporary file, and what stays in
     memory is a few bytes an element, which DuckDB spills to disk if need be.
     """
-    connection.execute("CREATE TABLE seen (ordinal BIGINT, thing UHUGEINT, modified TIMESTAMPTZ, stamp TIMESTAMPTZ)")
+    connection.execute(
+        "CREATE TABLE seen (ordinal BIGINT, thing UHUGEINT, modified TIMESTAMPTZ, stamp TIMESTAMPTZ)"
+    )
     with tempfile.TemporaryDirectory(prefix="osdi-frames-") as folder:
         path = str(Path(folder) / "rows.arrow")
         elements = _stage(batches, path, connection, _seen(table, dedupe))

@@ -15,7 +15,18 @@ from typing import Any
 
 from osdi_frames.documents import BESIDE, BODY, EMBEDDED, PAGE_KEYS, SIGNATURE, STAMPS
 from osdi_frames.tables.events import EVENT_ADDRESS, EVENT_KEYS
-from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Column, ElementKind, Path, Step, Table, Type
+from osdi_frames.tables.schema import (
+    EACH,
+    FIRST,
+    PAIRS,
+    PRIMARY,
+    Column,
+    ElementKind,
+    Path,
+    Step,
+    Table,
+    Type,
+)
 from osdi_frames.tables.shape import ElementShape, Shape, element_shape
 
 #: Which documents are JSON. DuckDB takes a comma before a closing bracket, which is not.
@@ -31,7 +42,6 @@ _UTC = rf"{_DAY}{_TIME}(?:\.\d{{1,6}})?{_ZONE}"
 _LOCAL = rf"{_DAY}{_TIME}{_ZONE}?"
 _INTEGER = r"-?\d{1,18}"
 _NUMBER = r"-?\d{1,17}(?:\.\d{1,20})?"
-_LAST_SEGMENT = r"^(?:[^:/?#]+:)?(?://[^/?#]*)?(?:[^?#]*/)?([^/?#]+)/*(?:[?#].*)?$"
 
 
 def extraction(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> str:
@@ -76,7 +86,8 @@ def _documents() -> Iterator[tuple[str, str]]:
     at = {key: f"types[{position}]" for position, key in enumerate(keys, 1)}
     lists = [at["_embedded", name] for name in EMBEDDED]
     href, embedded = at["_links", "self", "href"], at["_embedded",]
-    self_event = f"{href} = 'VARCHAR' AND regexp_matches(body->>'$._links.self.href', {_literal(EVENT_ADDRESS)})"
+    address = f"regexp_matches(body->>'$._links.self.href', {_literal(EVENT_ADDRESS)})"
+    self_event = f"CASE WHEN {href} = 'VARCHAR' THEN {address} END"
     is_event = _any([*(f"{at[key,]} IS NOT NULL" for key in EVENT_KEYS), self_event])
     is_other = _any(f"{at[key,]} IS NOT NULL" for key in PAGE_KEYS)
     yield (
@@ -117,13 +128,16 @@ def _transformed(kind: ElementKind, shape: ElementShape) -> str:
 
 def _sound(kind: ElementKind, shape: ElementShape) -> str:
     """Tell the elements that are of the kind, and those in which an object or a list is none."""
-    wrong = [f"types[{n}] NOT IN ('{form}', 'NULL')" for n, (_, form) in enumerate(_plain_containers(kind, shape), 1)]
+    wrong = [
+        f"types[{n}] NOT IN ('{form}', 'NULL')"
+        for n, (_, form) in enumerate(_plain_containers(kind, shape), 1)
+    ]
     wrong += ["element IS NULL", "types[1] = 'NULL'", *_wrong_in_lists(kind, shape)]
     if kind == "event":
         return f"SELECT *, {_any(wrong)} AS {SUSPECT}, x AS value FROM transformed"
     own = "types[2] IS NOT NULL"
     a_type = f"contains(key, ':') AND NOT ends_with(key, '{BESIDE}')"
-    no_type = f"NOT {own} AND len(list_filter(json_keys(element), lambda key: {a_type})) = 0"
+    no_type = f"CASE WHEN NOT {own} THEN len(list_filter(json_keys(element), lambda key: {a_type})) = 0 END"
     return f"""SELECT *, {_any([*wrong, "types[2] = 'NULL'", no_type])} AS {SUSPECT}, x."{SIGNATURE}" AS value
         FROM transformed WHERE {own} OR {SUSPECT}"""
 
@@ -152,7 +166,8 @@ def _listed(table: Table, prefixes: Sequence[str]) -> tuple[str, str]:
     if head[-1] == PAIRS:
         # A map in which a key occurs twice is NULL.
         place = (SIGNATURE, *head[:-1]) if table.element == "signature" else head[:-1]
-        return f"map_entries({inner})", f"{inner} IS NULL AND {_types('element', [place])}[1] = 'OBJECT'"
+        typed = f"CASE WHEN {inner} IS NULL THEN {_types('element', [place])}[1] = 'OBJECT' END"
+        return f"map_entries({inner})", typed
     roles = (
         f"{{'role': '{role}', 'entry': coalesce({', '.join(_at('value', steps) for steps in each)})}}"
         for role, each in paths.items()
@@ -168,15 +183,21 @@ def _rows(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> s
         for column in needed
         for path in column.paths(prefixes)
     }
+    chosen = _chosen(texts.values())
+    texts = {key: _choose(text, chosen) for key, text in texts.items()}
     alias = {key: f"t{number}" for number, key in enumerate(texts)}
-    wrong = [SUSPECT]
+    wrong = [SUSPECT, *(f"list_count({entries}) <> len({entries})" for entries in chosen)]
     for column in needed:
-        wrong += [_wrong(column.type, path, text) for (name, path), text in alias.items() if name == column.name]
-    wrong += [f"list_count({each}) <> len({each})" for each in _chosen_from(texts.values())]
-    values = "".join(f", {_value(table, column, alias, prefixes)} AS {_quoted(column.name)}" for column in needed)
+        wrong += [
+            _wrong(column.type, path, text) for (name, path), text in alias.items() if name == column.name
+        ]
+    values = "".join(
+        f", {_value(table, column, alias, prefixes)} AS {_quoted(column.name)}" for column in needed
+    )
+    picked = "".join(f", {_PICK.format(entries)} AS {name}" for entries, name in chosen.items())
     extracted = "".join(f", {text} AS {alias[key]}" for key, text in texts.items())
     return f"""SELECT number AS {NUMBER}, position AS {POSITION}, {_any(wrong)} AS {SUSPECT}, {ABSENT}{values}
-        FROM (SELECT *{extracted} FROM entries)"""
+        FROM (SELECT *{extracted} FROM (SELECT *{picked} FROM entries))"""
 
 
 def _root(table: Table, column: Column, path: Path) -> str:
@@ -255,15 +276,23 @@ def _wrong(kind: Type, path: Path, text: str) -> str:
         return f"len(list_filter({text}, lambda each: each IS NULL OR {opening.format('each')})) > 0"
     if kind == "json":
         return f"NOT starts_with({text}, '{{')"
+    if path.function == "id":
+        last = _last_segment(text)
+        odd = f"contains({text}, '?') OR contains({text}, '#') OR {last} = '' OR ends_with({text}, '//' || {last})"
+        return f"{opening.format(text)} OR {odd}"
     if kind == "string":
         return opening.format(text)
     return f"{text} IS NOT NULL AND {_cast(kind, text)} IS NULL"
 
 
+def _last_segment(address: str) -> str:
+    return f"parse_filename({address}, false, 'forward_slash')"
+
+
 def _function(path: Path, value: str, prefixes: Sequence[str]) -> str:
     match path.function:
         case "id":
-            return f"nullif(regexp_extract({value}, {_literal(_LAST_SEGMENT)}, 1), '')"
+            return _last_segment(value)
         case "own":
             own = " OR ".join(f"starts_with(each, {_literal(prefix + ':')})" for prefix in prefixes)
             return f"nullif(regexp_extract(list_filter({value}, lambda each: {own})[1], '^[^:]*:((?s:.*))$', 1), '')"
@@ -321,28 +350,34 @@ def _wrong_in_lists(kind: ElementKind, shape: ElementShape) -> Iterator[str]:
         entries = _at("x", steps[:start])
         missing = f"len(list_filter({entries}, lambda each: {_at('each', steps[start + 1 :])} IS NULL)) > 0"
         types = f"json_type(element, {_literal(_json_path(steps))})"
-        yield f"{missing} AND len(list_filter({types}, lambda type: type NOT IN ('{form}', 'NULL'))) > 0"
+        # CASE, since AND looks at both sides for every row.
+        yield f"CASE WHEN {missing} THEN len(list_filter({types}, lambda type: type NOT IN ('{form}', 'NULL'))) > 0 END"
 
 
-_CHOSEN = "coalesce(list_filter({0}, lambda each: each.\"primary\" = 'true')[1], {0}[1])"
+# The entry that is primary, else the first; computed once for all the columns that are read from it.
+_PICK = "coalesce(list_filter({0}, lambda each: each.\"primary\" = 'true')[1], {0}[1])"
+_FROM_LIST = "[primary]"
 
 
 def _at(root: str, steps: Iterable[Step]) -> str:
-    """Give the expression of what stands at a path."""
+    """Give the expression of what stands at a path; the choice of an entry is left open."""
     for step in steps:
         if isinstance(step, str):
             root = f"{root}.{_quoted(step)}"
-        elif step == FIRST:
-            root = f"{root}[1]"
-        elif step == PRIMARY:
-            root = f"({_CHOSEN.format(root)})"
+        else:
+            root += {FIRST: "[1]", PRIMARY: _FROM_LIST}.get(step, "")
     return root
 
 
-def _chosen_from(texts: Iterable[str]) -> set[str]:
-    """Give the lists of which one entry is chosen: a null entry makes the choice less than plain."""
-    start = _CHOSEN[: _CHOSEN.index("{0}")]
-    return {text[text.index(start) + len(start) : text.index(", lambda")] for text in texts if start in text}
+def _chosen(texts: Iterable[str]) -> dict[str, str]:
+    """Give the lists of which an entry is chosen, and a name for it."""
+    lists = dict.fromkeys(text.split(_FROM_LIST)[0] for text in texts if _FROM_LIST in text)
+    return {entries: f"chosen{number}" for number, entries in enumerate(lists)}
+
+
+def _choose(text: str, chosen: dict[str, str]) -> str:
+    entries, marked, inner = text.partition(_FROM_LIST)
+    return f"{chosen[entries]}{inner}" if marked else text
 
 
 def _quoted(name: str) -> str:

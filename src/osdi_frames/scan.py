@@ -199,7 +199,8 @@ class _Reading:
         numbers = found[NUMBER].to_numpy()
         given = {"source_file": group.files, "source_line": pa.array(group.lines)}
         arrays = [
-            given[name].take(pa.array(numbers)) if name in given else found[name] for name in self.schema.names
+            given[name].take(pa.array(numbers)) if name in given else found[name]
+            for name in self.schema.names
         ]
         return pa.table(arrays, names=self.schema.names).cast(self.schema)
 
@@ -253,9 +254,13 @@ def _parsable(group: _Group, connection: duckdb.DuckDBPyConnection) -> tuple[pa.
         numbers, undecodable = numbers[decodable], numbers[~decodable]
     documents = _sliced(pa.table({"number": numbers, "document": texts}))
     connection.register("documents", documents)
-    broken = connection.sql(f"SELECT number FROM documents WHERE NOT ({query.VALID})").to_arrow_table()["number"]
+    broken = connection.sql(f"SELECT number FROM documents WHERE NOT ({query.VALID})").to_arrow_table()[
+        "number"
+    ]
     if len(broken):
-        documents = documents.filter(pc.invert(pc.is_in(documents["number"], value_set=broken.combine_chunks())))
+        documents = documents.filter(
+            pc.invert(pc.is_in(documents["number"], value_set=broken.combine_chunks()))
+        )
     return documents, [*undecodable.tolist(), *broken.to_pylist()]
 
 

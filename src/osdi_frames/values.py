@@ -224,7 +224,9 @@ def rows(
     """
     origin = _Origin(element.value, element.beside, prefixes)
     of_element = {
-        column.name: _of_element(origin, element, table, column) for column in columns if column not in table.entry
+        column.name: _of_element(origin, element, table, column)
+        for column in columns
+        if column not in table.entry
     }
     if not table.rows:
         return of_element, [{}]
@@ -258,8 +260,12 @@ def _of_element(origin: _Origin, element: Element, table: Table, column: Column)
 
 def api_version(event: Mapping[str, Any], differing: Sequence[Column]) -> str:
     """Tell the version by keys (interface 9): v1 where there is one of v1's own and none of v2's."""
-    has_v1 = any(event.get(key) is not None for column in differing for key in set(column.v1) - set(column.v2))
-    has_v2 = any(event.get(key) is not None for column in differing for key in set(column.v2) - set(column.v1))
+    has_v1 = any(
+        event.get(key) is not None for column in differing for key in set(column.v1) - set(column.v2)
+    )
+    has_v2 = any(
+        event.get(key) is not None for column in differing for key in set(column.v2) - set(column.v1)
+    )
     return "v1" if has_v1 and not has_v2 else "v2"
 
 

@@ -27,7 +27,15 @@ _TAR_AT = 257  # where a tar's magic stands
 _BLOCK = 1 << 16
 
 #: What decompressing and unpacking raise on broken input.
-BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+BROKEN = (
+    OSError,
+    EOFError,
+    zlib.error,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 def is_readable(name: str) -> bool:
@@ -44,9 +52,7 @@ def is_readable(name: str) -> bool:
     return known and not any(part.startswith(".") for part in path.parts)
 
 
-def members(
-    name: str, stream: BinaryIO, meet: Callable[[Problem], None]
-) -> Iterator[tuple[str, Reader]]:
+def members(name: str, stream: BinaryIO, meet: Callable[[Problem], None]) -> Iterator[tuple[str, Reader]]:
     """Give every file of documents in a stream, decompressed; by their content, not their name.
 
     A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is given.
@@ -125,7 +131,9 @@ class Gunzip(io.RawIOBase):
         while True:
             if self._member.eof:
                 # More than one member, perhaps padded with zeros.
-                self._input = (self._member.unused_data + self._input).lstrip(b"\0") or self._raw.read1().lstrip(b"\0")
+                self._input = (self._member.unused_data + self._input).lstrip(
+                    b"\0"
+                ) or self._raw.read1().lstrip(b"\0")
                 if not self._input:
                     return 0
                 self._member, self._started = zlib.decompressobj(wbits=31), False

@@ -53,7 +53,9 @@ def _read(
     if objects:
         yield _of_objects(objects)
     for stream in streams:
-        yield from _of_stream(str(getattr(stream, "name", "<file>")), cast("BinaryIO", _Borrowed(stream)), meet)
+        yield from _of_stream(
+            str(getattr(stream, "name", "<file>")), cast("BinaryIO", _Borrowed(stream)), meet
+        )
     total = sum(_size(file) for file in files)
     shown = None if progress is None else not progress
     with tqdm(total=total, unit="B", unit_scale=True, desc="reading", delay=1, disable=shown) as bar:
@@ -116,7 +118,10 @@ def _is_delivery(items: Sequence[Any]) -> bool:
     """Tell the elements of one delivery from a list of documents."""
     return not any(
         isinstance(item, list)
-        or (isinstance(item, dict) and (is_envelope(item) or is_event(item) or any(key in item for key in PAGE_KEYS)))
+        or (
+            isinstance(item, dict)
+            and (is_envelope(item) or is_event(item) or any(key in item for key in PAGE_KEYS))
+        )
         for item in items
     )
 

@@ -181,7 +181,9 @@ EVENTS = Table(
             origin="derived",
             derived=("total_accepted", "origin_system", "title"),
         ),
-        Column("fetched_at", "utc", ("fetched_at",), (), "When the document was fetched, UTC.", origin="envelope"),
+        Column(
+            "fetched_at", "utc", ("fetched_at",), (), "When the document was fetched, UTC.", origin="envelope"
+        ),
         *SOURCE,
     ),
 )

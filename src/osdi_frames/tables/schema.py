@@ -29,7 +29,9 @@ from osdi_frames.errors import UnknownColumn, nearest
 
 Type = Literal["string", "bool", "int64", "float64", "utc", "local", "list<string>", "json"]
 ElementKind = Literal["event", "signature"]
-Origin = Literal["paths", "derived", "element position", "entry position", "role", "key", "envelope", "source"]
+Origin = Literal[
+    "paths", "derived", "element position", "entry position", "role", "key", "envelope", "source"
+]
 Step = str | int  # a key of an object; or one of FIRST, PRIMARY, EACH, PAIRS
 
 #: The Arrow type of each declared type. ``local`` is the wall clock at the place of the event.

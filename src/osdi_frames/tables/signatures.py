@@ -16,7 +16,9 @@ _PRIMARY = _column("primary", "bool", "Whether it is the person's primary one.",
 
 KEYS = (
     _column("idempotency_key", "string", "Same for all retries of a message.", "../idempotency_key"),
-    Column("element", "int64", (), (), "Position in its delivery or page, from 0.", origin="element position"),
+    Column(
+        "element", "int64", (), (), "Position in its delivery or page, from 0.", origin="element position"
+    ),
     _column(
         "signature_id",
         "string",
@@ -87,7 +89,14 @@ SIGNATURES = Table(
         _column("self_url", "string", "Address of the signature in the API.", "_links.self.href"),
         _column("person_url", "string", "Address of the person in the API.", "_links.osdi:person.href"),
         _column("petition_url", "string", "Address of the petition in the API.", "_links.osdi:petition.href"),
-        Column("received_at", "utc", ("received_at",), (), "When the delivery was received, UTC.", origin="envelope"),
+        Column(
+            "received_at",
+            "utc",
+            ("received_at",),
+            (),
+            "When the delivery was received, UTC.",
+            origin="envelope",
+        ),
         *SOURCE,
     ),
 )
