@@ -39,7 +39,7 @@ def command(
     if showcase:
         if signatures is not None or events is not None or one_file:
             raise click.UsageError("--showcase has a size and a layout of its own")
-        sample.showcase(out, seed=seed, overwrite=overwrite)
+        sample.write_showcase(out, seed=seed, overwrite=overwrite)
     else:
         sample.write(
             out,

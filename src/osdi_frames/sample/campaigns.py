@@ -14,6 +14,7 @@ def make_groups(deployment: Deployment) -> list[Document]:
     named = [
         {"title": name, "browser_url": f"{site}/groups/{number}"} for number, name in enumerate(words.GROUPS)
     ]
+    named[-1]["browser_url"] = deployment.href("groups", deployment.id("group", 0))  # seen in life, too
     hostile = {"title": words.HOSTILE[deployment.seed % 3], "browser_url": f"{site}/groups/hostile"}
     return [*named, hostile]
 

@@ -80,6 +80,10 @@ class Delivery:
     received_at: datetime
     body: list[Document]
 
+    def month(self) -> str:
+        """Name the month in which it came in."""
+        return f"{self.received_at:%Y-%m}"
+
     def envelope(self) -> Document:
         """Say beside the body when it was received."""
         return {"received_at": stamp(self.received_at), "body": self.body}
@@ -111,6 +115,11 @@ def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Deliver
     while waiting:
         received_at, _, body = heapq.heappop(waiting)
         yield Delivery(received_at, body)
+
+
+def bodies(sent: Iterable[Delivery], *, enveloped: bool = False) -> Iterator[object]:
+    """Take the documents out of deliveries: bare bodies as they came, or envelopes around them."""
+    return (delivery.envelope() if enveloped else delivery.body for delivery in sent)
 
 
 class _PostOffice:

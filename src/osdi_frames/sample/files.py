@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import IO, cast
 
 import pyarrow as pa
+
+from osdi_frames.errors import DestinationExists
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _PRETTY = json.JSONEncoder(ensure_ascii=True, indent=2).encode
@@ -75,8 +78,23 @@ def text(path: Path, content: str) -> None:
 
 
 def in_lines(name: str, documents: Iterable[object]) -> Member:
-    """Make a member that holds one document a line."""
-    return name, b"".join(_COMPACT(document).encode() + b"\n" for document in documents)
+    """Make a member that holds one document a line, compressed as its name says."""
+    content = b"".join(_COMPACT(document).encode() + b"\n" for document in documents)
+    if not name.endswith(".gz"):
+        return name, content
+    packed_content = io.BytesIO()
+    with gzip.GzipFile("", "wb", fileobj=packed_content, mtime=0) as file:
+        file.write(content)
+    return name, packed_content.getvalue()
+
+
+def folder(destination: str | os.PathLike[str], *, overwrite: bool) -> Path:
+    """Make a folder to write into, which holds nothing unless `overwrite` says that it may."""
+    made = Path(destination)
+    if not overwrite and made.exists() and (made.is_file() or any(made.iterdir())):
+        raise DestinationExists(f"{made} is there already: choose another folder, or overwrite")
+    made.mkdir(parents=True, exist_ok=True)
+    return made
 
 
 @contextmanager
