@@ -8,7 +8,7 @@ what is odd in it is odd in life. How it is distributed:
   follow a power law (Pareto, exponent 0.9), come in evenly until an event was last modified, and stay within
   the capacity, which one event in six has. Three events in four are in a campaign; the n-th campaign draws
   1/n of what the first draws. One in ten is virtual, one title in eleven is a hostile label.
-* Pulls: v2 with embedded people in June 2018, v1 four years before the end, v2 in each of the last five
+* Pulls: v2 with embedded people in June 2018, v1 three years before the end, v2 in each of the last five
   weeks, each with the events and RSVPs of its day; the last has the newest state of every event.
 * Signatures: more and more over five years; a petition's share fades with time (to 1/e in three months).
   Sources follow a power law. Each optional part is there with its own chance, stated where it is drawn.

@@ -22,6 +22,8 @@ DAY = timedelta(days=1)
 # Wall clocks that a town in the United States never showed, and that it showed twice.
 CLOCK_CHANGES = (datetime(2026, 3, 8, 2, 30, tzinfo=UTC), datetime(2025, 11, 2, 1, 30, tzinfo=UTC))
 
+STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values that the contract does not name
+
 
 def make_events(
     deployment: Deployment,
@@ -42,6 +44,8 @@ def make_events(
         event = _event(deployment, rng, number=number, created=created, modified=modified)
         event[f"{deployment.prefix}:sponsor"] = rng.choice(groups)
         _organize(deployment, event, rng.choice(people), rng)
+        if modified >= STATUS_GREW and number % 10 == 3:
+            event["status"] = "postponed"
         if rng.random() < 0.75:
             _join(deployment, event, campaign, rng)
         made.append(event)

@@ -14,7 +14,7 @@ from osdi_frames.sample.world import EMBEDDED_UNTIL, World
 
 WEEK = timedelta(weeks=1)
 V1_SINCE = datetime(2018, 1, 1, tzinfo=UTC)
-V1_AGE = timedelta(days=4 * 365)  # of the one v1 pull, before the end
+V1_AGE = timedelta(days=3 * 365)  # of the one v1 pull, before the end
 
 
 def old_v2(world: World) -> Iterator[Document]:
@@ -24,7 +24,7 @@ def old_v2(world: World) -> Iterator[Document]:
 
 
 def v1(world: World) -> Iterator[Document]:
-    """Pull v1 four years before the end; the oldest of its events are in no v2 pull but the one of 2018."""
+    """Pull v1 three years before the end; the oldest of its events are in no v2 pull but the one of 2018."""
     when = world.until - V1_AGE
     events = _since(world.as_of(world.listed, when), V1_SINCE)
     return fetched(pages(world.deployment, [world.v1(event) for event in events], version="v1"), at=when)

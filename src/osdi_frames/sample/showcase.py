@@ -101,6 +101,7 @@ def _show_mixed(world: World, root: Path, *, signatures: int) -> None:
     """Mix events with deliveries, and documents with what is none: in a folder, and in a zip and a tar."""
     sent = deliveries(world, world.signatures(signatures))
     files.text(root / "README.txt", "Everything of the second deployment, as it came.\n")
+    files.pretty(root / "events-2018-{}.json", pulls.old_v2(world))
     files.compact(root / "events-{}.json", pulls.v2(world))
     files.lines(root / "deliveries.ndjson", bodies(islice(sent, 40)))
     files.lines(
