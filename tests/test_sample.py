@@ -52,9 +52,9 @@ def unpack(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
     elif name.endswith(".tar"):
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             for entry in archive:
-                member = archive.extractfile(entry)
-                assert member is not None
-                yield from unpack(f"{name}!{entry.name}", member.read())
+                content_of = archive.extractfile(entry)
+                assert content_of is not None
+                yield from unpack(f"{name}!{entry.name}", content_of.read())
     else:
         yield name, content
 
@@ -340,6 +340,7 @@ FEATURES: dict[str, Callable[[Archive], object]] = {
     ),
     "an event that grew between pulls": grown,
     "an envelope of a page": lambda a: any({"fetched_at", "url", "body"} == set(e) for e in a.envelopes),
+    "a title of 200 characters": lambda a: any(len(e["title"]) >= 200 for e in a.v2),
     # signatures
     "a collection of signatures": lambda a: a.collected,
     "source none and website api": lambda a: {"source": "none", "website": "api"} in a.referrers,

@@ -14,6 +14,7 @@ from osdi_frames.sample.world import World
 PER_PAGE = 25
 KEYS_SINCE = datetime(2022, 12, 1, tzinfo=UTC)  # older deliveries have no idempotency_key
 TEST_EVERY = 600  # messages between two presses of "send test"
+SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 
 
@@ -58,14 +59,12 @@ def pages(
         }
 
 
-def fetched(
-    documents: Iterator[Document], *, at: datetime, every: timedelta = MINUTE / 60
-) -> Iterator[Document]:
-    """Put pages into envelopes that say when and from where each was fetched."""
+def fetched(documents: Iterable[Document], *, at: datetime) -> Iterator[Document]:
+    """Put pages into envelopes that say when each was fetched, a second apart, and from where."""
     for number, document in enumerate(documents):
         links, page = document["_links"], document["page"]
         url = links["self"]["href"] + (f"?page={page}" if page > 1 else "")
-        yield {"fetched_at": stamp(at + number * every), "url": url, "body": document}
+        yield {"fetched_at": stamp(at + number * SECOND), "url": url, "body": document}
 
 
 def single(deployment: Deployment, event: Document, *, version: str = "v2") -> Document:

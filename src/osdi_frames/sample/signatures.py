@@ -25,18 +25,19 @@ def make_signatures(
     """Make one signature for each moment, one after the other, from a pool of so many signers."""
     rng = stream(deployment, "signatures")
     maker = _Maker(deployment, rng)
+    popularity = [rank**-0.9 for rank in range(1, len(petitions) + 1)]
+    rng.shuffle(popularity)
     weights: list[float] = []
     weighed_until = None
     for number, signed in enumerate(moments):
         if weighed_until is None or signed >= weighed_until:
-            weights, weighed_until = _attention(petitions, signed), signed + MONTH / 4
+            weights, weighed_until = _attention(petitions, popularity, signed), signed + MONTH / 4
         (petition,) = rng.choices(petitions, cum_weights=weights)
         yield maker.signature(number, rng.randrange(signers), petition=petition, signed=signed)
 
 
-def _attention(petitions: list[Document], now: datetime) -> list[float]:
+def _attention(petitions: list[Document], popularity: list[float], now: datetime) -> list[float]:
     """Weigh petitions as they draw signatures now: few draw most, and each fades after its launch."""
-    popularity = [(rank * 7 % len(petitions) + 1) ** -0.9 for rank in range(len(petitions))]
     ages = [(now - datetime.fromisoformat(petition["created_date"])) / MONTH for petition in petitions]
     fades = [0.02 + math.exp(-age / 3) if age >= 0 else 0.0 for age in ages]
     return list(accumulate(weight * fade for weight, fade in zip(popularity, fades, strict=True)))

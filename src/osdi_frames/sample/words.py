@@ -94,7 +94,7 @@ HOSTILE = (
     "Save the bees 🐝👩🏽‍🌾🇺🇳",
     "为了清洁的水 きれいな水のために",
     "Cafe\u0301 Zu\u0308rich – combining",
-    "A very long title: " + "water, housing and buses for all " * 5 + "and libraries.",
+    "A very long title: " + "water, housing and buses for all, " * 5 + "and libraries.",
 )
 
 SOURCES = (
