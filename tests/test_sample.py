@@ -677,6 +677,14 @@ def test_rsvps_never_fall_and_come_with_a_newer_modified_date(days: list[int]) -
         assert event["modified_date"] <= late[url]["modified_date"]
 
 
+def test_a_world_that_ends_earlier_holds_nothing_later() -> None:
+    world = sample.World.make(events=60, until=datetime(2024, 3, 1, tzinfo=UTC))
+    assert max(event["modified_date"] for event in world.events) <= "2024-03-01T00:00:00Z"
+    sent = list(sample.deliveries(world, world.signatures(500)))
+    assert max(delivery.received_at for delivery in sent) <= world.until
+    assert len(list(world.signatures(500))) == 500
+
+
 def test_v1_and_v2_say_the_same_of_an_event() -> None:
     world = sample.World.make(events=50)
     for event in world.events:
@@ -783,7 +791,8 @@ def test_the_command_says_what_it_wrote_and_a_taken_folder_is_one_line(tmp_path:
 def test_the_showcase_takes_no_size_and_help_has_an_example() -> None:
     runner = CliRunner()
     assert runner.invoke(command, ["--showcase", "--events", "3", "nowhere"]).exit_code == 2
-    assert "osdi-frames sample --signatures 200000" in runner.invoke(command, ["--help"]).output
+    lines = runner.invoke(command, ["--help"]).output.splitlines()
+    assert "      osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive" in lines
 
 
 MEMORY = """

@@ -29,13 +29,13 @@ def command(
     showcase: bool,
     overwrite: bool,
 ) -> None:
-    r"""Write a realistic archive into the folder OUT: events, signatures, and how they arrive in life.
+    """Write a realistic archive into the folder OUT: events, signatures, and how they arrive in life.
 
     \b
     Example:
         osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive
         osdi-frames report archive
-    """
+    """  # noqa: D301 (click keeps the lines after a backspace as they are)
     if showcase:
         if signatures is not None or events is not None or one_file:
             raise click.UsageError("--showcase has a size and a layout of its own")

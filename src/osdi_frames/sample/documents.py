@@ -106,12 +106,14 @@ def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Deliver
     order = numbers()
     waiting: list[tuple[datetime, int, list[Document]]] = []
     for elements, now in office.messages(signatures):
-        while waiting and waiting[0][0] <= now:
-            received_at, _, body = heapq.heappop(waiting)
-            yield Delivery(received_at, body)
+        yield from _due(waiting, now)
         for received_at, body in office.post(elements, now):
             heapq.heappush(waiting, (received_at, next(order), body))
-    while waiting:
+    yield from _due(waiting, world.until)
+
+
+def _due(waiting: list[tuple[datetime, int, list[Document]]], now: datetime) -> Iterator[Delivery]:
+    while waiting and waiting[0][0] <= now:
         received_at, _, body = heapq.heappop(waiting)
         yield Delivery(received_at, body)
 
@@ -187,11 +189,9 @@ class _PostOffice:
         sponsor = self.sponsors.get(last_segment(petition))
         draw = self.rng.random()
         if sponsor and draw < 0.9:
+            title, url = sponsor["title"], sponsor["browser_url"]
             key = "url" if draw < 0.8 else "browser_url"
-            element[f"{self.deployment.prefix}:sponsor"] = {
-                "title": sponsor["title"],
-                key: sponsor["browser_url"],
-            }
+            element[f"{self.deployment.prefix}:sponsor"] = {"title": title, key: url}
         if now >= KEYS_SINCE:
             element["idempotency_key"] = self.deployment.digest("message", self.number)
         return element
