@@ -21,7 +21,6 @@ HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 # Wall clocks that a town in the United States never showed, and that it showed twice.
 CLOCK_CHANGES = (datetime(2026, 3, 8, 2, 30, tzinfo=UTC), datetime(2025, 11, 2, 1, 30, tzinfo=UTC))
-
 STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values that the contract does not name
 
 
@@ -114,7 +113,7 @@ def _start(number: int, created: datetime, rng: random.Random) -> datetime:
 
 
 def _rsvps(rng: random.Random) -> tuple[int, int | None]:
-    """Draw RSVPs from a power law (median 5, at most 4,000), and a capacity for one event in six."""
+    """Draw RSVPs from a power law (median 3, at most 4,000), and a capacity for one event in six."""
     accepted = min(int(rng.paretovariate(0.9) * 3 - 2), 4000) if rng.random() < 0.9 else 0
     if rng.random() > 0.17:
         return accepted, None

@@ -25,17 +25,17 @@ HOUR = timedelta(hours=1)
 class World:
     """Everything that one deployment holds at the moment `until`; plain dicts in the contract's v2 shapes.
 
-    People are found by their address. Events are all in memory; signatures are made as they are asked for.
+    Events are all in memory; signatures are made as they are asked for.
     """
 
     deployment: Deployment
     until: datetime
-    groups: list[Document]
-    people: dict[str, Document]
+    groups: list[Document]  # the sponsors
+    people: dict[str, Document]  # creators and organizers, by their address
     campaigns: list[Document]
     petitions: list[Document]
-    events: list[Document]
-    campaign_only: frozenset[str]
+    events: list[Document]  # oldest first
+    campaign_only: frozenset[str]  # addresses of events that no list shows but that of their campaign
 
     @classmethod
     def make(
