@@ -216,7 +216,7 @@ class _PostOffice:
 
     def _test(self, now: datetime) -> list[Document]:
         """Press "send test": no dates, no referrer, no identifier, and the same key each time."""
-        petition_id = self.deployment.id("petition", 0)
+        petition_id, signature_id = self.deployment.id("petition", 0), self.deployment.id("test", 0)
         test: Document = {
             f"{self.deployment.prefix}:referrer_data": {},
             "person": {
@@ -226,7 +226,7 @@ class _PostOffice:
             },
             "add_tags": ["test"],
             "_links": {
-                "self": self.deployment.link("petitions", petition_id, "signatures", "test"),
+                "self": self.deployment.link("petitions", petition_id, "signatures", signature_id),
                 "osdi:petition": self.deployment.link("petitions", petition_id),
             },
         }
