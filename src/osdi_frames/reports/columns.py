@@ -1,0 +1,90 @@
+"""The columns that a report counts, each brought to its one dtype, whoever made the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import pandas as pd
+
+from osdi_frames.errors import MissingColumn, UnfitColumn, nearest
+
+By: TypeAlias = str | pd.Grouper | Sequence[str | pd.Grouper]
+"""What to group by: a column, a pandas Grouper with a key, or a list of them."""
+
+Convert: TypeAlias = Callable[[pd.Series], pd.Series]
+
+UTC: Final = "datetime64[us, UTC]"
+LOCAL: Final = "datetime64[us]"
+
+
+def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
+    """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too."""
+    keys = [name_of(key, report=report) for key in listed(by)]
+    missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
+    if missing:
+        asked = [name for name in missing if name in keys]
+        hint = f"; {nearest(asked[0], map(str, frame.columns))}" if asked and len(frame.columns) else ""
+        raise MissingColumn(f"{report} needs {', '.join(missing)}, which the frame does not have{hint}")
+    return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
+
+
+def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
+    """Bring a column to its dtype, rows numbered from 0."""
+    try:
+        return convert(column.reset_index(drop=True))
+    except (TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UnfitColumn(
+            f"{report}: {column.name} does not hold what its table declares: {reason}"
+        ) from error
+
+
+def listed(by: By | None) -> list[str | pd.Grouper]:
+    """Give the keys as a list, whichever way they were told."""
+    if by is None:
+        return []
+    return [by] if isinstance(by, (str, pd.Grouper)) else list(by)
+
+
+def name_of(key: str | pd.Grouper, *, report: str) -> str:
+    """Name the column of a key."""
+    if isinstance(key, str):
+        return key
+    if key.key is None:
+        raise UnfitColumn(f"{report} groups by columns: the Grouper has no key=")
+    return str(key.key)
+
+
+def identity(column: pd.Series) -> pd.Series:
+    """Take text that tells one thing from another; blank is none."""
+    text = column.astype("str")
+    return text.mask(text.str.strip() == "")
+
+
+def whole(column: pd.Series) -> pd.Series:
+    """Take whole numbers that may be missing."""
+    return column.astype("Int64")
+
+
+def utc(column: pd.Series) -> pd.Series:
+    """Bring times to UTC; those without a zone are taken for UTC."""
+    return _parsed(column, utc=True).astype(UTC)
+
+
+def local(column: pd.Series) -> pd.Series:
+    """Take the wall clock: a zone is dropped, the hour never shifted (interface 2.1)."""
+    times: pd.Series = _parsed(column).dt.tz_localize(None)
+    return times.astype(LOCAL)
+
+
+def time(column: pd.Series) -> pd.Series:
+    """Bring times with a zone to UTC; those without one stay wall clock."""
+    times = _parsed(column)
+    return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
+
+
+def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
+    if pd.api.types.is_numeric_dtype(column.dtype) and column.notna().any():
+        raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
+    return pd.to_datetime(column, utc=utc, format="ISO8601")
