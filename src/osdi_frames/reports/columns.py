@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from osdi_frames.errors import MissingColumn, UnfitColumn, nearest
 
@@ -80,11 +81,11 @@ def local(column: pd.Series) -> pd.Series:
 
 def time(column: pd.Series) -> pd.Series:
     """Bring times with a zone to UTC; those without one stay wall clock."""
-    times = _parsed(column)
+    times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
     return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
 
 
 def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
-    if pd.api.types.is_numeric_dtype(column.dtype) and column.notna().any():
+    if is_numeric_dtype(column.dtype) and column.notna().any():
         raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
     return pd.to_datetime(column, utc=utc, format="ISO8601")

@@ -97,7 +97,7 @@ def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> pd
         return time(column)
     if is_numeric_dtype(column.dtype):
         return column
-    if column.map(is_list_like).any():
+    if column.dtype == object and any(map(is_list_like, column)):
         name = column.name
         raise UnfitColumn(
             f"{report}: {name} holds lists; to count each entry, explode it: frame.explode({name!r})"
