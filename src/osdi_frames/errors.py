@@ -6,7 +6,7 @@
     ├── UnknownTable        (KeyError)          a table that is not declared
     ├── UnknownColumn       (KeyError)          a column that the table does not declare
     ├── MissingColumn       (KeyError)          a frame that lacks a column which a report needs
-    ├── UnfitColumn         (ValueError)        a column whose values a report cannot count or group by
+    ├── UnfitColumn         (ValueError)        what a report cannot count or group by
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
@@ -44,7 +44,7 @@ class MissingColumn(OsdiError, KeyError):
 
 
 class UnfitColumn(OsdiError, ValueError):
-    """A column holds what a report cannot count or group by; the message says what to do."""
+    """What a report was told to count or group by does not fit; the message says why."""
 
 
 class SourceNotFound(OsdiError, FileNotFoundError):

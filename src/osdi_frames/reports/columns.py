@@ -21,7 +21,7 @@ LOCAL: Final = "datetime64[us]"
 
 def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
     """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too."""
-    keys = [name_of(key, report=report) for key in listed(by)]
+    keys = [] if by is None else [name for name, _ in named_keys(by, report=report)]
     missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
     if missing:
         asked = [name for name in missing if name in keys]
@@ -35,25 +35,23 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
     try:
         return convert(column.reset_index(drop=True))
     except (TypeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UnfitColumn(
-            f"{report}: {column.name} does not hold what its table declares: {reason}"
-        ) from error
+        reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
+        raise UnfitColumn(f"{report} cannot use the column {column.name}: {reason}") from error
 
 
-def listed(by: By | None) -> list[str | pd.Grouper]:
-    """Give the keys as a list, whichever way they were told."""
-    if by is None:
-        return []
-    return [by] if isinstance(by, (str, pd.Grouper)) else list(by)
+def named_keys(by: By, *, report: str) -> list[tuple[str, str | pd.Grouper]]:
+    """List the keys of `by`, each with the name of its column."""
+    keys = [by] if isinstance(by, (str, pd.Grouper)) else list(by)
+    if not keys:
+        raise UnfitColumn(f"{report}: by names no column")
+    return [(_column_of(key, report=report), key) for key in keys]
 
 
-def name_of(key: str | pd.Grouper, *, report: str) -> str:
-    """Name the column of a key."""
+def _column_of(key: str | pd.Grouper, *, report: str) -> str:
     if isinstance(key, str):
         return key
     if key.key is None:
-        raise UnfitColumn(f"{report} groups by columns: the Grouper has no key=")
+        raise UnfitColumn(f"{report} groups by columns: the Grouper has no key")
     return str(key.key)
 
 

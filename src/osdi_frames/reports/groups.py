@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
 
 from osdi_frames.errors import UnfitColumn
-from osdi_frames.reports.columns import By, converted, listed, name_of, time
+from osdi_frames.reports.columns import By, converted, named_keys, time
 
 NONE = "(none)"
 """The label of rows that have no value."""
@@ -52,20 +52,23 @@ class Groups:
 
 def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str) -> Groups:
     """Group the rows by the keys that `by` names; `nothing` are the texts that stand for no value."""
-    keys: dict[str, pd.Series] = {}
+    keys: list[pd.Series] = []
     periods: pd.Index | None = None
-    for key in listed(by):
-        name = name_of(key, report=report)
+    named = named_keys(by, report=report)
+    for name, key in named:
+        column = frame[name]
         if isinstance(key, pd.Grouper) and key.freq is not None:
-            keys[name], periods = _binned(converted(frame[name], time, report=report), key)
+            key_of_row, periods = _binned(converted(column, time, report=report), key)
         else:
-            keys[name] = _labelled(frame[name].reset_index(drop=True), nothing=nothing, report=report)
-    table = pd.DataFrame(keys)
+            key_of_row = _labelled(column.reset_index(drop=True), nothing=nothing, report=report)
+        keys.append(key_of_row)
+    table = pd.DataFrame(dict(enumerate(keys)))  # by position: two periods of one column have one name
     same = table.groupby(list(table), dropna=False, observed=True)
     number, labels = same.ngroup(), same.size().index
     if periods is not None and len(keys) == 1:  # the periods without rows are groups, too
         labels = periods.append(labels[labels.isna()])
-        number = pd.Series(labels.get_indexer(pd.Index(table.iloc[:, 0])), index=table.index)
+        number = pd.Series(labels.get_indexer(pd.Index(keys[0])), index=table.index)
+    labels = labels.set_names([name for name, _ in named])
     return Groups(number, labels, in_time=any(map(is_datetime64_any_dtype, table.dtypes)))
 
 
