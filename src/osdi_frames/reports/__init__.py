@@ -10,8 +10,8 @@
     signatures_over_time  by hour, day, week, month               counts signatures; people beside
 
 Every row of a frame is counted in some row of its report, so the sums equal the totals: what has no value
-is the row ``(none)``, for times ``NaT``, for numbers and booleans ``NA``. A key column without any value, other
-than a time, counts as text.
+is the row ``(none)``, for times ``NaT``, for numbers and booleans ``NA``. A key column without any value
+counts as text, unless it is one of times.
 
 A report takes a frame with the columns of the tables `events` and `signatures`, whoever made it: read back
 from Parquet by pandas, polars or DuckDB, with text as ``object``, ``category`` or Arrow, with counts as
