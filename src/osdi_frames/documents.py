@@ -72,6 +72,13 @@ def is_delivery(document: Any) -> bool:
     return isinstance(document[BODY] if is_envelope(document) else document, list)
 
 
+def unknown_keys(document: Any) -> Iterator[str]:
+    """Give the keys beside the elements of a page that the contract does not name (interface 2.6)."""
+    body = document[BODY] if is_envelope(document) else document
+    if isinstance(body, dict) and not is_event(body):
+        yield from (key for key in body if key not in PAGE_KEYS)
+
+
 def is_envelope(document: Any) -> bool:
     """Tell whether a document is an envelope around another."""
     return isinstance(document, dict) and BODY in document and any(stamp in document for stamp in STAMPS)

@@ -76,7 +76,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """Say which of `names` are nearest to a mistyped `name`.
 
     >>> nearest("modified", ["modified_date", "created_date", "title"])
-    'nearest: modified_date, created_date'
+    'nearest: modified_date'
     """
     names = list(names)
     found = difflib.get_close_matches(name, names, n=3, cutoff=0.5)

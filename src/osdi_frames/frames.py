@@ -77,6 +77,76 @@ def read_table(
     return frame(reader.read_all())
 
 
+def read_events(
+    source: Source,
+    *,
+    columns: Iterable[str] | None = None,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Read the events of an archive, v2 and v1 in one frame (interface 2.1, 2.8).
+
+    `start_date` and `end_date` are the wall clock at the place of the event, as the service means them,
+    though it writes a Z. Parameters and errors are those of `read_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row an event: the newest, by `modified_date`, then `fetched_at`, then the last read.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> pull = {"title": "March", "start_date": "2026-05-01T18:00:00Z", "location": {"locality": "Oakland"}}
+    >>> of.read_events(pull, columns=["title", "start_date", "location_locality"])
+       title          start_date location_locality
+    0  March 2026-05-01 18:00:00           Oakland
+    """
+    return read_table(
+        source, "events", columns=columns, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress
+    )
+
+
+def read_signatures(
+    source: Source,
+    *,
+    columns: Iterable[str] | None = None,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Read the petition signatures of an archive of webhook deliveries (interface 2.7).
+
+    One signature is one row, however often its message was retried and however many webhooks told it.
+    Parameters and errors are those of `read_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row a signature: the newest, by `modified_date`, then `received_at`, then the last read.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> signed = {"osdi:signature": {"platform:referrer_data": {"source": "email"}, "add_tags": ["river"]}}
+    >>> of.read_signatures([signed], columns=["source", "add_tags"])
+      source add_tags
+    0  email  [river]
+    """
+    return read_table(
+        source,
+        "signatures",
+        columns=columns,
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        progress=progress,
+    )
+
+
 def frame(table: pa.Table) -> pd.DataFrame:
     """Give an Arrow table as a DataFrame with the dtypes that pandas users expect."""
     result: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)

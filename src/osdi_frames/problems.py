@@ -12,6 +12,9 @@ from osdi_frames.errors import BadDocument, ProblemsWarning
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
 
+#: The value of a finding about the key alone.
+NOTHING: Any = object()
+
 _SHOWN = 60  # characters of a value that a message shows
 
 
@@ -33,12 +36,14 @@ class Finding:
 
     problem: str
     key: str = ""
-    value: Any = None
+    value: Any = NOTHING
     severity: Severity = "error"
 
     @property
     def detail(self) -> str:
         """The key with its value, as short JSON."""
+        if self.value is NOTHING:
+            return self.key
         return f"{self.key} = {shown(self.value)}" if self.key else shown(self.value)
 
 

@@ -232,7 +232,7 @@ def _value(table: Table, column: Column, alias: dict[tuple[str, Path], str], pre
             return f"coalesce({', '.join(values)})"
 
 
-def _targeting_label(column: Column, table: Table, alias: dict[tuple[str, Path], str]) -> str:
+def _targeting_label(column: Column, _table: Table, _alias: dict[tuple[str, Path], str]) -> str:
     accepted, origin, title = map(_quoted, column.derived)
     return f"CASE WHEN {accepted} >= 1 THEN '[1, (' || {origin} || ') Event], (' || {title} || ')' END"
 
@@ -285,6 +285,9 @@ def _wrong(kind: Type, path: Path, text: str) -> str:
     return f"{text} IS NOT NULL AND {_cast(kind, text)} IS NULL"
 
 
+_AFTER_COLON = "regexp_extract({0}, '^[^:]*:((?s:.*))$', 1)"
+
+
 def _last_segment(address: str) -> str:
     return f"parse_filename({address}, false, 'forward_slash')"
 
@@ -295,11 +298,12 @@ def _function(path: Path, value: str, prefixes: Sequence[str]) -> str:
             return _last_segment(value)
         case "own":
             own = " OR ".join(f"starts_with(each, {_literal(prefix + ':')})" for prefix in prefixes)
-            return f"nullif(regexp_extract(list_filter({value}, lambda each: {own})[1], '^[^:]*:((?s:.*))$', 1), '')"
+            first = f"list_filter({value}, lambda each: {own})[1]"
+            return f"nullif({_AFTER_COLON.format(first)}, '')"
         case "system":
             return f"CASE WHEN contains({value}, ':') THEN split_part({value}, ':', 1) END"
         case "identifier":
-            return f"CASE WHEN contains({value}, ':') THEN regexp_extract({value}, '^[^:]*:((?s:.*))$', 1) ELSE {value} END"
+            return f"CASE WHEN contains({value}, ':') THEN {_AFTER_COLON.format(value)} ELSE {value} END"
         case _:
             return value
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from osdi_frames import archive, query
 from osdi_frames.archive import Chunk, Source
 from osdi_frames.documents import Element, elements, is_delivery
-from osdi_frames.identity import ORDINAL, Dedupe, key_columns, kept
+from osdi_frames.identity import ORDINAL, Dedupe, kept, key_columns
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem
 from osdi_frames.query import ABSENT, NUMBER, POSITION, SUSPECT
 from osdi_frames.tables import known_prefixes
@@ -235,7 +235,7 @@ class _Reading:
 
 
 def _ordinals(table: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Number the elements: rows of one element have the same document and the same position in it."""
+    """Give the running number of each row's element, told by its document and its position there."""
     if not table.num_rows:
         return np.zeros(0, np.int64)
     numbers, positions = table[NUMBER].to_numpy(), table[POSITION].to_numpy()

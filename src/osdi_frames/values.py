@@ -26,7 +26,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _LAST_SEGMENT = re.compile(r"(?:[^:/?#]+:)?(?://[^/?#]*)?(?:[^?#]*/)?([^/?#]+)/*(?:[?#].*)?", re.DOTALL)
 
 
-class Misfit(Exception):  # noqa: N818 (a signal between two functions here, no error of the library)
+class Misfit(Exception):
     """A value that does not fit; its argument says what it is not."""
 
 

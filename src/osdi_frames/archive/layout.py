@@ -40,8 +40,7 @@ def candidates(name: str, reader: Reader) -> Iterator[Chunk]:
     """
     file = _File(reader)
     file.fill()
-    if file.buffer.startswith(_BOM):
-        file.buffer = file.buffer[len(_BOM) :]
+    file.buffer = file.buffer.removeprefix(_BOM)
     if _is_lines(name, file):
         yield from _lines(name, file)
     else:

@@ -125,9 +125,11 @@ class Gunzip(io.RawIOBase):
         self._started = False
 
     def readable(self) -> bool:
+        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
+        """Give what can be decompressed next, at most as much as fits."""
         while True:
             if self._member.eof:
                 # More than one member, perhaps padded with zeros.

@@ -212,7 +212,7 @@ def _open(file: str) -> BinaryIO:
     if "://" in file:
         filesystem, path = _filesystem(file)
         return cast("BinaryIO", filesystem.open(path, "rb"))
-    return open(file, "rb", buffering=0)  # noqa: SIM115 (the caller closes it; `members` buffers it)
+    return open(file, "rb", buffering=0)
 
 
 def _size(file: str) -> int:

@@ -284,6 +284,7 @@ EVENT_FURNITURE = (
             "curies",
             "osdi:question_answers",
             "osdi:attendance",
+            "osdi:attendances",
             "osdi:signatures",
             "osdi:submissions",
             "osdi:donations",
