@@ -89,7 +89,7 @@ def test_every_kind_of_body_is_answered_200_and_found_again_where_it_belongs(rec
 
 
 def _mutated() -> st.SearchStrategy[bytes]:
-    """A delivery with a few bytes of it replaced, or cut."""
+    """Replace a few bytes of a delivery, or cut it."""
     whole = st.sampled_from([body for body in DELIVERIES.values() if len(body) < 2000])
     return st.builds(
         lambda body, at, new: body[: at % (len(body) + 1)] + new + body[at % (len(body) + 1) + len(new) :],

@@ -141,9 +141,7 @@ def test_each_of_the_first_50_calls_that_fails_is_answered_503_and_the_next_200(
 
 
 def test_a_file_that_can_neither_be_synced_nor_cut_back_is_given_up_and_nothing_is_lost(tmp_path):
-    answers = _fail_at(
-        tmp_path / "archive", "fsync:error=EIO:when=5", "ftruncate:error=EIO", deliveries=8
-    )
+    answers = _fail_at(tmp_path / "archive", "fsync:error=EIO:when=5", "ftruncate:error=EIO", deliveries=8)
     assert answers.count(503) == 1
 
 

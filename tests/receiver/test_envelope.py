@@ -62,7 +62,7 @@ def test_a_line_that_another_program_wrote_anew_is_noticed():
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A worker's folder with one segment of 50 lines."""
+    """Write one segment of 50 lines."""
     day = tmp_path / "main" / "2026-11-21"
     day.mkdir(parents=True)
     (tmp_path / "main" / ".lock").touch()

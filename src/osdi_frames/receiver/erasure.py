@@ -194,4 +194,3 @@ def elements(body: bytes) -> Iterator[tuple[object, bytes]]:
         element, end = _PAIRS.raw_decode(text, at)
         yield element, text[at:end].encode("utf-8")
         at = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
-
