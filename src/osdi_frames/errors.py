@@ -11,6 +11,7 @@
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
     ├── ArchiveOwned        (BlockingIOError)   an archive folder that another receiver writes to
+    ├── BadWorkerName       (ValueError)        a receiver's name that no folder can have
     ├── WeakToken           (ValueError)        a receiver's token that could be guessed
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
@@ -63,6 +64,10 @@ class BadDocument(OsdiError, ValueError):
 
 class ArchiveOwned(OsdiError, BlockingIOError):
     """Another process writes to the folder; the message says which one and what to do."""
+
+
+class BadWorkerName(OsdiError, ValueError):
+    """The name of a receiver's process cannot be the name of its folder."""
 
 
 class WeakToken(OsdiError, ValueError):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.worker import quarantine, worker_folders
 from tests.receiver.sender import TOKEN
 
+SOURCE = str(Path(osdi_frames.__file__).parents[1])
 _SERVE = """
 import json, logging, sys
 from osdi_frames.receiver import Limits, serve
@@ -38,6 +39,8 @@ class Receiver:
         *,
         log: Path | None = None,
         before: Callable[[], None] | None = None,
+        program: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
         **limits: Any,
     ) -> None:
         self.archive = archive
@@ -46,10 +49,10 @@ class Receiver:
         with self.log.open("ab") as output:
             start = output.tell()
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _SERVE, str(archive), TOKEN, json.dumps(limits)],
+                program or [sys.executable, "-c", _SERVE, str(archive), TOKEN, json.dumps(limits)],
                 stdout=subprocess.DEVNULL,
                 stderr=output,
-                env=os.environ | {"PYTHONPATH": str(Path(osdi_frames.__file__).parents[1])},
+                env=os.environ | {"PYTHONPATH": SOURCE} | dict(environment or {}),
                 preexec_fn=before,
             )
         self.port = self._listening_on(start)
@@ -58,7 +61,7 @@ class Receiver:
     def _listening_on(self, start: int) -> int:
         for _ in range(2000):
             text = self.log.read_bytes()[start:].decode()
-            if found := re.search(r"running on http://127\.0\.0\.1:(\d+)", text):
+            if found := re.search(r"running on http://127\.0\.0\.1:(\d+)(?s:.*)startup complete", text):
                 return int(found[1])
             if self.process.poll() is not None:
                 break

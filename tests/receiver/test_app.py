@@ -240,6 +240,7 @@ def test_a_start_with_1000_sealed_segments_takes_less_than_two_seconds(tmp_path)
     for number in range(2, 1001):
         (first.parent / f"{number:012}.ndjson.zst").write_bytes(first.read_bytes())
         (first.parent / f"{number:012}.ndjson").unlink(missing_ok=True)
+    began = time.monotonic()
     with Receiver(tmp_path / "archive") as receiver:
-        assert receiver.seconds_to_start < 2
         assert _post(receiver, delivery(1)).status_code == 200
+        assert time.monotonic() - began < 2

@@ -6,9 +6,9 @@ import json
 import threading
 from pathlib import Path
 
-import osdi_frames as of
 import pandas as pd
 
+import osdi_frames as of
 from osdi_frames.receiver import erase
 from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.worker import Worker
@@ -24,7 +24,9 @@ def _body(number: int, *, indent: int | None = None) -> bytes:
         "comments": "a\u2028b",
         "_links": {"osdi:person": {"href": href}},
     }
-    return json.dumps([{"osdi:signature": signature, "idempotency_key": f"k-{number}"}], indent=indent).encode()
+    return json.dumps(
+        [{"osdi:signature": signature, "idempotency_key": f"k-{number}"}], indent=indent
+    ).encode()
 
 
 def _archive(archive: Path) -> Path:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import osdi_frames as of
 import pytest
 
+import osdi_frames as of
 from osdi_frames.receiver import verify
 from tests.receiver.process import Receiver, stored
 from tests.receiver.sender import TOKEN

@@ -31,6 +31,7 @@ TOO_LARGE = PlainTextResponse("the body is too large\n", 413, headers=_CLOSE)
 ENCODED = PlainTextResponse("send the body as it is, not compressed\n", 415, headers=_CLOSE)
 BUSY = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN)
 CLOSING = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN | _CLOSE)
+_BEFORE_THE_BODY = (UNKNOWN, NOT_A_POST, ENCODED, TOO_LARGE)
 
 
 def create_app(
@@ -111,7 +112,7 @@ class Deliveries:
             answer = await self._answer(scope, receive)
         except ClientDisconnect:
             return
-        if answer is TOO_LARGE:
+        if answer in _BEFORE_THE_BODY:
             await _answer_and_linger(answer, receive, send)
         else:
             await answer(scope, receive, send)

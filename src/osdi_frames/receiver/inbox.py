@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import shutil
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +21,9 @@ _PROBE_TIMEOUT = 2.0
 _WINDOW = 10.0  # seconds that rate and p99 look back
 
 
+logger = logging.getLogger(__name__)
+
+
 class Inbox:
     """Takes bodies in and says whether they are durable; one event loop uses it, between start and stop."""
 
@@ -34,6 +38,7 @@ class Inbox:
         self._recent: deque[tuple[float, float]] = deque(maxlen=20_000)  # when stored, seconds taken
         self._probe: asyncio.Future[bool] | None = None
         self._probed = 0.0
+        self._low = False
 
     async def start(self) -> None:
         """Begin to write; needs the running event loop."""
@@ -89,7 +94,7 @@ class Inbox:
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
         disk = shutil.disk_usage(self._worker.folder)
-        low = disk.free < self._limits.free_share * disk.total
+        low = self._warn_if_low(disk.free, disk.total)
         return {
             "status": ("warning" if low else "ok") if works else "failing",
             "append_and_sync": works,
@@ -105,6 +110,13 @@ class Inbox:
             "free_share": round(disk.free / disk.total, 3),
             "warnings": [f"less than {self._limits.free_share:.0%} of the disk is free"] if low else [],
         }
+
+    def _warn_if_low(self, free: int, total: int) -> bool:
+        low = free < self._limits.free_share * total
+        if low and not self._low:
+            logger.warning("less than %.0f%% of the disk is free", 100 * self._limits.free_share)
+        self._low = low
+        return low
 
     async def _try_probe(self) -> bool:
         now = self._loop.time()

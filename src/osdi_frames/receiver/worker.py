@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from osdi_frames.errors import ArchiveOwned
+from osdi_frames.errors import ArchiveOwned, BadWorkerName
 from osdi_frames.receiver.segments import PARTIAL, Log, make_folder, segments, set_aside
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -33,11 +33,13 @@ class Worker:
     ------
     ArchiveOwned
         Another process owns the folder.
+    BadWorkerName
+        The name cannot be a folder's.
     """
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
+            raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
         archive.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder = archive / name
         make_folder(self.folder)
