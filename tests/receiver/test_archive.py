@@ -81,7 +81,7 @@ def test_a_changed_byte_is_named_with_file_and_line_and_status_1(tmp_path):
     path.write_bytes(path.read_bytes().replace(b'"sequence":2', b'"sequence":5'))
     done = run("verify", tmp_path)
     assert done.exit_code == 1
-    assert f"{path}:2: the checksum does not match" in done.output
+    assert f"{path}:2: the checksum or the line break does not match" in done.output
 
 
 @pytest.mark.parametrize(("gone", "named"), [(1, 3), (2, 4)])
@@ -108,6 +108,19 @@ def test_a_sealed_segment_that_cannot_be_read_is_noticed(archive):
     path.write_bytes(path.read_bytes()[:-20])
     assert f"{path}:" in run("verify", archive).output
     assert run("verify", archive).exit_code == 1
+
+
+def test_a_torn_end_is_counted_and_is_no_damage(archive):
+    path = max(segments(archive / "main")).path
+    path.write_bytes(path.read_bytes() + b'{"checksum":"0')
+    found = verify(archive)
+    assert (found.deliveries, found.torn, found.damages) == (5, 1, [])
+
+
+def test_a_last_line_break_that_is_damaged_is_no_torn_end(archive):
+    path = max(segments(archive / "main")).path
+    path.write_bytes(path.read_bytes()[:-1] + b"\x0b")
+    assert [damage.line for damage in verify(archive).damages] == [1]
 
 
 def test_damage_in_quarantine_is_noticed(tmp_path):

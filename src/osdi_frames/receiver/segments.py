@@ -99,10 +99,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner can enter, durably; its parent must exist."""
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-        sync_folder(folder.parent)
+    """Make a folder that only its owner can enter, durably; its parent must exist.
+
+    One that is there already may be left of a start that did not come to make it durable.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    sync_folder(folder.parent)
 
 
 def last_sequence(folder: Path) -> int:
@@ -181,6 +183,7 @@ class Log:
         self.next_sequence = last_sequence(folder) + 1
         self._segment_bytes = segment_bytes
         self._open: _OpenSegment | None = None
+        self._durable_day: str | None = None
 
     @property
     def writing_from(self) -> int:
@@ -242,7 +245,9 @@ class Log:
 
     def _begin(self, day: str) -> _OpenSegment:
         folder = self.folder / day
-        make_folder(folder)
+        if day != self._durable_day:
+            make_folder(folder)
+            self._durable_day = day
         path = folder / f"{self.next_sequence:012}{_PLAIN}"
         if path.exists():  # left of an attempt of which nothing was acknowledged
             set_aside(path, self.torn, below=self.next_sequence)

@@ -9,7 +9,9 @@ from pathlib import Path
 from osdi_frames.errors import SourceNotFound
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
-from osdi_frames.receiver.worker import owned, quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import quarantine, torn, worker_folders
+
+_TORN = "a torn line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ class Verification:
 def verify(archive: str | Path) -> Verification:
     """Check every line's checksum and that the sequence of every worker is whole.
 
-    A receiver may write to the archive meanwhile; its last line can then be one that is being written.
-    A torn end that a start of the receiver moved to quarantine is counted and is no damage.
+    A receiver may write to the archive meanwhile. A torn end was never acknowledged, so it is counted and
+    is no damage: in quarantine, where a start of the receiver moves it, or still behind the last line.
 
     Raises
     ------
@@ -52,36 +54,38 @@ def verify(archive: str | Path) -> Verification:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     found = Verification()
     for folder in folders:
-        with owned(folder) as at_rest:
-            found.deliveries += _verify_log(folder, found, at_rest=at_rest)
-            found.quarantined += _verify_log(quarantine(folder), found, at_rest=at_rest)
+        found.deliveries += _verify_log(folder, found)
+        found.quarantined += _verify_log(quarantine(folder), found)
         found.torn += sum(1 for _ in torn(folder).glob("*.torn"))
     return found
 
 
-def _verify_log(folder: Path, found: Verification, *, at_rest: bool) -> int:
+def _verify_log(folder: Path, found: Verification) -> int:
     check = _Sequence()
     lines = 0
-    listed = segments(folder)
-    for segment in listed:
-        if not segment.sealed and segment.sealed_path.exists():
-            continue  # sealed already, or meanwhile; what it holds stands in the sealed one
+    # Of a segment that is just being sealed both forms are listed, the sealed one last.
+    listed = {segment.first: segment for segment in segments(folder)}
+    for segment in map(_as_it_stands, listed.values()):
         found.segments += 1
         found.damages += check.begins(segment)
         for number, entry in _entries(segment):
-            if isinstance(entry, str):
-                if entry == TORN and segment is listed[-1] and not at_rest:
-                    continue
+            if isinstance(entry, envelope.Envelope):
+                lines += 1
+                found.erased += entry.erased_at is not None
+                found.damages += check.follows(segment, number, entry.sequence)
+            elif entry == _TORN and segment.first == max(listed):
+                found.torn += 1
+            else:
                 found.damages.append(Damage(segment.path, number, entry))
                 check.lose()
-                continue
-            lines += 1
-            found.erased += entry.erased_at is not None
-            found.damages += check.follows(segment, number, entry.sequence)
     return lines
 
 
-TORN = "a torn line"
+def _as_it_stands(segment: Segment) -> Segment:
+    """Give the sealed form of a segment that was sealed since it was listed."""
+    if segment.sealed or segment.path.exists():
+        return segment
+    return Segment(segment.first, True, segment.sealed_path)
 
 
 def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
@@ -89,14 +93,14 @@ def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
     number = 0
     try:
         for number, line in enumerate(segment.lines(), 1):
-            if not line.endswith(b"\n"):
-                yield number, TORN
-            elif entry := envelope.read(line[:-1]):
+            if entry := envelope.read(line[:-1]) if line.endswith(b"\n") else None:
                 yield number, entry
-            else:
-                yield number, "the checksum does not match"
+            elif line.endswith(b"\n") or envelope.read(line[:-1]):
+                yield number, "the checksum or the line break does not match"
                 if after := envelope.read_after_damage(line[:-1]):
                     yield number, after
+            else:
+                yield number, _TORN
     except OSError as error:
         yield number + 1, f"cannot be read: {error}"
 

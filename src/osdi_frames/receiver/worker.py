@@ -10,12 +10,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import logging
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from osdi_frames.errors import ArchiveOwned, BadWorkerName
@@ -40,7 +38,9 @@ class Worker:
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
         if not _NAME.fullmatch(name):
             raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
-        archive.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not archive.exists():
+            archive.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(archive)
         self.folder = archive / name
         make_folder(self.folder)
         self._lock = own(self.folder)
@@ -105,26 +105,13 @@ def worker_folders(archive: Path) -> list[Path]:
 
 def own(folder: Path) -> int:
     """Lock a worker's folder for this process; closing the descriptor gives it back."""
-    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(descriptor)
         raise ArchiveOwned(
-            f"{folder}: another receiver writes here; give this one a name of its own with --worker"
+            f"{folder}: another receiver writes here, or an erasure does; "
+            "give this one a name of its own with --worker"
         ) from error
     return descriptor
-
-
-@contextlib.contextmanager
-def owned(folder: Path) -> Iterator[bool]:
-    """Own a worker's folder for a while if nobody else does, and say so."""
-    try:
-        descriptor = own(folder)
-    except ArchiveOwned:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        os.close(descriptor)
