@@ -85,7 +85,7 @@ class Outcome:
     """What a load was answered, and how long after the moment at which each was due."""
 
     statuses: Counter[int] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list, repr=False)
 
     def percentile(self, share: float) -> float:
         return sorted(self.seconds)[int(len(self.seconds) * share)]
