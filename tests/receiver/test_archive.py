@@ -40,15 +40,15 @@ def signature(person: str, email: str, **more: object) -> str:
 ANN, BOB = signature("ann-1", "Ann@Example.org"), signature("bob-2", "bob@example.org")
 
 
-def write(archive: Path, bodies: list[bytes], *, segment_bytes: int = 1) -> None:
+def write(archive: Path, bodies: list[bytes], *, segment_bytes: int = 1, worker: str = "main") -> None:
     """Write an archive whose segments hold one delivery each, unless they are told to hold more."""
-    worker = Worker(archive, "main", segment_bytes=segment_bytes)
+    owner = Worker(archive, worker, segment_bytes=segment_bytes)
     for body in bodies:
         reason = quarantine_reason(body)
-        log = worker.deliveries if reason is None else worker.quarantine
+        log = owner.deliveries if reason is None else owner.quarantine
         entry = Envelope.of(body, sequence=log.next_sequence, at=AT, reason=reason)
         log.append([entry.line()], day=AT[:10])
-    worker.close()
+    owner.close()
 
 
 def run(*arguments: object) -> Result:

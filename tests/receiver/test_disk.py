@@ -16,7 +16,7 @@ import pytest
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
 from tests.receiver.process import Receiver, stored, tracing
-from tests.receiver.sender import Connection, delivery, request
+from tests.receiver.sender import TOKEN, Connection, delivery, request
 
 
 @contextlib.contextmanager
@@ -150,6 +150,8 @@ def test_while_every_sync_fails_nothing_is_acknowledged_and_the_health_page_says
         with tracing(receiver.threads["writer"], "-e", "inject=fsync:error=EIO"):
             answers = asyncio.run(_deliver(receiver.port, range(10)))
             assert set(answers.values()) == {503}
+            refused = httpx.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=b"[]")
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
             assert _health(receiver.port) == "failing"
         assert asyncio.run(_seconds_until_200(receiver.port, delivery(0))) < 1
         time.sleep(1)  # the page tries once a second at most

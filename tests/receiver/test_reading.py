@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import osdi_frames as of
-from osdi_frames.receiver import erase
+from osdi_frames.receiver import erase, verify
 from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.worker import Worker
 from tests.receiver.test_archive import write
@@ -39,6 +39,13 @@ def test_reading_an_archive_finds_every_signature_and_passes_over_the_quarantine
     frame = of.read_signatures(_archive(tmp_path))
     assert sorted(frame.signature_id) == ["s-1", "s-2", "s-3"]
     assert frame.received_at.eq(pd.Timestamp("2026-11-21T10:42:07Z")).all()
+
+
+def test_what_several_workers_wrote_is_read_together(tmp_path):
+    write(tmp_path, [_body(1), _body(2)])
+    write(tmp_path, [_body(2), _body(3)], worker="second")
+    assert sorted(of.read_signatures(tmp_path).signature_id) == ["s-1", "s-2", "s-3"]
+    assert verify(tmp_path).deliveries == 4
 
 
 def test_reading_is_the_same_before_and_after_sealing(tmp_path):
