@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import osdi_frames
 from osdi_frames.receiver import envelope
@@ -38,7 +41,6 @@ class Receiver:
         archive: Path,
         *,
         log: Path | None = None,
-        before: Callable[[], None] | None = None,
         program: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
         **limits: Any,
@@ -53,7 +55,6 @@ class Receiver:
                 stdout=subprocess.DEVNULL,
                 stderr=output,
                 env=os.environ | {"PYTHONPATH": SOURCE} | dict(environment or {}),
-                preexec_fn=before,
             )
         self.port = self._listening_on(start)
         self.seconds_to_start = time.monotonic() - began
@@ -102,6 +103,8 @@ class Receiver:
 @contextlib.contextmanager
 def tracing(thread: int, *options: str, output: Path = Path("/dev/null")) -> Iterator[None]:
     """Have strace look at a thread, or tamper with its calls, as long as it lives and this lasts."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
     command = ["strace", "-qq", "-o", str(output), "-p", str(thread), *options]
     tracer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -74,10 +74,8 @@ def test_a_disk_that_fills_up_gives_503_and_200_again_within_a_second_once_there
 
 
 def test_a_file_size_limit_gives_503_and_nothing_acknowledged_is_lost(tmp_path):
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
-
-    with Receiver(tmp_path / "archive", before=limit) as receiver:
+    with Receiver(tmp_path / "archive") as receiver:
+        resource.prlimit(receiver.process.pid, resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
         answers = asyncio.run(_deliver(receiver.port, range(60)))
         assert set(answers.values()) == {200, 503}
         resource.prlimit(receiver.process.pid, resource.RLIMIT_FSIZE, (1 << 30, resource.RLIM_INFINITY))
