@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.receiver.process import Receiver, stored, tracing
@@ -25,6 +27,7 @@ def _offer_with_slow_syncs(archive: Path, *, rate: float, seconds: float, **limi
         with tracing(receiver.threads["writer"], *SLOW_SYNC):
             outcome = _offer(receiver, rate=rate, seconds=seconds)
         assert receiver.peak_memory < MEMORY
+        assert _held_at_rest(receiver) == (0, 0)
         receiver.stop()
     assert stored(archive).total() >= outcome.statuses[200]
     return outcome
@@ -35,6 +38,13 @@ def test_a_steady_load_is_answered_200(tmp_path):
         outcome = _offer(receiver, rate=500, seconds=1)
     assert outcome.statuses == {200: 500}
     assert stored(tmp_path / "archive").total() == 500
+
+
+def _held_at_rest(receiver: Receiver) -> tuple[int, int]:
+    """Return how many deliveries and bytes the receiver still holds, the late ones given a second to go."""
+    time.sleep(1)
+    health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
+    return health["waiting"], health["held_bytes"]
 
 
 @pytest.mark.long
@@ -78,6 +88,7 @@ def test_more_large_bodies_than_memory_should_hold_are_answered_503(tmp_path):
         assert set(answers) <= {200, 503}
         assert 200 in answers
         assert receiver.peak_memory < MEMORY
+        assert _held_at_rest(receiver) == (0, 0)
         print(f"200 bodies of 1 MiB at once: {answers.count(200)} stored, {receiver.peak_memory >> 20} MB")
         receiver.stop()
     assert stored(tmp_path / "archive").total() >= answers.count(200)

@@ -95,8 +95,10 @@ class Writer(threading.Thread):
 
     def _store(self, batch: Sequence[Waiting | Probe]) -> None:
         # Who was answered 503 meanwhile sends it again; under overload the time belongs to the others.
-        late = [item for item in batch if item.answer.done()]
-        wanted = [item for item in batch if not item.answer.done()]
+        wanted: list[Waiting | Probe] = []
+        late: list[Waiting | Probe] = []
+        for item in batch:
+            (late if item.answer.done() else wanted).append(item)
         bodies = [item for item in wanted if isinstance(item, Waiting)]
         for log, share in (
             (self._worker.deliveries, [item for item in bodies if item.reason is None]),
