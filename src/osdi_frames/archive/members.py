@@ -58,17 +58,18 @@ def members(name: str, stream: BinaryIO, meet: Callable[[Problem], None]) -> Ite
     A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is given.
     """
     reader: Reader = io.BufferedReader(cast("io.RawIOBase", stream), _BLOCK)
-    head = reader.peek(_TAR_AT + len(_TAR))
-    if head.startswith(_GZIP):
-        yield from members(name, cast("BinaryIO", Gunzip(reader)), meet)
-    elif head.startswith(_ZSTD):
-        yield from members(name, pa.CompressedInputStream(reader, "zstd"), meet)
-    elif head.startswith(_ZIP):
-        yield from _zipped(name, reader, meet)
-    elif head[_TAR_AT:].startswith(_TAR):
-        yield from _tarred(name, reader, meet)
-    else:
-        yield name, reader
+    with reader:
+        head = reader.peek(_TAR_AT + len(_TAR))
+        if head.startswith(_GZIP):
+            yield from members(name, cast("BinaryIO", Gunzip(reader)), meet)
+        elif head.startswith(_ZSTD):
+            yield from members(name, pa.CompressedInputStream(reader, "zstd"), meet)
+        elif head.startswith(_ZIP):
+            yield from _zipped(name, reader, meet)
+        elif head[_TAR_AT:].startswith(_TAR):
+            yield from _tarred(name, reader, meet)
+        else:
+            yield name, reader
 
 
 def _zipped(name: str, reader: Reader, meet: Callable[[Problem], None]) -> Iterator[tuple[str, Reader]]:
