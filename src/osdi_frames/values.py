@@ -303,10 +303,10 @@ def _split(value: Any, last: Step) -> Iterator[tuple[dict[str, Any], Any]]:
 
 
 def _is_entry(table: Table, entry: Any) -> bool:
-    """Tell whether an entry is of the form that the table's rows have: an object, or a text."""
+    """Tell whether an entry is a row: an object, or a text; of a pair, the key alone is one."""
     if table.of_objects:
         return isinstance(entry, dict)
-    return _fitting("string", entry) is not None
+    return table.row_paths[0].steps[-1] == PAIRS or _fitting("string", entry) is not None
 
 
 def inspect_element(
