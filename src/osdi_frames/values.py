@@ -19,11 +19,11 @@ from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Column, Path,
 from osdi_frames.tables.shape import ElementShape, Shape
 
 _INT64 = range(-(2**63), 2**63)
-_INTEGER = re.compile(r"-?\d+(?:\.0+)?")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_INTEGER = re.compile(r"-?[0-9]+(?:\.0+)?")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_LAST_SEGMENT = re.compile(r"(?:[^:/?#]+:)?(?://[^/?#]*)?(?:[^?#]*/)?([^/?#]+)/*(?:[?#].*)?", re.DOTALL)
+_LAST_SEGMENT = re.compile(r"(?:(?:[^:/?#]+:)?//[^/?#]*+)?+(?:[^?#]*/)?([^/?#]+)/*(?:[?#].*)?", re.DOTALL)
 
 
 class Misfit(Exception):
