@@ -11,6 +11,6 @@ except ImportError as error:
     raise MissingExtra.named("serve") from error
 
 from osdi_frames.sandbox.app import create_app
-from osdi_frames.sandbox.serve import Running, serve
+from osdi_frames.sandbox.serve import Running, bind, run, serve
 
-__all__ = ["Running", "create_app", "serve"]
+__all__ = ["Running", "bind", "create_app", "run", "serve"]

@@ -48,8 +48,7 @@ class ApiEndpoint:
                 response = await self._respond(request, struck)
             except ClientDisconnect:
                 return
-        seen.status = response.status_code
-        await request_faults.send(response, struck, scope=scope, receive=receive, send=send)
+        await request_faults.send(response, struck, seen, scope=scope, receive=receive, send=send)
 
     def _arrived(self, request: Request) -> Seen:
         page = request.query_params.get("page", "1" if self._is_collection else "")

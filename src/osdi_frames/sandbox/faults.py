@@ -42,11 +42,11 @@ FAULTS = (
         {"status": 500, "retry_after": None},
     ),
     Fault("html_error", "request", "answer this status with an HTML page", {"status": 404}),
-    Fault("drop", "request", "close the connection without an answer"),
     Fault(
         "insert_rows", "request", "`count` new events arrive in the account before the answer", {"count": 1}
     ),
     Fault("move_row", "request", "the last event of the account moves to its first page before the answer"),
+    Fault("drop", "answer", "do what was asked, then close the connection without an answer"),
     Fault("half_body", "answer", "close the connection after half of the body"),
     Fault("next_on_last", "page", "a `next` on the last page; the page after it is empty and has none"),
     Fault("next_repeats", "page", "`next` leads to the page it is on"),

@@ -55,20 +55,25 @@ def shift_rows(service: Service, account: Account, struck: Sequence[Order]) -> N
 
 
 async def send(
-    response: Response, struck: Sequence[Order], *, scope: Scope, receive: Receive, send: Send
+    response: Response, struck: Sequence[Order], seen: Seen, *, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Send a response, or of it what the ordered faults leave."""
     names = {order.name for order in struck}
     if "drop" in names:
-        scope["state"]["abort"]()
-        await asyncio.sleep(0)  # the server learns of it before it looks for a response
-    elif "half_body" in names:
-        body = bytes(response.body)
-        await send(
-            {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
-        )
-        await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-        scope["state"]["close"]()
-        await asyncio.sleep(0)
-    else:
+        await _break_off(scope, "abort")
+        return
+    seen.status = response.status_code
+    if "half_body" not in names:
         await response(scope, receive, send)
+        return
+    half = bytes(response.body)[: len(response.body) // 2]
+    start = {"status": response.status_code, "headers": response.raw_headers}
+    await send({"type": "http.response.start", **start})
+    await send({"type": "http.response.body", "body": half, "more_body": True})
+    await _break_off(scope, "close")
+
+
+async def _break_off(scope: Scope, how: str) -> None:
+    """Close the connection by what `serve` put beside the request; the server notices one turn later."""
+    scope["state"][how]()
+    await asyncio.sleep(0)

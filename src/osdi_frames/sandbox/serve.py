@@ -122,3 +122,8 @@ def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
         finally:
             uvicorn_server.should_exit = True
             thread.join(timeout=10)
+
+
+def run(app: Starlette, listening: socket.socket) -> None:
+    """Serve a sandbox on a bound socket until the process is interrupted or terminated."""
+    server(app).run([listening])
