@@ -38,6 +38,16 @@ class Caller:
         return self.v1.post("/events", json=body).raise_for_status().json()
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One request that a receiver got."""
+
+    at: float
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
 @dataclass
 class Receiver:
     """A webhook receiver that answers as it is told and keeps what it got, with the time."""
@@ -45,10 +55,10 @@ class Receiver:
     url: str
     statuses: list[int] = field(default_factory=list)  # of the next answers; then 200
     wait: float = 0.0
-    got: list[tuple[float, bytes, dict[str, str]]] = field(default_factory=list)
+    got: list[Delivery] = field(default_factory=list)
 
     def deliveries(self) -> list[list[dict[str, Any]]]:
-        return [json.loads(body) for _, body, _ in self.got]
+        return [json.loads(request.body) for request in self.got]
 
     def elements(self) -> list[dict[str, Any]]:
         return [element for delivery in self.deliveries() for element in delivery]
@@ -122,7 +132,7 @@ def receiver() -> Iterator[Receiver]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            received.got.append((time.monotonic(), body, dict(self.headers)))
+            received.got.append(Delivery(time.monotonic(), self.path, dict(self.headers), body))
             time.sleep(received.wait)
             self.send_response(received.statuses.pop(0) if received.statuses else 200)
             self.send_header("Content-Length", "0")

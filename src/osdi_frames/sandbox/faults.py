@@ -146,7 +146,7 @@ class Faults:
         self._orders: list[Order] = []
         self._ordered = 0
 
-    def order(self, name: str, **settings: Any) -> Order:
+    def order(self, name: str, /, **settings: Any) -> Order:
         """Order a fault; an unknown name or setting is refused with the ones that there are."""
         if name not in _BY_NAME:
             raise refuse("setting", why=f"there is no fault {name!r}; {nearest(name, _BY_NAME)}")
