@@ -1,0 +1,50 @@
+"""The sandbox as a process of its own, which can be killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from osdi_frames import sandbox
+
+COMMAND = "from osdi_frames.cli.sandbox import command; command()"
+
+
+@dataclass
+class Process:
+    """A running command and the sandbox that it serves."""
+
+    process: subprocess.Popen[str]
+    running: sandbox.Running
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        self.process.kill()
+        self.process.wait()
+
+
+def start(*arguments: object) -> Process:
+    """Start ``osdi-frames sandbox`` and read where it serves."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    first = process.stdout.readline().split()
+    while process.stdout.readline().split()[:1] not in ([], ["admin"]):
+        pass
+    return Process(process, sandbox.Running("127.0.0.1", int(first[1].split(":")[2].split("/")[0])))
+
+
+@contextmanager
+def served(db: Path, *arguments: object) -> Iterator[Process]:
+    """Serve a database on a free port while the context lasts, and stop it as a person would."""
+    started = start("--db", db, "--port", 0, *arguments)
+    try:
+        yield started
+    finally:
+        started.process.terminate()
+        started.process.wait(timeout=10)
+        started.process.stdout.close()
