@@ -148,7 +148,7 @@ ENTERED = {
     "postal_addresses": array(POSTAL_ADDRESS),
     "languages_spoken": TEXTS,
     "custom_fields": {"type": "object", "additionalProperties": TEXT},
-    "identifiers": IDENTIFIERS,
+    "identifiers": IDENTIFIERS | {"minItems": 0},
 }
 
 
@@ -262,6 +262,5 @@ ERROR = closed({"error": {"type": "string", "minLength": 1}})
 
 def assert_valid(instance: object, schema: Schema) -> None:
     """Fail with every way in which something does not fit its schema."""
-    Draft202012Validator.check_schema(schema)
     faults = [f"{error.json_path}: {error.message[:200]}" for error in Draft202012Validator(schema).iter_errors(instance)]
     assert not faults, faults
