@@ -1,1 +1,38 @@
 """OSDI event collections and signature webhooks as typed DataFrames, reports and Parquet."""
+
+from osdi_frames.check import check
+from osdi_frames.errors import OsdiError, ProblemsWarning
+from osdi_frames.export import export
+from osdi_frames.frames import read_events, read_signatures, read_table
+from osdi_frames.reports import (
+    rsvps_by,
+    rsvps_by_campaign,
+    rsvps_over_time,
+    signatures_by,
+    signatures_by_referrer,
+    signatures_by_source,
+    signatures_by_website,
+    signatures_over_time,
+)
+from osdi_frames.scan import scan
+from osdi_frames.tables import describe
+
+__all__ = [
+    "OsdiError",
+    "ProblemsWarning",
+    "check",
+    "describe",
+    "export",
+    "read_events",
+    "read_signatures",
+    "read_table",
+    "rsvps_by",
+    "rsvps_by_campaign",
+    "rsvps_over_time",
+    "scan",
+    "signatures_by",
+    "signatures_by_referrer",
+    "signatures_by_source",
+    "signatures_by_website",
+    "signatures_over_time",
+]

@@ -6,6 +6,7 @@
     ├── UnknownTable        (KeyError)          a table that is not declared
     ├── UnknownColumn       (KeyError)          a column that the table does not declare
     ├── MissingColumn       (KeyError)          a frame that lacks a column which a report needs
+    ├── UnfitColumn         (ValueError)        what a report cannot count or group by
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
@@ -41,6 +42,10 @@ class UnknownColumn(OsdiError, KeyError):
 
 class MissingColumn(OsdiError, KeyError):
     """A frame lacks a column that a report needs; the message names it."""
+
+
+class UnfitColumn(OsdiError, ValueError):
+    """What a report was told to count or group by does not fit; the message says why."""
 
 
 class SourceNotFound(OsdiError, FileNotFoundError):
@@ -80,7 +85,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """Say which of `names` are nearest to a mistyped `name`.
 
     >>> nearest("modified", ["modified_date", "created_date", "title"])
-    'nearest: modified_date, created_date'
+    'nearest: modified_date'
     """
     names = list(names)
     found = difflib.get_close_matches(name, names, n=3, cutoff=0.5)

@@ -1,0 +1,54 @@
+"""`osdi-frames sample`: write an archive that looks real and is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from osdi_frames import sample
+
+_COUNT = click.IntRange(min=0)
+
+
+@click.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--signatures", type=_COUNT, help="How many different signatures.  [default: 2000]")
+@click.option("--events", type=_COUNT, help="How many different events.  [default: 200]")
+@click.option("--seed", default=7, show_default=True, help="The same seed makes the same bytes.")
+@click.option("--one-file", is_flag=True, help="Write all deliveries into one file, a line each.")
+@click.option("--showcase", is_flag=True, help="Write the small archive that shows every layout.")
+@click.option("--overwrite", is_flag=True, help="Write into a folder that holds something.")
+def command(
+    out: Path,
+    *,
+    signatures: int | None,
+    events: int | None,
+    seed: int,
+    one_file: bool,
+    showcase: bool,
+    overwrite: bool,
+) -> None:
+    """Write a realistic archive into the folder OUT: events, signatures, and how they arrive in life.
+
+    \b
+    Example:
+        osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive
+        osdi-frames report archive
+    """  # noqa: D301 (click keeps the lines after a backspace as they are)
+    if showcase:
+        if signatures is not None or events is not None or one_file:
+            raise click.UsageError("--showcase has a size and a layout of its own")
+        sample.write_showcase(out, seed=seed, overwrite=overwrite)
+    else:
+        sample.write(
+            out,
+            signatures=2000 if signatures is None else signatures,
+            events=200 if events is None else events,
+            seed=seed,
+            one_file=one_file,
+            overwrite=overwrite,
+            progress=True,
+        )
+    sizes = [path.stat().st_size for path in out.rglob("*") if path.is_file()]
+    click.echo(f"{out}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB")

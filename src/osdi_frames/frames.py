@@ -1,0 +1,165 @@
+"""The tables as pandas DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+import pyarrow as pa
+
+from osdi_frames.archive import Source
+from osdi_frames.identity import Dedupe
+from osdi_frames.problems import OnError
+from osdi_frames.scan import scan
+
+
+def read_table(
+    source: Source,
+    table: str,
+    *,
+    columns: Iterable[str] | None = None,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Read any declared table from an archive.
+
+    The columns and their dtypes are the same whatever rows come: `str`, `Int64`, `boolean`, `float64`,
+    ``datetime64[us, UTC]``, ``datetime64[us]`` for wall clocks, and `object` for lists of text.
+
+    Parameters
+    ----------
+    source
+        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, or parsed
+        JSON (a page, a list of pages, a delivery). Folders are read recursively, sorted by name.
+    table
+        The name of a declared table; `describe` lists them.
+    columns
+        The columns to read, in the order wanted; all when not given. Others are not parsed.
+    prefix
+        The service's own prefix, beside ``platform`` and ``action_network``.
+    dedupe
+        True gives one row an event or signature: the newest. ``"message"`` collapses only the retries of
+        a webhook message, False nothing.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
+        over a document that cannot be read, and warns once with the count. `check` lists all.
+    progress
+        A progress bar: None shows one on a terminal, and for long work only.
+
+    Returns
+    -------
+    DataFrame
+        One row a row of the table, numbered from 0.
+
+    Raises
+    ------
+    UnknownTable, UnknownColumn
+        With the names that are nearest.
+    SourceNotFound
+        There is nothing at a path.
+    BadDocument
+        With file, line, key and value.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> delivery = [{"osdi:signature": {"add_tags": ["river", "new"]}, "idempotency_key": "5f"}]
+    >>> of.read_table(delivery, "signature_tags", columns=["idempotency_key", "tag"])
+      idempotency_key    tag
+    0              5f  river
+    1              5f    new
+    """
+    reader = scan(
+        source, table, columns=columns, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress
+    )
+    return frame(reader.read_all())
+
+
+def read_events(
+    source: Source,
+    *,
+    columns: Iterable[str] | None = None,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Read the events of an archive, v2 and v1 in one frame (interface 2.1, 2.8).
+
+    `start_date` and `end_date` are the wall clock at the place of the event, as the service means them,
+    though it writes a Z. Parameters and errors are those of `read_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row an event: the newest, by `modified_date`, then `fetched_at`, then the last read.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> pull = {"title": "March", "start_date": "2026-05-01T18:00:00Z", "location": {"locality": "Oakland"}}
+    >>> of.read_events(pull, columns=["title", "start_date", "location_locality"])
+       title          start_date location_locality
+    0  March 2026-05-01 18:00:00           Oakland
+    """
+    return read_table(
+        source, "events", columns=columns, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress
+    )
+
+
+def read_signatures(
+    source: Source,
+    *,
+    columns: Iterable[str] | None = None,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Read the petition signatures of an archive of webhook deliveries (interface 2.7).
+
+    One signature is one row, however often its message was retried and however many webhooks told it.
+    Parameters and errors are those of `read_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row a signature: the newest, by `modified_date`, then `received_at`, then the last read.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> signed = {"osdi:signature": {"platform:referrer_data": {"source": "email"}, "add_tags": ["river"]}}
+    >>> of.read_signatures([signed], columns=["source", "add_tags"])
+      source add_tags
+    0  email  [river]
+    """
+    return read_table(
+        source,
+        "signatures",
+        columns=columns,
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        progress=progress,
+    )
+
+
+def frame(table: pa.Table) -> pd.DataFrame:
+    """Give an Arrow table as a DataFrame with the dtypes that pandas users expect."""
+    result: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
+    for field in table.schema:
+        if pa.types.is_list(field.type):
+            # Lists, not arrays: they compare, and to_parquet and explode take them as they are.
+            result[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object, index=result.index)
+    return result
+
+
+# Integers and booleans stay what they are when some are missing.
+_NULLABLE = {
+    pa.int64(): pd.Int64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    pa.string(): pd.StringDtype(na_value=float("nan")),
+}

@@ -1,0 +1,97 @@
+"""Which rows are the same thing told twice, and which of them is kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from osdi_frames.tables.events import EVENTS
+from osdi_frames.tables.schema import Column, Table
+from osdi_frames.tables.signatures import SIGNATURES
+
+Dedupe = bool | Literal["message"]
+
+#: The running number of an element: the order of reading, and the same for all its rows.
+ORDINAL = "_ordinal"
+
+# A signature is itself by its id; without one, its message and its place in it say which it is.
+_SIGNATURE = "coalesce('id ' || _signature_id, 'message ' || _idempotency_key || ' ' || _element)"
+_OF_A_MESSAGE = """CASE
+    WHEN _idempotency_key IS NOT NULL
+        THEN 'message ' || _idempotency_key || ' ' || coalesce('id ' || _signature_id, _element::VARCHAR)
+    ELSE 'id ' || _signature_id || ' ' || coalesce(epoch_us(_modified_date)::VARCHAR, '') END"""
+
+
+def key_columns(table: Table, dedupe: Dedupe) -> tuple[Column, ...]:
+    """Give the columns that decide, under names of their own."""
+    if dedupe is False:
+        return ()
+    if table.element == "event":
+        if dedupe == "message":
+            raise ValueError("dedupe='message' is about webhook messages; events take True or False")
+        parent, names = EVENTS, ["event_id", "modified_date", "fetched_at"]
+    else:
+        parent, names = (
+            SIGNATURES,
+            ["signature_id", "idempotency_key", "element", "modified_date", "received_at"],
+        )
+    return tuple(replace(parent.column(name), name=f"_{name}") for name in names)
+
+
+def kept(
+    batches: Iterable[pa.RecordBatch], table: Table, dedupe: Dedupe, connection: duckdb.DuckDBPyConnection
+) -> Iterator[pa.RecordBatch]:
+    """Give the rows of the elements that are kept: of each thing the newest, then the last read.
+
+    Which those are is known at the end only, so the rows wait in a temporary file, and what stays in
+    memory is a few bytes an element, which DuckDB spills to disk if need be.
+    """
+    connection.execute(
+        "CREATE TABLE seen (ordinal BIGINT, thing UHUGEINT, modified TIMESTAMPTZ, stamp TIMESTAMPTZ)"
+    )
+    with tempfile.TemporaryDirectory(prefix="osdi-frames-") as folder:
+        path = str(Path(folder) / "rows.arrow")
+        elements = _stage(batches, path, connection, _seen(table, dedupe))
+        if not elements:
+            return
+        keep = np.zeros(elements, bool)
+        keep[connection.sql(_NEWEST).to_arrow_table()["ordinal"].to_numpy()] = True
+        with pa.OSFile(path) as file:
+            for batch in pa.ipc.open_stream(file):
+                yield batch.filter(pa.array(keep[batch[ORDINAL].to_numpy()]))
+
+
+_NEWEST = """SELECT arg_max(ordinal, (coalesce(modified, '-infinity'::TIMESTAMPTZ),
+    coalesce(stamp, '-infinity'::TIMESTAMPTZ), ordinal)) AS ordinal FROM seen GROUP BY thing"""
+
+
+def _seen(table: Table, dedupe: Dedupe) -> str:
+    """Give the query that notes the elements of some rows; what has no identity is its own."""
+    identity, stamp = "_event_id", "_fetched_at"
+    if table.element == "signature":
+        identity, stamp = _OF_A_MESSAGE if dedupe == "message" else _SIGNATURE, "_received_at"
+    return f"""INSERT INTO seen SELECT DISTINCT ON ({ORDINAL}) {ORDINAL},
+        coalesce(md5_number({identity}), {ORDINAL}::UHUGEINT), _modified_date, {stamp} FROM rows"""
+
+
+def _stage(
+    batches: Iterable[pa.RecordBatch], path: str, connection: duckdb.DuckDBPyConnection, seen: str
+) -> int:
+    """Write the rows to a file and note their elements; give the number of elements."""
+    writer, elements = None, 0
+    for batch in batches:
+        writer = writer or pa.ipc.new_stream(path, batch.schema)
+        writer.write_batch(batch)
+        connection.register("rows", batch)
+        connection.execute(seen)
+        elements = batch[ORDINAL][-1].as_py() + 1 if batch.num_rows else elements
+    if writer:
+        writer.close()
+    return elements

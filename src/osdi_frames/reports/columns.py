@@ -1,0 +1,89 @@
+"""The columns that a report counts, each brought to its one dtype, whoever made the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+from osdi_frames.errors import MissingColumn, UnfitColumn, nearest
+
+By: TypeAlias = str | pd.Grouper | Sequence[str | pd.Grouper]
+"""What to group by: a column, a pandas Grouper with a key, or a list of them."""
+
+Convert: TypeAlias = Callable[[pd.Series], pd.Series]
+
+UTC: Final = "datetime64[us, UTC]"
+LOCAL: Final = "datetime64[us]"
+
+
+def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
+    """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too."""
+    keys = [] if by is None else [name for name, _ in named_keys(by, report=report)]
+    missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
+    if missing:
+        asked = [name for name in missing if name in keys]
+        hint = f"; {nearest(asked[0], map(str, frame.columns))}" if asked and len(frame.columns) else ""
+        raise MissingColumn(f"{report} needs {', '.join(missing)}, which the frame does not have{hint}")
+    return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
+
+
+def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
+    """Bring a column to its dtype, rows numbered from 0."""
+    try:
+        return convert(column.reset_index(drop=True))
+    except (TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
+        raise UnfitColumn(f"{report} cannot use the column {column.name}: {reason}") from error
+
+
+def named_keys(by: By, *, report: str) -> list[tuple[str, str | pd.Grouper]]:
+    """List the keys of `by`, each with the name of its column."""
+    keys = [by] if isinstance(by, (str, pd.Grouper)) else list(by)
+    if not keys:
+        raise UnfitColumn(f"{report}: by names no column")
+    return [(_column_of(key, report=report), key) for key in keys]
+
+
+def _column_of(key: str | pd.Grouper, *, report: str) -> str:
+    if isinstance(key, str):
+        return key
+    if key.key is None:
+        raise UnfitColumn(f"{report} groups by columns: the Grouper has no key")
+    return str(key.key)
+
+
+def identity(column: pd.Series) -> pd.Series:
+    """Take text that tells one thing from another; blank is none."""
+    text = column.astype("str")
+    return text.mask(text.str.strip() == "")
+
+
+def whole(column: pd.Series) -> pd.Series:
+    """Take whole numbers that may be missing."""
+    return column.astype("Int64")
+
+
+def utc(column: pd.Series) -> pd.Series:
+    """Bring times to UTC; those without a zone are taken for UTC."""
+    return _parsed(column, utc=True).astype(UTC)
+
+
+def local(column: pd.Series) -> pd.Series:
+    """Take the wall clock: a zone is dropped, the hour never shifted (interface 2.1)."""
+    times: pd.Series = _parsed(column).dt.tz_localize(None)
+    return times.astype(LOCAL)
+
+
+def time(column: pd.Series) -> pd.Series:
+    """Bring times with a zone to UTC; those without one stay wall clock."""
+    times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
+    return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
+
+
+def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
+    if is_numeric_dtype(column.dtype) and column.notna().any():
+        raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
+    return pd.to_datetime(column, utc=utc, format="ISO8601")

@@ -1,0 +1,38 @@
+"""Make realistic archives, or the world behind them, from a seed: nothing and nobody in them is real.
+
+`World` is data in the contract's shapes, without files; `pages` and `deliveries` are the documents that a
+deployment sends of it; `write` and `write_showcase` lay them on a disk. Whatever is made is valid input:
+what is odd in it is odd in life. How it is distributed:
+
+* Events: eight in a hundred in the year before June 2018, the others more and more over six years. RSVPs
+  follow a power law (Pareto, exponent 0.9), come in evenly until an event was last modified, and stay within
+  the capacity, which one event in six has. Three events in four are in a campaign; the n-th campaign draws
+  1/n of what the first draws. One in ten is virtual, one title in eleven is a hostile label.
+* Pulls: v2 with embedded people in June 2018, v1 three years before the end, v2 in each of the last five
+  weeks, each with the events and RSVPs of its day; the last has the newest state of every event.
+* Signatures: more and more over five years; a petition's share fades with time (to 1/e in three months).
+  Sources follow a power law. Each optional part is there with its own chance, stated where it is drawn.
+* Deliveries: see `deliveries`.
+
+What is not imitated: nights and weekends, bounces between petitions, people who move house.
+"""
+
+from osdi_frames.sample.deployment import Deployment
+from osdi_frames.sample.documents import Delivery, deliveries, fetched, pages, signature_pages, single
+from osdi_frames.sample.layouts import write
+from osdi_frames.sample.showcase import write_showcase
+from osdi_frames.sample.world import UNTIL, World
+
+__all__ = [
+    "UNTIL",
+    "Delivery",
+    "Deployment",
+    "World",
+    "deliveries",
+    "fetched",
+    "pages",
+    "signature_pages",
+    "single",
+    "write",
+    "write_showcase",
+]

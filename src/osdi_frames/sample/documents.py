@@ -1,0 +1,277 @@
+"""What a deployment sends of its world: pages of collections, webhook deliveries, envelopes around them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count as numbers
+
+from osdi_frames.sample.deployment import Deployment, Document, href_of, last_segment, stamp, stream
+from osdi_frames.sample.world import World
+
+PER_PAGE = 25
+KEYS_SINCE = datetime(2022, 12, 1, tzinfo=UTC)  # older deliveries have no idempotency_key
+TEST_EVERY = 600  # messages between two presses of "send test"
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+
+
+def pages(
+    deployment: Deployment,
+    records: Sequence[Document],
+    *,
+    path: str = "events",
+    relation: str = "osdi:events",
+    version: str = "v2",
+    per_page: int = PER_PAGE,
+    next_on_last: bool = False,
+) -> Iterator[Document]:
+    """Page through records as a collection does (interface 2.6), totals and all.
+
+    With `next_on_last` the last page has a `next`, too, which leads to an empty page without one:
+    so does the best-known deployment.
+
+    Examples
+    --------
+    >>> world = World.make(events=30)
+    >>> [len(page["_embedded"]["osdi:events"]) for page in pages(world.deployment, world.events)]
+    [25, 5]
+    """
+    root = deployment.base_url_v1 if version == "v1" else deployment.base_url
+    url = f"{root}/{path}"
+    total_pages = max(1, -(-len(records) // per_page))
+    for page in range(1, total_pages + 1 + next_on_last):
+        embedded = list(records[(page - 1) * per_page : page * per_page])
+        links: Document = {"self": {"href": url}}
+        if page < total_pages + next_on_last:
+            links["next"] = {"href": f"{url}?page={page + 1}"}
+        links[relation] = [{"href": href_of(record)} for record in embedded]
+        links["curies"] = deployment.curies(version)
+        yield {
+            "total_pages": total_pages,
+            "per_page": per_page,
+            "page": page,
+            "total_records": len(records),
+            "_links": links,
+            "_embedded": {relation: embedded},
+        }
+
+
+def fetched(documents: Iterable[Document], *, at: datetime) -> Iterator[Document]:
+    """Put pages into envelopes that say when each was fetched, a second apart, and from where."""
+    for number, document in enumerate(documents):
+        links, page = document["_links"], document["page"]
+        url = links["self"]["href"] + (f"?page={page}" if page > 1 else "")
+        yield {"fetched_at": stamp(at + number * SECOND), "url": url, "body": document}
+
+
+def single(deployment: Deployment, event: Document, *, version: str = "v2") -> Document:
+    """Answer with one event, which then carries the curies itself (interface 2.6)."""
+    return {**event, "_links": {"curies": deployment.curies(version), **event["_links"]}}
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One webhook request: when it came in, and its body."""
+
+    received_at: datetime
+    body: list[Document]
+
+    def month(self) -> str:
+        """Name the month in which it came in."""
+        return f"{self.received_at:%Y-%m}"
+
+    def envelope(self) -> Document:
+        """Say beside the body when it was received."""
+        return {"received_at": stamp(self.received_at), "body": self.body}
+
+
+def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Delivery]:
+    """Deliver signatures of a world, in the order in which the requests come in.
+
+    More deliveries come out than signatures go in: of a hundred messages three are retried (the same body
+    up to three times again within the hour), three come a second time from another webhook (another key),
+    two are followed by an update of the signature, two are of other element types; two carry a batch.
+
+    Examples
+    --------
+    >>> world = World.make(events=0)
+    >>> first = next(deliveries(world, world.signatures(100)))
+    >>> first.received_at.year, list(first.body[0])
+    (2021, ['osdi:signature', 'action_network:sponsor'])
+    """
+    office = _PostOffice(world)
+    order = numbers()
+    waiting: list[tuple[datetime, int, list[Document]]] = []
+    for elements, now in office.messages(signatures):
+        yield from _due(waiting, now)
+        for received_at, body in office.post(elements, now):
+            heapq.heappush(waiting, (received_at, next(order), body))
+    yield from _due(waiting, world.until)
+
+
+def _due(waiting: list[tuple[datetime, int, list[Document]]], now: datetime) -> Iterator[Delivery]:
+    while waiting and waiting[0][0] <= now:
+        received_at, _, body = heapq.heappop(waiting)
+        yield Delivery(received_at, body)
+
+
+def bodies(sent: Iterable[Delivery], *, enveloped: bool = False) -> Iterator[object]:
+    """Take the documents out of deliveries: bare bodies as they came, or envelopes around them."""
+    return (delivery.envelope() if enveloped else delivery.body for delivery in sent)
+
+
+class _PostOffice:
+    """Send each message as often as it is sent in life."""
+
+    __slots__ = ("deployment", "number", "rng", "sponsors")
+
+    def __init__(self, world: World) -> None:
+        self.deployment = world.deployment
+        self.rng = stream(world.deployment, "deliveries")
+        self.number = 0  # of the message
+        self.sponsors = {
+            last_segment(href_of(petition)): petition[f"{world.prefix}:sponsor"]
+            for petition in world.petitions
+        }
+
+    def messages(self, signatures: Iterable[Document]) -> Iterator[tuple[list[Document], datetime]]:
+        """Gather signatures into messages: most of one, some batches of two to five."""
+        batch: list[Document] = []
+        size = 1
+        for signature in signatures:
+            batch.append(signature)
+            if len(batch) >= size:
+                yield batch, datetime.fromisoformat(signature["created_date"])
+                batch, size = [], self.rng.choices((1, 2, 3, 5), (98, 1, 0.6, 0.4))[0]
+        if batch:
+            yield batch, datetime.fromisoformat(batch[-1]["created_date"])
+
+    def post(self, signatures: list[Document], now: datetime) -> Iterator[tuple[datetime, list[Document]]]:
+        """Send a message, its retries, its doubles and updates, and what else there is to send."""
+        rng = self.rng
+        body = self._body(signatures, now)
+        first = now + rng.expovariate(0.25) * MINUTE
+        yield first, body
+        draw = rng.random()
+        if draw < 0.03:
+            for wait in (5, 20, 60)[: rng.randrange(1, 4)]:
+                yield first + wait * MINUTE, body
+        elif draw < 0.06:
+            yield first + rng.random() * MINUTE, self._by_another_webhook(body)
+        elif draw < 0.08:
+            later = now + (1 + rng.random() * 40 * 60) * MINUTE
+            yield later + MINUTE, self._body([_updated(s, later) for s in signatures], now)
+        elif draw < 0.10:
+            yield first + MINUTE, self._other(rng.choice(_OTHERS), signatures[0], now)
+        if self.number % TEST_EVERY < 2:
+            yield first + 2 * MINUTE, self._test(now)
+
+    def _body(self, signatures: list[Document], now: datetime) -> list[Document]:
+        shared = self.rng.random() < 0.5  # whether a batch shares one key is not documented
+        elements = []
+        for position, signature in enumerate(signatures):
+            self.number += position == 0 or not shared
+            elements.append(self._element("osdi:signature", signature, now))
+        return elements
+
+    def _by_another_webhook(self, body: list[Document]) -> list[Document]:
+        self.number += 1
+        key = {"idempotency_key": self.deployment.digest("message", self.number)}
+        return [{**element, **key} if "idempotency_key" in element else element for element in body]
+
+    def _element(self, kind: str, resource: Document, now: datetime) -> Document:
+        """Put the sponsor and the key beside a resource (interface 2.7)."""
+        element: Document = {kind: resource}
+        petition = resource["_links"].get("osdi:petition", {"href": ""})["href"]
+        sponsor = self.sponsors.get(last_segment(petition))
+        draw = self.rng.random()
+        if sponsor and draw < 0.9:
+            title, url = sponsor["title"], sponsor["browser_url"]
+            key = "url" if draw < 0.8 else "browser_url"
+            element[f"{self.deployment.prefix}:sponsor"] = {"title": title, key: url}
+        if now >= KEYS_SINCE:
+            element["idempotency_key"] = self.deployment.digest("message", self.number)
+        return element
+
+    def _other(self, kind: str, signature: Document, now: datetime) -> list[Document]:
+        """Send something that is no signature; of it only the envelope is known to us."""
+        self.number += 1
+        kind = kind.replace("<p>", self.deployment.prefix)
+        resource_id = self.deployment.id("other", self.number)
+        resource = {
+            "identifiers": [f"{self.deployment.prefix}:{resource_id}"],
+            "created_date": stamp(now),
+            "modified_date": stamp(now),
+            "_links": {
+                "self": self.deployment.link(f"{kind.partition(':')[2]}s", resource_id),
+                "osdi:person": signature["_links"]["osdi:person"],
+            },
+        }
+        if kind == "osdi:donation":
+            resource |= {"amount": "27.00", "currency": "USD"}
+        return [self._element(kind, resource, now)]
+
+    def _test(self, now: datetime) -> list[Document]:
+        """Press "send test": no dates, no referrer, no identifier, and the same key each time."""
+        petition_id, signature_id = self.deployment.id("petition", 0), self.deployment.id("test", 0)
+        test: Document = {
+            f"{self.deployment.prefix}:referrer_data": {},
+            "person": {
+                "given_name": "Test",
+                "family_name": "Person",
+                "email_addresses": [{"primary": True, "address": "test@example.org"}],
+            },
+            "add_tags": ["test"],
+            "_links": {
+                "self": self.deployment.link("petitions", petition_id, "signatures", signature_id),
+                "osdi:petition": self.deployment.link("petitions", petition_id),
+            },
+        }
+        element: Document = {"osdi:signature": test}
+        if now >= KEYS_SINCE:
+            element["idempotency_key"] = self.deployment.digest("test", 0)
+        return [element]
+
+
+_OTHERS = ("osdi:attendance", "osdi:submission", "osdi:donation", "<p>:action", "<p>:upload")
+
+
+def _updated(signature: Document, later: datetime) -> Document:
+    """Tell a signature again after its comment was changed."""
+    return {
+        **signature,
+        "modified_date": stamp(later),
+        "comments": "Updated: I can volunteer on weekends, too.",
+    }
+
+
+def signature_pages(world: World, *, count: int) -> Iterator[Document]:
+    """Page through signatures that were made over the API, as its collection lists them: without people."""
+    deployment = world.deployment
+    petition_id = last_segment(href_of(world.petitions[0]))
+    records = [
+        _made_over_the_api(deployment, number, signature, petition_id)
+        for number, signature in enumerate(world.signatures(count))
+    ]
+    path = f"petitions/{petition_id}/signatures"
+    return pages(deployment, records, path=path, relation="osdi:signatures")
+
+
+def _made_over_the_api(
+    deployment: Deployment, number: int, signature: Document, petition_id: str
+) -> Document:
+    signature_id = deployment.id("api signature", number)
+    return {
+        "identifiers": [f"{deployment.prefix}:{signature_id}"],
+        "created_date": signature["created_date"],
+        "modified_date": signature["modified_date"],
+        f"{deployment.prefix}:referrer_data": {"source": "none", "website": "api"},
+        "_links": {
+            "self": deployment.link("petitions", petition_id, "signatures", signature_id),
+            "osdi:petition": deployment.link("petitions", petition_id),
+            "osdi:person": signature["_links"]["osdi:person"],
+        },
+    }

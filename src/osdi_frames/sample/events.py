@@ -1,0 +1,248 @@
+"""Events in three forms: v2, v1, and v2 as it was until June 2018, with people embedded."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+from osdi_frames.sample import words
+from osdi_frames.sample.deployment import (
+    Deployment,
+    Document,
+    last_segment,
+    power_law,
+    present,
+    stamp,
+    stream,
+)
+from osdi_frames.sample.people import geolocation
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+# Wall clocks that a town in the United States never showed, and that it showed twice.
+CLOCK_CHANGES = (datetime(2026, 3, 8, 2, 30, tzinfo=UTC), datetime(2025, 11, 2, 1, 30, tzinfo=UTC))
+STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values that the contract does not name
+
+
+def make_events(
+    deployment: Deployment,
+    moments: list[datetime],
+    *,
+    until: datetime,
+    campaigns: list[Document],
+    groups: list[Document],
+    people: list[Document],
+) -> list[Document]:
+    """Make one v2 event for each moment of creation, oldest first, as it is at the end of the world."""
+    rng = stream(deployment, "events")
+    popularity = power_law(campaigns)
+    made = []
+    for number, created in enumerate(moments):
+        (campaign,) = rng.choices(campaigns, cum_weights=popularity)
+        modified = min(created + (0.01 + rng.random()) * 120 * DAY, until)
+        event = _event(deployment, rng, number=number, created=created, modified=modified)
+        event[f"{deployment.prefix}:sponsor"] = rng.choice(groups)
+        _organize(deployment, event, rng.choice(people), rng)
+        if modified >= STATUS_GREW and number % 10 == 3:
+            event["status"] = "postponed"
+        if rng.random() < 0.75:
+            _join(deployment, event, campaign, rng)
+        made.append(event)
+    return made
+
+
+def _event(
+    deployment: Deployment, rng: random.Random, *, number: int, created: datetime, modified: datetime
+) -> Document:
+    event_id = deployment.id("event", number)
+    own_ui = rng.random() < 0.7
+    place = rng.choices(words.PLACES, cum_weights=power_law(words.PLACES))[0]
+    start = _start(number, created, rng)
+    image = f"https://images.example.net/{deployment.digest('image', number)}.jpg"
+    accepted, capacity = _rsvps(rng)
+    foreign = [f"crm_sync:{number + 1000}"]
+    own = [f"{deployment.prefix}:{event_id}"]
+    return {
+        **present(
+            identifiers=own if own_ui else foreign + own if number % 2 else own + foreign,
+            origin_system="Example Network" if own_ui else rng.choice(words.ORIGINS),
+            created_date=stamp(created),
+            modified_date=stamp(modified),
+            name=f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
+            title=title(number, place.locality, rng),
+            description=_html(rng, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
+            instructions=_html(rng, "Doors open half an hour before.") if rng.random() < 0.5 else None,
+            browser_url=f"{deployment.site}/events/{event_id[:8]}" if own_ui else None,
+            featured_image_url=image if own_ui and rng.random() < 0.4 else None,
+            start_date=stamp(start) if rng.random() < 0.97 else None,
+            end_date=stamp(start + rng.randrange(1, 7) * HOUR) if rng.random() < 0.6 else None,
+            location=_location(place, number, rng) if rng.random() < 0.98 else None,
+            total_accepted=accepted,
+            status=rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
+            transparence="opaque",
+            visibility="public" if rng.random() < 0.93 else "private",
+            guests_can_invite_others=True,
+            capacity=capacity,
+            reminders=[{"method": "email", "minutes": 1440}] if own_ui else None,
+        ),
+        f"{deployment.prefix}:hidden": rng.random() < 0.05,
+        "_links": _links(deployment, event_id, rng),
+    }
+
+
+def title(number: int, locality: str, rng: random.Random) -> str:
+    """Name a gathering; every eleventh title is one of the hostile labels, in turn."""
+    if number % 11 == 4:
+        return words.HOSTILE[number // 11 % len(words.HOSTILE)]
+    return f"{rng.choice(words.GATHERINGS)} {rng.choice(words.CAUSES)} in {locality}"
+
+
+def _html(rng: random.Random, sentence: str) -> str:
+    cause = rng.choice(words.CAUSES)
+    return (
+        f'<p>{sentence}</p><p>Join us for <em>{cause}</em> &amp; <a href="https://example.org/">more</a>.</p>'
+    )
+
+
+def _start(number: int, created: datetime, rng: random.Random) -> datetime:
+    """Draw a wall clock at the place of the event, which is written as if it were UTC (interface 2.1)."""
+    day = created + rng.randrange(7, 60) * DAY
+    usual = day.replace(hour=rng.randrange(9, 21), minute=rng.choice((0, 30)), second=0, microsecond=0)
+    change = CLOCK_CHANGES[number % 2]
+    return change if number % 100 in (20, 21) and created < change else usual
+
+
+def _rsvps(rng: random.Random) -> tuple[int, int | None]:
+    """Draw RSVPs from a power law (median 3, at most 4,000), and a capacity for one event in six."""
+    accepted = min(int(rng.paretovariate(0.9) * 3 - 2), 4000) if rng.random() < 0.9 else 0
+    if rng.random() > 0.17:
+        return accepted, None
+    capacity = rng.choice((20, 50, 100, 250, 1000))
+    return min(accepted, capacity), capacity
+
+
+def _location(place: words.Place, number: int, rng: random.Random) -> Document:
+    draw = rng.random()
+    if draw < 0.10:  # a virtual event has no flag: it has a venue and no place
+        return {"venue": "Zoom"}
+    if draw < 0.14:  # what the service answers when an event was posted without a place (interface 2.2)
+        nowhere = {"latitude": 39.5, "longitude": -98.35, "accuracy": "Approximate"}
+        return {"region": "", "country": "US", "language": "en", "location": nowhere}
+    return present(
+        venue=rng.choice(words.VENUES) if draw < 0.9 else None,
+        address_lines=[f"{number % 900 + 1} {rng.choice(words.STREETS)}"],
+        locality=place.locality,
+        region=place.region,
+        postal_code=place.postal_code if draw < 0.95 else None,
+        country=place.country,
+        language="en",
+        location=geolocation(place, metres=number % 3000),
+    )
+
+
+def _links(deployment: Deployment, event_id: str, rng: random.Random) -> Document:
+    attendances = deployment.link("events", event_id, "attendances")
+    return {
+        "self": deployment.link("events", event_id),
+        "osdi:attendances" if rng.random() < 0.85 else "osdi:attendance": attendances,
+        "osdi:record_attendance_helper" if rng.random() < 0.9 else "record_attendance_helper": attendances,
+        f"{deployment.prefix}:embed": deployment.link("events", event_id, "embed"),
+    }
+
+
+def _organize(deployment: Deployment, event: Document, person: Document, rng: random.Random) -> None:
+    event["_links"]["osdi:creator"] = person["_links"]["self"]
+    if rng.random() < 0.95:
+        event["_links"]["osdi:organizer"] = person["_links"]["self"]
+    if rng.random() < 0.15:
+        del event[f"{deployment.prefix}:sponsor"]
+
+
+def _join(deployment: Deployment, event: Document, campaign: Document, rng: random.Random) -> None:
+    """Put an event into a campaign; the key, the link or both say so."""
+    href, draw = campaign["_links"]["self"]["href"], rng.random()
+    if draw < 0.8:
+        event[f"{deployment.prefix}:event_campaign_id"] = last_segment(href)
+    if draw > 0.15:
+        event["_links"][f"{deployment.prefix}:event_campaign"] = {"href": href}
+
+
+def campaign_href(deployment: Deployment, event: Document) -> str | None:
+    """Address the campaign of an event, by its key or else by its link."""
+    campaign_id = event.get(f"{deployment.prefix}:event_campaign_id")
+    if campaign_id:
+        return deployment.href("event_campaigns", campaign_id)
+    href: str | None = event["_links"].get(f"{deployment.prefix}:event_campaign", {}).get("href")
+    return href
+
+
+def as_of(event: Document, when: datetime) -> Document:
+    """Show an event as a pull at an earlier moment saw it: RSVPs come in evenly until it starts.
+
+    An event whose RSVPs were the same then as now is the same in every field, its modified_date too.
+    """
+    created, modified = (datetime.fromisoformat(event[key]) for key in ("created_date", "modified_date"))
+    if when >= modified:
+        return event
+    total = event["total_accepted"]
+    accepted = int(total * ((when - created) / (modified - created)))
+    moment = created + (modified - created) * (accepted / total if total else 0)
+    return {**event, "total_accepted": accepted, "modified_date": stamp(moment)}
+
+
+def with_people(event: Document, people: dict[str, Document]) -> Document:
+    """Embed creator and organizer beside the links, as v2 did until June 2018."""
+    roles = [role for role in ("osdi:creator", "osdi:organizer") if role in event["_links"]]
+    return {**event, "_embedded": {role: people[event["_links"][role]["href"]] for role in roles}}
+
+
+def v1(deployment: Deployment, event: Document, people: dict[str, Document]) -> Document:
+    """Say a v2 event in the words of v1 (interface 2.8 and 9)."""
+    p = deployment.prefix
+    sponsor = event.get(f"{p}:sponsor")
+    embedded = with_people(event, people)["_embedded"]
+    links = {name: value for name, value in event["_links"].items() if name not in _V2_LINKS}
+    links["osdi:attendance"] = {"href": f"{event['_links']['self']['href']}/attendance"}
+    renamed = {_V1_NAMES.get(name, name): value for name, value in event.items() if name not in _V2_KEYS}
+    if "instructions" in event:
+        renamed[f"{p}:event_instructions"] = renamed.pop("instructions")
+    if sponsor:
+        renamed[f"{p}:sponsor"] = {"summary": sponsor["title"], "url": sponsor["browser_url"]}
+    renamed.pop(f"{p}:hidden")
+    embedded = {role: _v1_person(person) for role, person in embedded.items()}
+    return {**renamed, "_embedded": _moved(deployment, embedded), "_links": _moved(deployment, links)}
+
+
+_V1_NAMES = {
+    "origin_system": "originating_system",
+    "created_date": "created_at",
+    "modified_date": "modified_at",
+    "title": "summary",
+    "browser_url": "url",
+    "start_date": "start",
+    "guests_can_invite_others": "guestsCanInviteOthers",
+}
+_V2_KEYS = {"name", "featured_image_url", "end_date", "capacity", "_links"}
+_V2_LINKS = {
+    *("osdi:attendances", "osdi:attendance"),
+    *("osdi:record_attendance_helper", "record_attendance_helper"),
+}
+
+
+def _v1_person(person: Document) -> Document:
+    links = dict(person["_links"])
+    links["osdi:attendance"] = {"href": links.pop("osdi:attendances")["href"].removesuffix("s")}
+    return {**{_V1_NAMES.get(name, name): value for name, value in person.items()}, "_links": links}
+
+
+def _moved(deployment: Deployment, links: Document) -> Document:
+    """Point every address at the v1 root."""
+
+    def walk(node: object) -> object:
+        if isinstance(node, dict):
+            return {name: walk(value) for name, value in node.items()}
+        if isinstance(node, str) and node.startswith(deployment.base_url):
+            return deployment.base_url_v1 + node.removeprefix(deployment.base_url)
+        return node
+
+    return {name: walk(value) for name, value in links.items()}

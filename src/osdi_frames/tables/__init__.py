@@ -1,0 +1,93 @@
+"""The vocabulary as data: every table, its columns, and where each value stands in a document.
+
+Everything else is derived from what is declared here: the query that extracts a table, the dtypes of
+an empty frame, the data dictionary, the Parquet schema, and the check for keys that no table takes.
+To add a column is to add a line, in `events` or `signatures`.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from osdi_frames.errors import UnknownTable
+from osdi_frames.tables.events import EVENT_TABLES
+from osdi_frames.tables.schema import PREFIXES, Column, Table
+from osdi_frames.tables.signatures import SIGNATURE_TABLES
+
+TABLES: dict[str, Table] = {each.name: each for each in (*EVENT_TABLES, *SIGNATURE_TABLES)}
+
+
+def known_prefixes(prefix: str | None) -> tuple[str, ...]:
+    """Give the prefixes to recognise: the one named first, then those known without being told.
+
+    >>> known_prefixes("change_desk:")
+    ('change_desk', 'platform', 'action_network')
+    """
+    named = (prefix.rstrip(":"),) if prefix else ()
+    return tuple(dict.fromkeys((*named, *PREFIXES)))
+
+
+def table(name: str) -> Table:
+    """Give a declared table by its name.
+
+    Raises
+    ------
+    UnknownTable
+        The message lists the tables that there are.
+    """
+    try:
+        return TABLES[name]
+    except KeyError:
+        raise UnknownTable(f"there is no table {name!r}; there are: {', '.join(TABLES)}") from None
+
+
+def describe(table: str | None = None) -> pd.DataFrame:
+    """Show the data dictionary: one row a column of every table, or of the one named.
+
+    Parameters
+    ----------
+    table
+        The name of a table; all of them when not given.
+
+    Returns
+    -------
+    DataFrame
+        Columns `table`, `column`, `type`, `v2`, `v1` (where the value comes from) and `meaning`.
+
+    Raises
+    ------
+    UnknownTable
+        The message lists the tables that there are.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> of.describe("event_reminders")[["column", "type", "v2"]]
+         column    type                                         v2
+    0  event_id  string  own(identifiers), id(_links.self.href)
+    1  position   int64                           (entry position)
+    2    method  string                                     method
+    3   minutes   int64                                    minutes
+    """
+    if table is not None and table not in TABLES:
+        raise UnknownTable(f"there is no table {table!r}; there are: {', '.join(TABLES)}")
+    chosen = TABLES.values() if table is None else [TABLES[table]]
+    rows = [
+        (
+            each.name,
+            column.name,
+            column.type,
+            _where(column, column.v2),
+            _where(column, column.v1),
+            column.meaning,
+        )
+        for each in chosen
+        for column in each.columns
+    ]
+    return pd.DataFrame(rows, columns=["table", "column", "type", "v2", "v1", "meaning"])
+
+
+def _where(column: Column, paths: tuple[str, ...]) -> str:
+    if column.origin == "paths":
+        return ", ".join(paths) or "–"
+    return f"({', '.join(column.derived) or column.origin})"

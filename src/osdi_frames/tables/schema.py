@@ -1,0 +1,190 @@
+"""What a declaration is made of: paths, columns, tables.
+
+A path says where a value stands, relative to its element (an event, or a signature):
+
+=================================  ====================================================================
+``location.locality``              keys, one inside the other
+``<p>:sponsor.title``              ``<p>`` is the service's own prefix: each that is known is tried
+``location.address_lines[0]``      the first entry of a list
+``email_addresses[primary].x``     the entry whose ``primary`` is true, else the first
+``../idempotency_key``             beside the signature in its delivery (interface 2.7)
+``id(_links.self.href)``           the last path segment of an address
+``own(identifiers)``               the first identifier of the service itself, without its prefix
+``system(.)``, ``identifier(.)``   what stands before and after the first colon; ``.`` is the entry itself
+=================================  ====================================================================
+
+A value is taken from the first path at which one fits: those of v2, then those of v1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pyarrow as pa
+
+from osdi_frames.errors import UnknownColumn, nearest
+
+Type = Literal["string", "bool", "int64", "float64", "utc", "local", "list<string>", "json"]
+ElementKind = Literal["event", "signature"]
+Origin = Literal[
+    "paths", "derived", "element position", "entry position", "role", "key", "envelope", "source"
+]
+Step = str | int  # a key of an object; or one of FIRST, PRIMARY, EACH, PAIRS
+
+#: The Arrow type of each declared type. ``local`` is the wall clock at the place of the event.
+ARROW: dict[Type, pa.DataType] = {
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "utc": pa.timestamp("us", "UTC"),
+    "local": pa.timestamp("us"),
+    "list<string>": pa.list_(pa.string()),
+    "json": pa.string(),
+}
+
+#: The version of the tables, written into every exported file; a change of a column raises it.
+SCHEMA_VERSION = "1"
+
+#: The service's own prefixes that are recognised without being told (interface 2.1, ``<p>:``).
+PREFIXES = ("platform", "action_network")
+
+FIRST, PRIMARY, EACH, PAIRS = 0, -1, -2, -3
+_INDEX = {"[0]": FIRST, "[primary]": PRIMARY, "[]": EACH, "{}": PAIRS}
+_PATH = re.compile(r"(?:(?P<function>\w+)\()?(?P<beside>\.\./)?(?P<steps>[^()]+)\)?")
+_STEP = re.compile(r"\[\w*\]|\{\}|[^.\[\]{}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Where a value stands in an element, in the notation of this module.
+
+    >>> Path.parse("id(_links.osdi:creator.href)")
+    Path(steps=('_links', 'osdi:creator', 'href'), function='id', beside=False)
+    """
+
+    steps: tuple[Step, ...]
+    function: str | None = None
+    beside: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Path:
+        """Read the notation."""
+        match = _PATH.fullmatch(text)
+        if match is None:
+            raise ValueError(f"not a path: {text!r}")
+        steps = tuple(_INDEX.get(step, step) for step in _STEP.findall(match["steps"]))
+        return cls(steps, match["function"], match["beside"] is not None)
+
+    def spelled(self, prefixes: Sequence[str]) -> Iterator[Path]:
+        """Give the path once for each prefix that ``<p>`` can stand for."""
+        if not any(isinstance(step, str) and "<p>" in step for step in self.steps):
+            yield self
+            return
+        for prefix in prefixes:
+            steps = (step.replace("<p>", prefix) if isinstance(step, str) else step for step in self.steps)
+            yield replace(self, steps=tuple(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, its type, where it comes from in v2 and in v1, and what it means.
+
+    A column without paths is derived from other columns, or given by where its row was read: `origin`
+    says by what.
+    """
+
+    name: str
+    type: Type
+    v2: tuple[str, ...]
+    v1: tuple[str, ...]
+    meaning: str
+    origin: Origin = "paths"
+    derived: tuple[str, ...] = ()
+    """The columns that it is made from, if it is derived."""
+
+    def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
+        """Give every path of the column, in the order in which they are tried."""
+        texts = dict.fromkeys((*self.v2, *self.v1))
+        return tuple(path for text in texts for path in Path.parse(text).spelled(prefixes))
+
+    @property
+    def field(self) -> pa.Field:
+        """The column as an Arrow field that carries its meaning."""
+        return pa.field(self.name, ARROW[self.type], metadata={"meaning": self.meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One declared table: a row an element, or a row for each entry that `rows` names.
+
+    `rows` maps a role to the paths of its entries. ``{"": ("reminders[]",)}`` is a row for each
+    reminder; a path that ends in ``{}`` is a row for each pair of an object.
+    """
+
+    name: str
+    element: ElementKind
+    meaning: str
+    keys: tuple[Column, ...]
+    """Columns of the element itself; in a table of one row an element, all of them."""
+    entry: tuple[Column, ...] = ()
+    """Columns of each entry, their paths relative to it."""
+    rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns, in their order."""
+        return self.keys + self.entry
+
+    def column(self, name: str) -> Column:
+        """Give one column by its name."""
+        return next(column for column in self.columns if column.name == name)
+
+    @property
+    def row_paths(self) -> tuple[Path, ...]:
+        """Where the entries stand that are rows of their own."""
+        return tuple(Path.parse(text) for _, texts in self.rows for text in texts)
+
+    @property
+    def of_objects(self) -> bool:
+        """Whether each entry is an object, and not a text."""
+        return any(path.steps for column in self.entry for path in column.paths(()))
+
+    def select(self, names: Iterable[str] | None) -> tuple[Column, ...]:
+        """Give the named columns in the order asked, or all.
+
+        Raises
+        ------
+        UnknownColumn
+            For a name that the table does not declare; the message lists the nearest.
+        """
+        if names is None:
+            return self.columns
+        if isinstance(names, str):
+            raise TypeError(f"columns is a list of names: columns=[{names!r}]")
+        declared = {column.name: column for column in self.columns}
+        chosen = []
+        for name in dict.fromkeys(names):
+            if name not in declared:
+                raise UnknownColumn(f"{self.name} has no column {name!r}; {nearest(name, declared)}")
+            chosen.append(declared[name])
+        return tuple(chosen)
+
+    def needed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Give `columns` with those that they are derived from."""
+        return tuple(
+            dict.fromkeys(
+                each
+                for column in columns
+                for each in (column, *(self.column(name) for name in column.derived))
+            )
+        )
+
+    def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
+        """Give the Arrow schema, with the meanings as metadata and the schema's version."""
+        fields = [column.field for column in (self.columns if columns is None else columns)]
+        metadata = {"osdi-frames.table": self.name, "osdi-frames.schema_version": SCHEMA_VERSION}
+        return pa.schema(fields, metadata=metadata)

@@ -1,0 +1,83 @@
+"""The shape of an element: the tree of keys that a choice of columns declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Column, Step, Table, Type
+
+Form = Literal["object", "list"]
+
+
+@dataclass(slots=True)
+class Shape:
+    """What is declared at one key, and below it."""
+
+    types: set[Type] = field(default_factory=set)
+    """The types of the columns that are read from here; none where only keys below are read."""
+    inside: dict[Step, Shape] = field(default_factory=dict)
+    form: Form | None = None
+    """What a value must be here; None where its types decide."""
+
+    def add(self, steps: Sequence[Step]) -> Shape:
+        """Declare a path below this one, and give the shape at its end."""
+        shape = self
+        for step in steps:
+            shape.form = "object" if isinstance(step, str) or step == PAIRS else "list"
+            shape = shape.inside.setdefault(step, Shape())
+            if step == PRIMARY:
+                shape.inside.setdefault("primary", Shape())  # it decides which entry is read
+        return shape
+
+    def add_type(self, kind: Type) -> None:
+        """Declare that a column of a type is read from here."""
+        self.types.add(kind)
+        if kind in _FORM:
+            self.form = _FORM[kind]
+
+    def fold(self) -> None:
+        """Read every entry of a list alike where all of them are read, the chosen one included."""
+        every = self.inside.get(EACH)
+        for step in (FIRST, PRIMARY):
+            if every is not None and step in self.inside:
+                every.merge(self.inside.pop(step))
+        for below in self.inside.values():
+            below.fold()
+
+    def merge(self, other: Shape) -> None:
+        """Declare what another shape declares, too."""
+        self.types |= other.types
+        self.form = self.form or other.form
+        for step, below in other.inside.items():
+            self.inside.setdefault(step, Shape()).merge(below)
+
+
+_FORM: dict[Type, Form] = {"list<string>": "list", "json": "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class ElementShape:
+    """The shape of an element, and of what stands beside it in a delivery."""
+
+    of: Shape
+    beside: Shape
+
+
+def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> ElementShape:
+    """Give what `columns` of a table declare."""
+    shape = ElementShape(Shape(form="object"), Shape(form="object"))
+    heads = [spelled.steps for path in table.row_paths for spelled in path.spelled(prefixes)]
+    for head in heads:
+        if (at_entry := shape.of.add(head)) and table.of_objects:
+            at_entry.form = "object"
+    for column in table.needed(columns):
+        if column.origin == "envelope":
+            continue
+        for path in column.paths(prefixes):
+            kind: Type = "list<string>" if path.function == "own" else column.type
+            root = shape.beside if path.beside else shape.of
+            for head in heads if column in table.entry else [()]:
+                root.add((*head, *path.steps)).add_type(kind)
+    return shape
