@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from osdi_frames import sandbox
 
@@ -30,12 +31,13 @@ class Process:
 def start(*arguments: object) -> Process:
     """Start ``osdi-frames sandbox`` and read where it serves."""
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        [sys.executable, "-c", COMMAND, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
-    first = process.stdout.readline().split()
-    while process.stdout.readline().split()[:1] not in ([], ["admin"]):
-        pass
-    return Process(process, sandbox.Running("127.0.0.1", int(first[1].split(":")[2].split("/")[0])))
+    printed = [process.stdout.readline() for _ in range(4)]
+    return Process(process, sandbox.Running("127.0.0.1", urlsplit(printed[0].split()[1]).port))
 
 
 @contextmanager

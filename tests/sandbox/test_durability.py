@@ -87,7 +87,10 @@ def test_nothing_that_was_answered_200_is_lost_by_sigkill(tmp_path, receiver, ki
     stored = {event["_links"]["self"]["href"].rpartition("/")[2]: event["title"] for event in kept}
     assert events.items() <= stored.items()
     assert signatures <= {one["_links"]["self"]["href"].rpartition("/")[2] for one in signed}
-    told = {element["osdi:signature"]["_links"]["self"]["href"].rpartition("/")[2] for element in receiver.elements()}
+    told = {
+        element["osdi:signature"]["_links"]["self"]["href"].rpartition("/")[2]
+        for element in receiver.elements()
+    }
     assert signatures <= told
 
 
@@ -114,7 +117,9 @@ def test_a_restarted_sandbox_has_its_keys_accounts_and_events(tmp_path):
     db = tmp_path / "sandbox.db"
     with served(db) as first:
         first.running.admin("POST", "keys", account="group:sandbox", key="mine")
-        made = first.running.admin("POST", "events", events=[{"title": "A", "origin_system": "B"}])["event_ids"]
+        made = first.running.admin("POST", "events", events=[{"title": "A", "origin_system": "B"}])[
+            "event_ids"
+        ]
     with served(db, "--prefix", "action_network") as second:
         assert second.running.admin("GET", "keys")["mine"] == "group:sandbox"
         [event] = second.running.admin("GET", "events")

@@ -7,9 +7,7 @@ from pathlib import Path
 import click
 
 
-def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[float] | None:
-    if value is None:
-        return None
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
     try:
         return [float(part) for part in value.split(",")]
     except ValueError as error:
@@ -23,10 +21,14 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--port", default=8700, show_default=True, help="The loopback port; 0 takes a free one.")
 @click.option("--prefix", default="platform", show_default=True, help="The service's own prefix.")
 @click.option(
-    "--retry-after", callback=_seconds, metavar="SECONDS", help="Waits before webhook retries: 300,900,2400."
+    "--retry-after",
+    default="300,900,2400",
+    show_default=True,
+    callback=_seconds,
+    help="Seconds before each retry of a webhook delivery.",
 )
-def command(db: Path | None, port: int, prefix: str, retry_after: list[float] | None) -> None:
-    """Serve the whole interface on this machine, to learn on and to develop against.
+def command(db: Path | None, port: int, prefix: str, retry_after: list[float]) -> None:
+    r"""Serve the whole interface on this machine, to learn on and to develop against.
 
     \b
     Example:
@@ -35,12 +37,11 @@ def command(db: Path | None, port: int, prefix: str, retry_after: list[float] | 
     """
     from osdi_frames import sandbox  # needs the extra `serve`, which --help does not
 
-    settings = {} if retry_after is None else {"retry_after": retry_after}
-    app = sandbox.create_app(db, prefix=prefix, **settings)
+    app = sandbox.create_app(db, prefix=prefix, retry_after=retry_after)
     with sandbox.bind(port) as listening:
         running = sandbox.Running(*listening.getsockname())
-        click.echo(f"v2          {running.base_url}    key header OSDI-API-Token")
-        click.echo(f"v1          {running.base_url_v1}    key header api-key")
-        click.echo(f"keys        {running.individual_key}, {running.group_key}")
-        click.echo(f"admin       {running.origin}/sandbox/")
+        click.echo(f"v2     {running.base_url}  (key in the header OSDI-API-Token)")
+        click.echo(f"v1     {running.base_url_v1}  (key in the header api-key)")
+        click.echo(f"keys   {running.individual_key}, {running.group_key}")
+        click.echo(f"admin  {running.origin}/sandbox/")
         sandbox.run(app, listening)

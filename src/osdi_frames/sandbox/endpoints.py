@@ -39,6 +39,7 @@ class ApiEndpoint:
         self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, faults and all."""
         request = Request(scope, receive)
         seen = self._arrived(request)
         struck = self._service.faults.striking(seen.method, seen.path, seen.page)
@@ -110,6 +111,7 @@ class AdminEndpoint:
         self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
         request = Request(scope, receive)
         try:
             response = await self._respond(request)

@@ -63,6 +63,7 @@ class Service:
     # accounts and people
 
     def account(self, account_id: str) -> Account:
+        """Return an account; an unknown one is refused."""
         return Account(**_there(self.store.get("account", account_id), "account", account_id))
 
     def save_account(self, account: Account) -> None:
@@ -77,6 +78,7 @@ class Service:
         return self.account(account_id) if account_id else None
 
     def person(self, person_id: str) -> Person:
+        """Return a person; an unknown one is refused."""
         return Person(**_there(self.store.get("person", person_id), "person", person_id))
 
     def save_person(self, person: Person) -> Person:
