@@ -213,3 +213,9 @@ def test_a_changed_person_is_embedded_as_changed(running, person, callers):
     person.v2.post(f"/events/{event_id(person.create())}/attendances", json={"person": attendee})
     again = caller.v1.get(f"/events/{event_id(made)}").json()
     assert again["_embedded"]["osdi:creator"]["given_name"] == "Zora"
+
+
+def test_identifiers_begin_with_the_service_s_own_and_keep_the_posted(person):
+    """Interface 2.8 identifiers: merged next to the native one."""
+    made = person.create_v1(identifiers=[f"crm:{person.key}", "no colon", 7])
+    assert made["identifiers"] == [f"platform:{event_id(made)}", f"crm:{person.key}"]

@@ -61,7 +61,7 @@ def test_a_field_that_the_service_makes_is_ignored_in_post_and_put(person, name)
     "value", [7, None, True, [1], {"a": 1}], ids=["number", "null", "boolean", "array", "object"]
 )
 def test_an_invalid_value_is_ignored(person, name, value):
-    """Interface 4 rule 1, 7.3: invalid entries are ignored."""
+    """Interface 2.1, 4 rule 1, 7.3: invalid entries are ignored."""
     before = person.create(**EDITABLE)
     after = person.v2.put(f"/events/{event_id(before)}", json={name: value})
     assert after.status_code == 200
@@ -137,13 +137,21 @@ def test_total_accepted_is_nought_on_creation(person):
 
 
 def test_constants_are_always_the_same(person):
-    """Interface 2.1 status, transparence, visibility, guests_can_invite_others, reminders; 2.3 method, minutes; 3."""
+    """Interface 2.1 status, transparence, visibility, guests_can_invite_others, reminders; 2.3 method, minutes; 8."""
     made = person.create()
     assert made["status"] == "confirmed"
     assert made["transparence"] == "opaque"
     assert made["visibility"] == "public"
     assert made["guests_can_invite_others"] is True
     assert made["reminders"] == [{"method": "email", "minutes": 1440}]
+
+
+@pytest.mark.parametrize("state", ["confirmed", "tentative", "cancelled"])
+def test_an_event_is_confirmed_whatever_state_is_sent(person, state):
+    """Interface 3: the service sets the status, and always reports confirmed."""
+    made = person.create(status=state)
+    changed = person.v2.put(f"/events/{event_id(made)}", json={"status": state}).json()
+    assert made["status"] == changed["status"] == "confirmed"
 
 
 def test_absent_fields_are_left_out(person):
