@@ -21,6 +21,7 @@ class Process:
 
     process: subprocess.Popen[str]
     running: sandbox.Running
+    printed: list[str]
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""
@@ -36,8 +37,8 @@ def start(*arguments: object) -> Process:
         text=True,
         encoding="utf-8",
     )
-    printed = [process.stdout.readline() for _ in range(4)]
-    return Process(process, sandbox.Running("127.0.0.1", urlsplit(printed[0].split()[1]).port))
+    printed = [process.stdout.readline().rstrip() for _ in range(4)]
+    return Process(process, sandbox.Running("127.0.0.1", urlsplit(printed[0].split()[1]).port), printed)
 
 
 @contextmanager

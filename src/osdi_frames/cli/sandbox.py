@@ -19,6 +19,9 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -
     "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
 )
 @click.option("--port", default=8700, show_default=True, help="The loopback port; 0 takes a free one.")
+@click.option(
+    "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
+)
 @click.option("--prefix", default="platform", show_default=True, help="The service's own prefix.")
 @click.option(
     "--retry-after",
@@ -27,12 +30,12 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -
     callback=_seconds,
     help="Seconds before each retry of a webhook delivery.",
 )
-def command(db: Path | None, port: int, prefix: str, retry_after: list[float]) -> None:
+def command(*, db: Path | None, port: int, demo: bool, prefix: str, retry_after: list[float]) -> None:
     r"""Serve the whole interface on this machine, to learn on and to develop against.
 
     \b
     Example:
-      osdi-frames sandbox --db sandbox.db
+      osdi-frames sandbox --demo --db sandbox.db
       curl -H 'OSDI-API-Token: sandbox-group-key' http://127.0.0.1:8700/api/v2/events
     """
     from osdi_frames import sandbox  # needs the extra `serve`, which --help does not
@@ -40,6 +43,8 @@ def command(db: Path | None, port: int, prefix: str, retry_after: list[float]) -
     app = sandbox.create_app(db, prefix=prefix, retry_after=retry_after)
     with sandbox.bind(port) as listening:
         running = sandbox.Running(*listening.getsockname())
+        if demo:
+            sandbox.fill_demo(app, origin=running.origin)
         click.echo(f"v2     {running.base_url}  (key in the header OSDI-API-Token)")
         click.echo(f"v1     {running.base_url_v1}  (key in the header api-key)")
         click.echo(f"keys   {running.individual_key}, {running.group_key}")

@@ -99,6 +99,23 @@ def create_app(
     return app
 
 
+def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
+    """Fill an empty sandbox with a made-up world: campaigns, events, petitions, people, signatures.
+
+    They belong to the group, whose key sees them. A sandbox that has events is left as it is.
+
+    Examples
+    --------
+    >>> app = create_app()
+    >>> fill_demo(app)
+    >>> len(list(app.state.service.store.events()))
+    120
+    """
+    from osdi_frames.sandbox import demo  # the sample is needed by nothing else here
+
+    demo.fill(app.state.service, origin=origin, seed=seed)
+
+
 def _routes(service: Service) -> list[Route]:
     served = [
         Route(f"/api/{version}{path}", ApiEndpoint(service, version, path, handlers))
