@@ -85,7 +85,7 @@ SIGNATURES = st.fixed_dictionaries(
     },
 )
 
-examples = pytest.mark.parametrize("examples", [100, pytest.param(2000, marks=pytest.mark.long)])
+examples = pytest.mark.parametrize("examples", [60, pytest.param(2000, marks=pytest.mark.long)])
 
 
 def many(examples: int) -> settings:

@@ -54,6 +54,7 @@ def test_the_demo_is_the_sample_s_world():
         assert (event.created_date, event.modified_date) == (made["created_date"], made["modified_date"])
     sandbox.fill_demo(app)
     assert len(list(app.state.service.store.events())) == 120
+    app.state.service.store.close()
 
 
 def test_a_port_that_is_taken_is_an_error():

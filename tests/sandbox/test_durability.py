@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from osdi_frames import sandbox
+from osdi_frames.errors import DatabaseUnusable
 
 from .conftest import wait_for
 from .process import served, start
@@ -110,6 +111,19 @@ def test_a_signature_whose_delivery_was_cut_off_is_delivered_after_the_restart(t
         wait_for(lambda: second.running.admin("GET", "messages?state=delivered"))
     assert [element["osdi:signature"]["comments"] for element in receiver.elements()] == ["once", "once"]
     assert len({element["idempotency_key"] for element in receiver.elements()}) == 1
+
+
+def test_a_database_that_another_sandbox_uses_or_that_is_none_is_refused(tmp_path):
+    """Two sandboxes over one file would answer for each other."""
+    db = tmp_path / "sandbox.db"
+    with served(db), pytest.raises(DatabaseUnusable, match="locked"):
+        sandbox.create_app(db)
+    text = tmp_path / "text.db"
+    text.write_text("no database, but a longer line of text than a header of SQLite would be" * 10)
+    with pytest.raises(DatabaseUnusable, match=r"text\.db: file is not a database"):
+        sandbox.create_app(text)
+    with pytest.raises(OSError, match="unable to open"):
+        sandbox.create_app(tmp_path / "no folder" / "sandbox.db")
 
 
 def test_a_restarted_sandbox_has_its_keys_accounts_and_events(tmp_path):

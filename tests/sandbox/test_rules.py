@@ -295,6 +295,17 @@ def test_a_body_that_is_no_json_object_of_text_is_refused(person, body, status):
     assert person.v2.get("/events").json()["total_records"] == 0
 
 
+@pytest.mark.parametrize("host", ["localhost:7", "example.org", 'a"b', "[", "x y", "\xe9", ""])
+def test_links_lead_to_the_host_that_was_asked_unless_it_is_none(running, person, host):
+    """Interface 2.5: a Host header that is no host cannot get into an answer."""
+    made = person.v2.post(
+        "/events", json={"title": "A", "origin_system": "B"}, headers={"Host": host.encode("latin-1")}
+    )
+    origin = f"http://{host}" if host in ("localhost:7", "example.org") else running.origin
+    assert made.status_code == 200
+    assert made.json()["_links"]["self"]["href"].startswith(f"{origin}/api/v2/events/")
+
+
 def test_a_backslash_before_the_letters_u0000_is_text(person):
     """Interface 2.1: only a NUL is none."""
     assert person.create(title="\\u0000")["title"] == "\\u0000"

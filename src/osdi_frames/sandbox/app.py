@@ -71,6 +71,7 @@ def create_app(
     >>> app = create_app(prefix="action_network")
     >>> app.state.service.store.names("key")
     {'sandbox-group-key': 'group:sandbox', 'sandbox-individual-key': 'person:sandbox-person'}
+    >>> app.state.service.store.close()  # whoever serves it does that
     """
     store = Store(Path(db) if db is not None else None)
     settings = Settings(prefix, per_page, tuple(retry_after), now, new_id)
@@ -110,6 +111,7 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
     >>> fill_demo(app)
     >>> len(list(app.state.service.store.events()))
     120
+    >>> app.state.service.store.close()
     """
     from osdi_frames.sandbox import demo  # the sample is needed by nothing else here
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ from osdi_frames.sandbox.service import Seen, Service
 from osdi_frames.sandbox.site import KEY_HEADERS, Site, placed
 
 AnyHandler = TypeVar("AnyHandler")
+
+_HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 BODY_LIMIT = 1024 * 1024
 ADMIN_BODY_LIMIT = 64 * 1024 * 1024
@@ -56,7 +59,7 @@ class ApiEndpoint:
         seen = Seen(
             at=self._service.settings.now().timestamp(),
             method=request.method,
-            path=request.url.path,
+            path=request.scope["path"],
             page=int(page) if page.isascii() and page.isdigit() and len(page) < 10 else None,
         )
         self._service.seen.append(seen)
@@ -156,4 +159,8 @@ async def _body(request: Request, limit: int) -> bytes:
 
 def _origin(request: Request) -> str:
     """Return where the caller found the sandbox: its links lead to the same host and port."""
-    return str(request.base_url).rstrip("/")
+    host = request.headers.get("host", "")
+    if not _HOST.fullmatch(host):  # what else a Host header may hold is no part of an address
+        address, port = request.scope["server"]
+        host = f"{address}:{port}"
+    return f"{request.scope['scheme']}://{host}"

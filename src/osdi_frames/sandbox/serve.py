@@ -99,7 +99,16 @@ def bind(port: int = 0) -> socket.socket:
 
 def server(app: Starlette) -> uvicorn.Server:
     """Make the HTTP server of the sandbox; it says nothing unless it breaks."""
-    config = uvicorn.Config(app, http=_Breakable, log_config=None, access_log=False, lifespan="on")
+    config = uvicorn.Config(
+        app,
+        http=_Breakable,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+    )
     return uvicorn.Server(config)
 
 

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from osdi_frames.errors import DatabaseUnusable
 from osdi_frames.sandbox.events import Event
 from osdi_frames.sandbox.paging import Clause, Row
 
@@ -49,15 +50,21 @@ CREATE INDEX IF NOT EXISTS message_due ON message (state, due);
 """
 
 
+_SETTINGS = (
+    "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",  # a commit is on disk before a 200 says so
+)
+
+
 class Store:
     """An open database; `path` None is one in memory."""
 
     def __init__(self, path: Path | None) -> None:
-        # Made in one thread and used in the server's: handed over, never shared.
-        self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
-        self._sql.execute("PRAGMA journal_mode = WAL")
-        self._sql.execute("PRAGMA synchronous = FULL")  # a commit is on disk before a 200 says so
-        self._sql.executescript(_SCHEMA)
+        try:
+            self._sql = _opened(path)
+        except sqlite3.Error as error:
+            raise DatabaseUnusable(f"{path}: {error}") from error
 
     def close(self) -> None:
         """Close the database."""
@@ -259,3 +266,16 @@ class Store:
         )
         names = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure")
         return [dict(zip(names, row[:-1], strict=True)) | {"body": json.loads(row[-1])} for row in rows]
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    # made in one thread and used in the server's: handed over, never shared
+    sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False, timeout=1)
+    try:
+        for statement in _SETTINGS:
+            sql.execute(statement)
+        sql.executescript(_SCHEMA)
+    except sqlite3.Error:
+        sql.close()
+        raise
+    return sql
