@@ -277,6 +277,17 @@ def test_a_webhook_needs_an_http_address(running, url):
         running.admin("POST", "webhooks", url=url)
 
 
+def test_a_test_delivery_lacks_dates_and_has_always_the_same_key(running, hook, receiver):
+    """Interface 2.7: what deployments send when asked for a test, which a reader must survive."""
+    for _ in range(2):
+        running.admin("POST", f"webhooks/{hook['webhook_id']}/test")
+    wait_for(lambda: len(receiver.got) == 2)
+    first, second = receiver.elements()
+    assert first == second
+    assert first["osdi:signature"]["platform:referrer_data"] == {}
+    assert not {"created_date", "modified_date"} & first["osdi:signature"].keys()
+
+
 def test_an_individual_s_petition_has_the_person_as_sponsor(running, person, receiver):
     """Interface 2.7 platform:sponsor: always beside the signature; whom it names for a person is a choice."""
     petition = running.admin("POST", "petitions", title="Mine", account=person.account)

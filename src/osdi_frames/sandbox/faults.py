@@ -118,9 +118,9 @@ class Order:
             return False
         self.met += 1
         # drawn for every request, so that the same seed strikes the same ones whatever else is chosen
-        lucky = self.chance.random() >= chosen["probability"]
+        drawn = self.chance.random() < chosen["probability"]
         hit = (
-            not lucky
+            drawn
             and (chosen["nth"] is None or self.met in _listed(chosen["nth"]))
             and (chosen["times"] is None or self.struck < chosen["times"])
         )

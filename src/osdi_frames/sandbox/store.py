@@ -76,10 +76,11 @@ class Store:
         self._sql.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._sql.execute("COMMIT")
         except BaseException:
-            self._sql.execute("ROLLBACK")
+            if self._sql.in_transaction:  # a failed commit, for want of disk, may have ended it already
+                self._sql.execute("ROLLBACK")
             raise
-        self._sql.execute("COMMIT")
 
     # resources
 
