@@ -29,10 +29,15 @@ class Process:
         self.process.wait()
 
 
-def start(*arguments: object) -> Process:
-    """Start ``osdi-frames sandbox`` and read where it serves."""
+def start(*arguments: object, file_limit: int | None = None) -> Process:
+    """Start ``osdi-frames sandbox`` and read where it serves; no file of it grows over `file_limit` bytes."""
+    limit = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({file_limit},) * 2); "
+        if file_limit
+        else ""
+    )
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *map(str, arguments)],
+        [sys.executable, "-c", limit + COMMAND, *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",

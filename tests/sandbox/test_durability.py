@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+import httpx
 import pytest
 
 from osdi_frames import sandbox
@@ -111,6 +112,28 @@ def test_a_signature_whose_delivery_was_cut_off_is_delivered_after_the_restart(t
         wait_for(lambda: second.running.admin("GET", "messages?state=delivered"))
     assert [element["osdi:signature"]["comments"] for element in receiver.elements()] == ["once", "once"]
     assert len({element["idempotency_key"] for element in receiver.elements()}) == 1
+
+
+def test_a_full_disk_is_answered_503_and_loses_nothing_that_was_answered_200(tmp_path):
+    """Interface 7.4: what cannot be kept is not acknowledged."""
+    db = tmp_path / "sandbox.db"
+    full = start("--db", db, "--port", 0, file_limit=600_000)
+    kept, refused = [], 0
+    with httpx.Client(
+        base_url=full.running.base_url, headers={"OSDI-API-Token": full.running.group_key}
+    ) as client:
+        while refused < 20:
+            body = {"title": str(len(kept)), "origin_system": "x", "description": "y" * 5000}
+            answer = client.post("/events", json=body)
+            assert answer.status_code in (200, 503), answer.text
+            refused += answer.status_code == 503
+            kept += [answer.json()] if answer.status_code == 200 else []
+    full.kill()
+    full.process.stdout.close()
+    assert kept
+    with served(db) as again:
+        stored = again.running.admin("GET", "events?account=group:sandbox")
+    assert [event["title"] for event in stored] == [event["title"] for event in kept]
 
 
 def test_a_database_that_another_sandbox_uses_or_that_is_none_is_refused(tmp_path):

@@ -19,6 +19,7 @@ from typing import Any
 from osdi_frames.errors import DatabaseUnusable
 from osdi_frames.sandbox.events import Event
 from osdi_frames.sandbox.paging import Clause, Row
+from osdi_frames.sandbox.refusals import refuse
 
 Document = dict[str, Any]
 
@@ -72,15 +73,16 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all of what follows, durably, or nothing of it."""
-        self._sql.execute("BEGIN IMMEDIATE")
+        """Write all of what follows, durably, or nothing of it; a full disk is a refusal."""
         try:
+            self._sql.execute("BEGIN IMMEDIATE")
             yield
             self._sql.execute("COMMIT")
-        except BaseException:
-            if self._sql.in_transaction:  # a failed commit, for want of disk, may have ended it already
+        except sqlite3.OperationalError as error:
+            raise refuse("database", why=error) from error
+        finally:
+            if self._sql.in_transaction:
                 self._sql.execute("ROLLBACK")
-            raise
 
     # resources
 

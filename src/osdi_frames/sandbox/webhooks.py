@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import sqlite3
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.faults import Faults
 from osdi_frames.sandbox.store import Store
 
@@ -73,8 +73,8 @@ class Deliverer:
             try:
                 if not await self._round():
                     await self._wait()
-            except sqlite3.Error:  # a full disk for example: what could not be marked is delivered again
-                _LOG.exception("the outbox cannot be written")
+            except RequestRefused as refusal:  # a full disk: what could not be marked is delivered again
+                _LOG.warning("the outbox: %s", refusal)
                 await asyncio.sleep(1)
 
     async def _round(self) -> int:
