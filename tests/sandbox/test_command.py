@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import httpx
+import pytest
 
 from osdi_frames import sandbox
 from osdi_frames.sample import World
@@ -63,6 +64,17 @@ def test_a_port_that_is_taken_is_an_error():
         tried = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert tried.returncode == 1
     assert "Address already in use" in tried.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--prefix", 'a"b'), ("--retry-after", "soon"), ("--retry-after", "1,nan"), ("--port", "x")]
+)
+def test_an_impossible_setting_is_a_usage_error(arguments):
+    tried = subprocess.run(
+        [sys.executable, "-c", COMMAND, *arguments], capture_output=True, text=True, timeout=60
+    )
+    assert tried.returncode == 2
+    assert f"Invalid value for '{arguments[0]}'" in tried.stderr
 
 
 def test_a_terminated_sandbox_ends_within_seconds(tmp_path):

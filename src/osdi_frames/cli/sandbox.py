@@ -1,4 +1,4 @@
-"""The command ``osdi-frames sandbox``."""
+"""``osdi-frames sandbox``: the whole interface, served on this machine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ import click
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
-    try:
-        return [float(part) for part in value.split(",")]
-    except ValueError as error:
-        raise click.BadParameter("seconds with commas between them, as in 300,900,2400") from error
+    parts = value.split(",")
+    if not all(part.replace(".", "", 1).isdecimal() for part in parts):
+        raise click.BadParameter("seconds with commas between them, as in 300,900,2400")
+    return [float(part) for part in parts]
+
+
+def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not (value.isascii() and value.isidentifier()):
+        raise click.BadParameter("a word, as in platform or action_network")
+    return value
 
 
 @click.command()
@@ -22,7 +28,9 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -
 @click.option(
     "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
 )
-@click.option("--prefix", default="platform", show_default=True, help="The service's own prefix.")
+@click.option(
+    "--prefix", default="platform", show_default=True, callback=_prefix, help="The service's own prefix."
+)
 @click.option(
     "--retry-after",
     default="300,900,2400",
@@ -31,13 +39,13 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -
     help="Seconds before each retry of a webhook delivery.",
 )
 def command(*, db: Path | None, port: int, demo: bool, prefix: str, retry_after: list[float]) -> None:
-    r"""Serve the whole interface on this machine, to learn on and to develop against.
+    """Serve the whole interface on this machine, to learn on and to develop against.
 
     \b
     Example:
       osdi-frames sandbox --demo --db sandbox.db
       curl -H 'OSDI-API-Token: sandbox-group-key' http://127.0.0.1:8700/api/v2/events
-    """
+    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     from osdi_frames import sandbox  # needs the extra `serve`, which --help does not
 
     app = sandbox.create_app(db, prefix=prefix, retry_after=retry_after)

@@ -73,6 +73,8 @@ def create_app(
     {'sandbox-group-key': 'group:sandbox', 'sandbox-individual-key': 'person:sandbox-person'}
     >>> app.state.service.store.close()  # whoever serves it does that
     """
+    if not (prefix.isascii() and prefix.isidentifier()):
+        raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
     store = Store(Path(db) if db is not None else None)
     settings = Settings(prefix, per_page, tuple(retry_after), now, new_id)
     service = Service(store, settings, Faults(), deque[Seen](maxlen=_REQUESTS_REMEMBERED))
