@@ -7,8 +7,10 @@ import sys
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
 from osdi_frames import sandbox
+from osdi_frames.cli.sandbox import command
 from osdi_frames.sample import World
 
 from .process import COMMAND, served, start
@@ -70,11 +72,9 @@ def test_a_port_that_is_taken_is_an_error():
     "arguments", [("--prefix", 'a"b'), ("--retry-after", "soon"), ("--retry-after", "1,nan"), ("--port", "x")]
 )
 def test_an_impossible_setting_is_a_usage_error(arguments):
-    tried = subprocess.run(
-        [sys.executable, "-c", COMMAND, *arguments], capture_output=True, text=True, timeout=60
-    )
-    assert tried.returncode == 2
-    assert f"Invalid value for '{arguments[0]}'" in tried.stderr
+    tried = CliRunner().invoke(command, arguments)
+    assert tried.exit_code == 2
+    assert f"Invalid value for '{arguments[0]}'" in tried.output
 
 
 def test_a_terminated_sandbox_ends_within_seconds(tmp_path):
