@@ -10,6 +10,8 @@
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
+    ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
+    ├── RequestRefused      (ValueError)        a request that the sandbox answers with an error status
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
     ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
@@ -57,6 +59,18 @@ class DestinationExists(OsdiError, FileExistsError):
 
 class BadDocument(OsdiError, ValueError):
     """Something in an archive that no table can take, with its file and line."""
+
+
+class DatabaseUnusable(OsdiError, OSError):
+    """A file that cannot be a sandbox's database: another one uses it, it is damaged, or something else."""
+
+
+class RequestRefused(OsdiError, ValueError):
+    """A request that the sandbox answers with an error: `status` is the HTTP status, the message its words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status = status
 
 
 class MissingExtra(OsdiError, ImportError):
