@@ -87,8 +87,11 @@ def _zipped(name: str, reader: Reader, meet: Callable[[Problem], None]) -> Itera
 
 def _seekable(reader: Reader) -> BinaryIO:
     """Give a zip's file as one that can be sought in: its index stands at its end."""
-    if reader.seekable():
-        return cast("BinaryIO", reader)
+    try:
+        if reader.seekable():
+            return cast("BinaryIO", reader)
+    except AttributeError:
+        pass  # a member of a tar that is read as a stream cannot even say that it is not
     file = tempfile.SpooledTemporaryFile(max_size=_BLOCK << 10)  # noqa: SIM115 (the caller closes it)
     while block := reader.read(_BLOCK):
         file.write(block)
