@@ -123,13 +123,23 @@ def test_long_work_shows_a_bar_on_a_terminal_and_none_in_a_pipe(terminal, tmp_pa
     with subprocess.Popen(command, stderr=side if terminal else subprocess.PIPE) as process:
         os.close(side)
         for file in files:
-            with file.open("w") as fifo:
+            with open_fifo(file) as fifo:
                 time.sleep(1)
-                fifo.write('{"title": "t", "total_accepted": 1}\n')
+                fifo.write(b'{"title": "t", "total_accepted": 1}\n')
         said = read_all(main if terminal else process.stderr.fileno())
     os.close(main)
     assert process.returncode == 0
     assert ("reading" in said) is terminal
+
+
+def open_fifo(path):
+    """Open a fifo as soon as somebody reads it; nobody does if the program has died."""
+    for _ in range(300):
+        try:
+            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail("nobody reads")
 
 
 def read_all(descriptor):
