@@ -163,7 +163,8 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     [(0, {'a': 1}), (0, [2])]
     """
     try:
-        text = document.removeprefix(_BOM).decode()
+        # Without the line's end, lest an error at it is told of the next line.
+        text = document.removeprefix(_BOM).decode().rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
         yield 0, Finding("not UTF-8", value=verbatim(f"{error.reason} at byte {error.start}"))
         return
