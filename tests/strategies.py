@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ V2 = {
     "modified_date": "2026-03-21T08:00:00+02:00",
     "name": "march-internal",
     "title": "March",
-    "description": "<p>Come</p>",
+    "description": "<b>Come</b>",
     "instructions": "Bring water",
     "browser_url": "https://example.org/events/march",
     "featured_image_url": "https://example.org/march.png",
@@ -222,14 +223,15 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from places(value[key])
 
 
-def with_one_odd_value(of: Any) -> Iterator[Any]:
-    """Give a copy of a document for each of its places and each odd value, with that value there."""
-    for number in range(sum(1 for _ in places(of))):
-        for odd in ODD:
-            value = copy.deepcopy(of)
-            holder, key = list(places(value))[number]
-            holder[key] = odd
-            yield value
+def with_one_odd_value(of: Any, *, start: int = 0, step: int = 1) -> Iterator[Any]:
+    """Give a copy of a document for each of its places and each odd value, or for every so many of these."""
+    count = sum(1 for _ in places(of))
+    for number in range(start, count * len(ODD), step):
+        place, odd = divmod(number, len(ODD))
+        value = copy.deepcopy(of)
+        holder, key = next(itertools.islice(places(value), place, None))
+        holder[key] = ODD[odd]
+        yield value
 
 
 @st.composite
