@@ -58,7 +58,9 @@ def mixed(values: Sequence[Any]) -> dict[str, bytes]:
     return {
         "a/one.json": pretty(values[0]),
         "b.ndjson.gz": gzip.compress(lines(values[1:third])),
-        "c/d/e.zip": zipped({"f.json": pretty(values[third]), "g.json.zst": zstd(lines(values[third + 1 :]))}),
+        "c/d/e.zip": zipped(
+            {"f.json": pretty(values[third]), "g.json.zst": zstd(lines(values[third + 1 :]))}
+        ),
         "c/.hidden/x.json": compact(values[0]),
         "c/notes.txt": b"not for us",
         ".x.ndjson": lines(values),

@@ -320,9 +320,7 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "organizer_id": person_of(value, "osdi:organizer", prefixes),
         "self_url": links(value, "self"),
         "attendances_url": links(value, "osdi:attendances", "osdi:attendance"),
-        "record_attendance_url": links(
-            value, "osdi:record_attendance_helper", "record_attendance_helper"
-        ),
+        "record_attendance_url": links(value, "osdi:record_attendance_helper", "record_attendance_helper"),
         "event_campaign_url": links(value, *campaign_links),
         "embed_url": links(value, *(f"{prefix}:embed" for prefix in prefixes)),
         "targeting_label": label,
@@ -516,10 +514,7 @@ def signature_addresses(element: Element, prefixes: list[str]) -> list[Row]:
 def signature_custom_fields(element: Element, prefixes: list[str]) -> list[Row]:
     fields = at(element.value, "person", "custom_fields")
     pairs = fields.items() if isinstance(fields, dict) else ()
-    return [
-        keys(element, prefixes) | {"name": text(name), "value": text(value)}
-        for name, value in pairs
-    ]
+    return [keys(element, prefixes) | {"name": text(name), "value": text(value)} for name, value in pairs]
 
 
 def signature_identifiers(element: Element, prefixes: list[str]) -> list[Row]:

@@ -85,7 +85,10 @@ def test_newest_is_by_the_moment_and_not_by_the_text() -> None:
 
 
 def test_one_that_names_no_time_gives_way_to_one_that_does() -> None:
-    without, dated = delivery(signature(comments="a"), key="k1"), delivery(signature(comments="b", modified=MONDAY))
+    without, dated = (
+        delivery(signature(comments="a"), key="k1"),
+        delivery(signature(comments="b", modified=MONDAY)),
+    )
     assert told([without, dated]) == told([dated, without]) == ["b"]
 
 
@@ -136,7 +139,11 @@ def test_one_event_is_one_row_by_its_change_then_by_its_fetch_then_by_the_order_
 
     old, new = page("old", MONDAY, SUNDAY), page("new", TUESDAY, MONDAY)
     again, last = page("again", TUESDAY, TUESDAY), page("last", TUESDAY, TUESDAY)
-    for expected, documents in (("new", [old, new]), ("again", [old, new, again]), ("last", [new, again, last])):
+    for expected, documents in (
+        ("new", [old, new]),
+        ("again", [old, new, again]),
+        ("last", [new, again, last]),
+    ):
         *others, final = documents
         for order in itertools.permutations(others):
             events = of.read_events([*order, final])
@@ -184,21 +191,29 @@ def archives(draw: st.DrawFn) -> list[list[Any]]:
             if draw(st.booleans()):
                 own = ["s3", "s4"]
             values = [
-                signature(each, modified=time, add_tags=[text or "c"], referrer_data={"source": text}) for each in own
+                signature(each, modified=time, add_tags=[text or "c"], referrer_data={"source": text})
+                for each in own
             ]
             made.append(delivery(*values, key=f"k{time}", at=time if draw(st.booleans()) else None))
     cuts = sorted(draw(st.lists(st.integers(0, len(made)), max_size=3)))
     return [made[start:end] for start, end in itertools.pairwise([0, *cuts, len(made)])]
 
 
+#: What the rows of each table are put in order by, to compare them whatever order they were read in.
+KEYS = {
+    "events": ["event_id"],
+    "event_reminders": ["event_id", "position"],
+    "signatures": ["signature_id"],
+    "signature_tags": ["signature_id", "tag"],
+}
+
+
 def contents(source: Any) -> dict[str, pd.DataFrame]:
-    """Give the tables of an archive in an order of their own, without where they were read; and the totals."""
+    """Give the tables of an archive, without where they were read, and the totals."""
     found = {}
-    for table in ("events", "event_reminders", "signatures", "signature_tags"):
+    for table, keys in KEYS.items():
         frame = of.read_table(source, table).drop(columns=["source_file", "source_line"], errors="ignore")
-        found[table] = frame.sort_values([frame.columns[0], *frame.columns[1:3]], ignore_index=True)
-        if table == "signatures":
-            found[table] = frame.sort_values("signature_id", ignore_index=True)
+        found[table] = frame.sort_values(keys, ignore_index=True)
     found["rsvps"] = of.rsvps_by_campaign(found["events"])
     found["sources"] = of.signatures_by_source(found["signatures"])
     return found
@@ -252,4 +267,6 @@ def test_the_order_of_a_list_of_paths_does_not_matter_even_among_ties(tmp_path: 
 
 def test_a_path_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     (path,) = write_files(tmp_path / "in", [[delivery(signature(None))]], [0])
-    assert len(of.read_signatures([path, path, tmp_path, str(tmp_path / "*" / "*.ndjson")], dedupe=False)) == 1
+    assert (
+        len(of.read_signatures([path, path, tmp_path, str(tmp_path / "*" / "*.ndjson")], dedupe=False)) == 1
+    )

@@ -64,8 +64,12 @@ class Misfit(NamedTuple):
 
 LONG = "9" * 100
 MISFITS = {
-    "capacity is text": Misfit("events", event(capacity="lots"), "capacity", "not an integer", '"lots"', "capacity"),
-    "an integer with a fraction": Misfit("events", event(capacity=1.7), "capacity", "not an integer", "1.7", "capacity"),
+    "capacity is text": Misfit(
+        "events", event(capacity="lots"), "capacity", "not an integer", '"lots"', "capacity"
+    ),
+    "an integer with a fraction": Misfit(
+        "events", event(capacity=1.7), "capacity", "not an integer", "1.7", "capacity"
+    ),
     "an integer as text with a fraction": Misfit(
         "events", event(capacity="1.7"), "capacity", "not an integer", '"1.7"', "capacity"
     ),
@@ -124,7 +128,9 @@ MISFITS = {
     "an object where text is declared": Misfit(
         "events", event(title={"en": "March"}), "title", "not text", '{"en": "March"}', "title"
     ),
-    "a list where text is declared": Misfit("events", event(title=["March"]), "title", "not text", '["March"]', "title"),
+    "a list where text is declared": Misfit(
+        "events", event(title=["March"]), "title", "not text", '["March"]', "title"
+    ),
     "text where an object is declared": Misfit(
         "events", event(location="Oakland"), "location", "not an object", '"Oakland"', "location_locality"
     ),
@@ -143,7 +149,12 @@ MISFITS = {
         "signatures", signature(add_tags=["a", {"b": 1}]), "add_tags[1]", "not text", '{"b": 1}', "comments"
     ),
     "an object where the key of a message is declared": Misfit(
-        "signatures", [signature()[0] | {"idempotency_key": {}}], "../idempotency_key", "not text", "{}", "idempotency_key"
+        "signatures",
+        [signature()[0] | {"idempotency_key": {}}],
+        "../idempotency_key",
+        "not text",
+        "{}",
+        "idempotency_key",
     ),
     "latitude of the second address": Misfit(
         "signature_addresses",
@@ -204,7 +215,9 @@ def test_check_lists_a_misfit_by_its_key(misfit: Misfit, tmp_path: Path) -> None
 
 def test_a_misfit_in_an_embedded_event_and_in_a_batch_is_named_by_its_position() -> None:
     page = {"_embedded": {"osdi:events": [GOOD, event(capacity="lots")]}}
-    assert message(page, "events") == '<objects>:1: not an integer: _embedded.osdi:events[1].capacity = "lots"'
+    assert (
+        message(page, "events") == '<objects>:1: not an integer: _embedded.osdi:events[1].capacity = "lots"'
+    )
     enveloped = {"received_at": "2026-01-01T00:00:00Z", "body": [*SIGNED, *signature(comments=[])]}
     assert message(enveloped, "signatures") == "<objects>:1: not text: body[1].osdi:signature.comments = []"
 
@@ -222,7 +235,12 @@ def test_columns_that_are_not_asked_for_stop_nothing() -> None:
 #: Documents that hold nothing for a table, though something is wrong: name → document, table, problem, detail.
 STRANGE = {
     "text is no document": ("archive", "signatures", "not a page, an event or a delivery", '"archive"'),
-    "an object of nothing that is known": ({"a": 1}, "events", "not a page, an event or a delivery", '{"a": 1}'),
+    "an object of nothing that is known": (
+        {"a": 1},
+        "events",
+        "not a page, an event or a delivery",
+        '{"a": 1}',
+    ),
     "a delivery that is no array": (
         {"osdi:signature": {}},
         "signatures",
@@ -242,7 +260,12 @@ STRANGE = {
         '[0] = {"idempotency_key": "5f"}',
     ),
     "an element that is no object": ([7], "signatures", "not an object", "[0] = 7"),
-    "a signature that is no object": ([{"osdi:signature": 7}], "signatures", "not an object", "[0].osdi:signature = 7"),
+    "a signature that is no object": (
+        [{"osdi:signature": 7}],
+        "signatures",
+        "not an object",
+        "[0].osdi:signature = 7",
+    ),
     "embedded events that are no list": (
         {"_embedded": {"osdi:events": {"a": 1}}},
         "events",
@@ -282,7 +305,9 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("table", ["events", "signatures"])
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_line_that_is_no_document_stops_is_passed_over_and_is_listed(name: str, table: str, tmp_path: Path) -> None:
+def test_a_line_that_is_no_document_stops_is_passed_over_and_is_listed(
+    name: str, table: str, tmp_path: Path
+) -> None:
     line, problem, detail = UNREADABLE[name]
     path = tmp_path / "a.ndjson"
     path.write_bytes(compact(GOOD) + b"\n" + line + b"\n" + compact(SIGNED) + b"\n")
@@ -303,7 +328,9 @@ def test_a_torn_document_among_glued_ones_leaves_those_around_it(tmp_path: Path)
 
 
 def many(count: int) -> list[Any]:
-    return [{"identifiers": [f"platform:e{number}"], "total_accepted": number * 7919} for number in range(count)]
+    return [
+        {"identifiers": [f"platform:e{number}"], "total_accepted": number * 7919} for number in range(count)
+    ]
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])

@@ -143,7 +143,9 @@ def table_of(turn: int) -> list[str]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_reads_as_the_reference_reads_it_and_as_the_objects_do(layout: str, tmp_path: Path) -> None:
+def test_every_layout_reads_as_the_reference_reads_it_and_as_the_objects_do(
+    layout: str, tmp_path: Path
+) -> None:
     made = some_of_everything()
     folder = write(LAYOUTS[layout](made), tmp_path)
     found = list(documents_at(folder))

@@ -19,8 +19,8 @@ Leaves = dict[tuple[str | int, ...], Any]
 
 EVENT_TABLES = "events", "event_reminders", "event_identifiers", "event_people"
 SIGNATURE_TABLES = (
-    ["signatures", "signature_tags", "signature_emails", "signature_phones"]
-    + ["signature_addresses", "signature_custom_fields", "signature_identifiers"]
+    *("signatures", "signature_tags", "signature_emails", "signature_phones"),
+    *("signature_addresses", "signature_custom_fields", "signature_identifiers"),
 )
 
 #: What has to stay, to tell one element from another and v1 from v2.
@@ -49,7 +49,10 @@ def with_primary_first(of: Any) -> Any:
     return value
 
 
-PEOPLE = {"_embedded": {"osdi:creator": with_primary_first(PERSON)}, "osdi:organizer": with_primary_first(PERSON)}
+PEOPLE = {
+    "_embedded": {"osdi:creator": with_primary_first(PERSON)},
+    "osdi:organizer": with_primary_first(PERSON),
+}
 EVENTS = [without_curies(V2), without_curies(V1 | PEOPLE)]
 
 
@@ -156,7 +159,12 @@ def leaves_of_event(tables: dict[str, list[dict[str, Any]]]) -> Leaves:
     put(leaves, (), row, **(KEYS_OF_V1 if v1 else KEYS_OF_V2))
     put(leaves, (), row, instructions=f"{prefix}:event_instructions" if v1 else "instructions")
     sponsor = {"sponsor_title": "summary", "sponsor_url": "url"}
-    put(leaves, (f"{prefix}:sponsor",), row, **(sponsor if v1 else {"sponsor_title": "title", "sponsor_url": "browser_url"}))
+    put(
+        leaves,
+        (f"{prefix}:sponsor",),
+        row,
+        **(sponsor if v1 else {"sponsor_title": "title", "sponsor_url": "browser_url"}),
+    )
     put(leaves, ("_links",), row, self_url="self/href", embed_url=f"{prefix}:embed/href")
     put(leaves, ("_links",), row, attendances_url=f"osdi:attendance{'' if v1 else 's'}/href")
     put(leaves, ("_links",), row, record_attendance_url="osdi:record_attendance_helper/href")
@@ -190,7 +198,14 @@ KEYS_OF_V1 = {
 def put_person(leaves: Leaves, row: dict[str, Any]) -> None:
     at = ("_embedded", "osdi:creator") if row["role"] == "creator" else ("osdi:organizer",)
     put(leaves, at, row, **named("given_name", "family_name"), self_url="_links/self/href")
-    put(leaves, at, row, created_date="created_at", modified_date="modified_at", origin_system="originating_system")
+    put(
+        leaves,
+        at,
+        row,
+        created_date="created_at",
+        modified_date="modified_at",
+        origin_system="originating_system",
+    )
     for position, identifier in enumerate(row["identifiers"] or []):
         leaves[(*at, "identifiers", position)] = identifier
     put(leaves, at, row, email="email_addresses/0/address")
@@ -283,7 +298,6 @@ def all_is_put_back_but_what_check_lists(archive: tuple[dict[str, Any], dict[str
     listed = of.check(documents)
     assert set(listed["severity"]) <= {"info"}
     assert dict(zip(listed["detail"], listed["count"], strict=True)) == undeclared
-
 
 
 @settings(deadline=None, max_examples=5)

@@ -367,7 +367,11 @@ def _missing(value: str, shape: Shape) -> Iterator[str]:
     keys = {step: below for step, below in shape.inside.items() if isinstance(step, str)}
     if not keys:
         # Of an object none of whose keys is asked for, the text came through.
-        yield f"NOT coalesce(starts_with({value}, '{{'), false)" if shape.form == "object" else f"{value} IS NULL"
+        yield (
+            f"NOT coalesce(starts_with({value}, '{{'), false)"
+            if shape.form == "object"
+            else f"{value} IS NULL"
+        )
     for step, below in keys.items():
         yield from _missing(f"{value}.{_quoted(step)}", below)
 
