@@ -205,3 +205,28 @@ def test_some_columns_read_as_they_do_among_all(table: str) -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_the_columns_are_those_that_the_dictionary_names_in_its_order(table: str) -> None:
     assert of.scan([], table).schema.names == list(of.describe(table)["column"])
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"], ids=["glued", "lines", "blank lines"])
+def test_a_file_larger_than_what_is_read_at_a_time_reads_whole_with_its_lines(
+    between: str, tmp_path: Path
+) -> None:
+    count, filling = 18, "é" * 500_000  # about a megabyte each; 16 MiB are read at a time
+    page = json.dumps({"total_accepted": 1, "description": filling}, indent=1, ensure_ascii=False)
+    path = tmp_path / "large.json"
+    path.write_text(between.join([page] * 9 + ['{"torn": \n'] + [page] * 9), "utf-8")
+    found = scanned(path, "events", columns=["total_accepted", "source_line"])
+    height = 3 + len(between)
+    torn = 9 * height + 1
+    before = [1 + number * height for number in range(9)]
+    after = [torn + 1 + len(between) + number * height for number in range(9)]
+    assert [row["source_line"] for row in found] == before + after
+    assert len(found) == count
+
+
+def test_lines_of_a_large_file_are_counted_over_all_that_is_read_at_a_time(tmp_path: Path) -> None:
+    line = json.dumps({"total_accepted": 1, "description": "é" * 100_000}, ensure_ascii=False)
+    path = tmp_path / "large.ndjson"
+    path.write_text("\n".join([line] * 60), "utf-8")  # about 12 MB; 4 MiB are read at a time
+    found = scanned(path, "events", columns=["source_line"])
+    assert [row["source_line"] for row in found] == list(range(1, 61))
