@@ -13,6 +13,8 @@
     ├── ArchiveOwned        (BlockingIOError)   an archive folder that another receiver writes to
     ├── BadWorkerName       (ValueError)        a receiver's name that no folder can have
     ├── WeakToken           (ValueError)        a receiver's token that could be guessed
+    ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
+    ├── RequestRefused      (ValueError)        a request that the sandbox answers with an error status
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
     ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
@@ -72,6 +74,18 @@ class BadWorkerName(OsdiError, ValueError):
 
 class WeakToken(OsdiError, ValueError):
     """A token of the receiver is too short to be a secret; the message never shows it."""
+
+
+class DatabaseUnusable(OsdiError, OSError):
+    """A file that cannot be a sandbox's database: another one uses it, it is damaged, or something else."""
+
+
+class RequestRefused(OsdiError, ValueError):
+    """A request that the sandbox answers with an error: `status` is the HTTP status, the message its words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status = status
 
 
 class MissingExtra(OsdiError, ImportError):

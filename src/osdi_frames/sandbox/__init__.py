@@ -1,0 +1,16 @@
+"""The sandbox: the whole service of the interface, over real HTTP with a real database, on this machine."""
+
+from __future__ import annotations
+
+from osdi_frames.errors import MissingExtra
+
+try:
+    import starlette  # noqa: F401
+    import uvicorn  # noqa: F401
+except ImportError as error:
+    raise MissingExtra.named("serve") from error
+
+from osdi_frames.sandbox.app import create_app, fill_demo
+from osdi_frames.sandbox.serve import Running, bind, run, serve
+
+__all__ = ["Running", "bind", "create_app", "fill_demo", "run", "serve"]

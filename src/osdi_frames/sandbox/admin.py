@@ -1,0 +1,318 @@
+"""The admin interface under /sandbox/: what the real service does in its own pages, and what only a sandbox can."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from osdi_frames.sandbox.events import targeting_label
+from osdi_frames.sandbox.faults import FAULTS, SELECTION
+from osdi_frames.sandbox.people import ROLES, Account, Person
+from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.service import Service
+from osdi_frames.sandbox.signatures import Signature, represent_signature
+from osdi_frames.sandbox.site import Site, placed
+from osdi_frames.sandbox.webhooks import Webhook
+
+INDIVIDUAL_KEY = "sandbox-individual-key"
+GROUP_KEY = "sandbox-group-key"
+INDIVIDUAL = "person:sandbox-person"
+GROUP = "group:sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class AdminCall:
+    """One request to the admin interface."""
+
+    site: Site
+    ids: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+AdminHandler = Callable[[Service, AdminCall], Any]
+
+
+def ensure_accounts(service: Service) -> None:
+    """Give an empty store one person and one group, with a key each that is always the same."""
+    if service.store.names("key"):
+        return
+    now = service.now()
+    for person_id, given, family in (
+        ("sandbox-person", "Ida", "Individual"),
+        ("sandbox-founder", "Greta", "Group"),
+    ):
+        service.save_person(Person(person_id, now, now, {"given_name": given, "family_name": family}))
+    page = "https://sandbox.example.org"
+    ida = Account(INDIVIDUAL, "sandbox-person", "Ida Individual", f"{page}/users/ida")
+    group = Account(
+        GROUP, "sandbox-founder", "Sandbox Group", f"{page}/groups/sandbox", {"sandbox-founder": "creator"}
+    )
+    for account, key in ((ida, INDIVIDUAL_KEY), (group, GROUP_KEY)):
+        service.save_account(account)
+        service.store.bind("key", key, account.account_id)
+
+
+def _account(service: Service, call: AdminCall) -> Account:
+    """Return the account that a body or a query names; the individual one when it names none."""
+    asked = call.body.get("account", call.query.get("account", INDIVIDUAL))
+    return service.account(_text(asked, "account"))
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise refuse("setting", why=f"{name} must be text, not {str(value)[:40]!r}")
+    return value
+
+
+def _optional(call: AdminCall, name: str) -> str | None:
+    value = call.body.get(name)
+    return None if value is None else _text(value, name)
+
+
+def overview(service: Service, call: AdminCall) -> Any:
+    """Answer where things are and which keys there are."""
+    return {
+        "base_url": call.site.base_url,
+        "base_url_v1": Site(call.site.origin, call.site.prefix, "v1").base_url,
+        "prefix": call.site.prefix,
+        "keys": service.store.names("key"),
+        "admin": sorted(ADDRESSES),
+    }
+
+
+def keys(service: Service, _call: AdminCall) -> Any:
+    """Answer every key with its account."""
+    return service.store.names("key")
+
+
+def add_key(service: Service, call: AdminCall) -> Any:
+    """Give an account one more key: its own text or a random one."""
+    account, key = _account(service, call), _optional(call, "key") or service.settings.new_id()
+    service.store.bind("key", key, account.account_id)
+    return {"key": key, "account": account.account_id}
+
+
+def people(service: Service, _call: AdminCall) -> Any:
+    """Answer everybody."""
+    return service.store.resources("person")[1]
+
+
+def add_person(service: Service, call: AdminCall) -> Any:
+    """Make a person with an account; `referrer_code` is theirs, the rest as interface 2.7 has people."""
+    person = service.new_person(call.body)
+    name = " ".join(filter(None, (person.entered.get(part) for part in ("given_name", "family_name"))))
+    account = Account(
+        f"person:{person.person_id}",
+        person.person_id,
+        name or "Somebody",
+        f"https://sandbox.example.org/users/{person.person_id}",
+        referrer_code=_optional(call, "referrer_code"),
+    )
+    service.save_account(account)
+    return {"person_id": person.person_id, "account": account.account_id}
+
+
+def groups(service: Service, _call: AdminCall) -> Any:
+    """Answer every account of a group."""
+    return [account for account in service.store.resources("account")[1] if account["roles"] is not None]
+
+
+def add_group(service: Service, call: AdminCall) -> Any:
+    """Make a group: `title`, `url`, `founder` (a person id), `roles` (person id to role), `referrer_code`."""
+    roles = call.body.get("roles", {})
+    if not isinstance(roles, Mapping) or not all(role in ROLES for role in roles.values()):
+        raise refuse("setting", why=f"roles must give person ids one of {', '.join(ROLES)}")
+    founder, group_id = _text(call.body.get("founder"), "founder"), service.settings.new_id()
+    for person_id in (founder, *roles):
+        service.person(person_id)
+    account = Account(
+        f"group:{group_id}",
+        founder,
+        _text(call.body.get("title"), "title"),
+        _optional(call, "url") or f"https://sandbox.example.org/groups/{group_id}",
+        {founder: "creator", **roles},
+        _optional(call, "referrer_code"),
+    )
+    service.save_account(account)
+    return asdict(account)
+
+
+def campaigns(service: Service, _call: AdminCall) -> Any:
+    """Answer every event campaign."""
+    return service.store.resources("event_campaign")[1]
+
+
+def add_campaign(service: Service, call: AdminCall) -> Any:
+    """Make an event campaign: `title`, `account`."""
+    return service.new_titled("event_campaign", _account(service, call), call.body)
+
+
+def petitions(service: Service, _call: AdminCall) -> Any:
+    """Answer every petition."""
+    return service.store.resources("petition")[1]
+
+
+def add_petition(service: Service, call: AdminCall) -> Any:
+    """Make a petition: `title`, `account`."""
+    return service.new_titled("petition", _account(service, call), call.body)
+
+
+def events(service: Service, call: AdminCall) -> Any:
+    """Answer every event of an account in full, of `version` v2 or v1, those of no collection included."""
+    version = "v1" if call.query.get("version") == "v1" else "v2"
+    site = Site(call.site.origin, call.site.prefix, version)
+    found = service.store.events("account = ?", _account(service, call).account_id)
+    return [json.loads(placed(service.store.event_text(event.event_id, version), site)) for event in found]
+
+
+def add_events(service: Service, call: AdminCall) -> Any:
+    """Make events as the service's own user interface does: `events`, a list of v2 bodies, `account`.
+
+    These may also set what the API cannot: featured_image_url, capacity, <p>:hidden, <p>:event_campaign_id, and
+    `listed` false, for an event that only its campaign's collection shows.
+    """
+    account, bodies = _account(service, call), call.body.get("events")
+    if not isinstance(bodies, list) or not all(isinstance(body, Mapping) for body in bodies):
+        raise refuse("setting", why="events must be a list of event objects")
+    made = [service.create_event(account, body, call.site, set_by="ui") for body in bodies]
+    return {"event_ids": [event.event_id for event in made]}
+
+
+def signatures(service: Service, call: AdminCall) -> Any:
+    """Answer every signature in full."""
+    found = [Signature(**document) for document in service.store.resources("signature")[1]]
+    return [represent_signature(one, call.site, person=service.person(one.person_id)) for one in found]
+
+
+def upload(service: Service, call: AdminCall) -> Any:
+    """Record many signatures at once, as an upload does: `petition` (its id), `signatures`, a list of bodies."""
+    petition = service.titled("petition", None, _text(call.body.get("petition"), "petition"))
+    bodies = call.body.get("signatures")
+    if not isinstance(bodies, list) or not all(isinstance(body, Mapping) for body in bodies):
+        raise refuse("setting", why="signatures must be a list of signature objects")
+    signed = [service.sign(petition, body, call.site, upload=True) for body in bodies]
+    return {"signature_ids": [one.signature_id for one in signed]}
+
+
+def webhooks(service: Service, _call: AdminCall) -> Any:
+    """Answer every webhook."""
+    return service.store.resources("webhook")[1]
+
+
+def add_webhook(service: Service, call: AdminCall) -> Any:
+    """Register a receiver: `url`, and as trigger `petition` (an id; all when left out), `account`, `uploads`."""
+    url = _text(call.body.get("url"), "url")
+    try:
+        parts = urlsplit(url)
+        fits = (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and url.isascii() and parts.port != 0
+        )
+    except ValueError:
+        fits = False
+    if not fits or any(character <= " " for character in url):
+        raise refuse("setting", why="url must be an http or https address")
+    if (petition := _optional(call, "petition")) is not None:
+        service.titled("petition", None, petition)
+    if (account := _optional(call, "account")) is not None:
+        service.account(account)
+    webhook = Webhook(service.settings.new_id(), url, petition, account, call.body.get("uploads") is True)
+    service.store.put("webhook", webhook.webhook_id, asdict(webhook))
+    return asdict(webhook)
+
+
+def remove_webhook(service: Service, call: AdminCall) -> Any:
+    """Forget a receiver; what waits for it is set aside."""
+    service.store.delete("webhook", call.ids["webhook_id"])
+    return {}
+
+
+def send_test(service: Service, call: AdminCall) -> Any:
+    """Send a webhook the test delivery of deployments: without dates, always with the same idempotency_key."""
+    service.send_test(call.ids["webhook_id"], _account(service, call), call.site)
+    return {}
+
+
+def messages(service: Service, call: AdminCall) -> Any:
+    """Answer the outbox: every message, or those of one `state` (waiting, delivered, dead)."""
+    return service.store.messages(call.query.get("state"))
+
+
+def dead_letters(service: Service, _call: AdminCall) -> Any:
+    """Answer the messages that were given up after their last retry."""
+    return service.store.messages("dead")
+
+
+def targeting(service: Service, _call: AdminCall) -> Any:
+    """Answer the targeting list: events made through the API with at least one attendance (interface 1.5)."""
+    return [
+        targeting_label(event)
+        for event in service.store.events()
+        if event.made_by in ("v1", "v2") and event.total_accepted > 0
+    ]
+
+
+def subscribers(service: Service, call: AdminCall) -> Any:
+    """Answer the people on an account's e-mail list (interface 4, rule 2)."""
+    found = service.store.resources("subscription", parent=service.account(call.ids["account"]).account_id)[1]
+    return [entry["person_id"] for entry in found]
+
+
+def faults(service: Service, _call: AdminCall) -> Any:
+    """Answer what can be ordered, at which requests, and what is."""
+    return {
+        "faults": [asdict(fault) for fault in FAULTS],
+        "selection": dict(SELECTION),
+        "orders": [order.shown() for order in service.faults.orders()],
+    }
+
+
+def order_fault(service: Service, call: AdminCall) -> Any:
+    """Order a fault: `fault`, its settings, and at which requests."""
+    settings = {name: value for name, value in call.body.items() if name != "fault"}
+    return service.faults.order(_text(call.body.get("fault"), "fault"), **settings).shown()
+
+
+def clear_faults(service: Service, call: AdminCall) -> Any:
+    """Take back one order, or all."""
+    order = call.ids.get("order")
+    service.faults.clear(int(order) if order else None)
+    return {}
+
+
+def requests(service: Service, _call: AdminCall) -> Any:
+    """Answer the requests to the API since the start or since they were cleared, without keys."""
+    return [asdict(seen) for seen in service.seen]
+
+
+def clear_requests(service: Service, _call: AdminCall) -> Any:
+    """Forget the requests."""
+    service.seen.clear()
+    return {}
+
+
+ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
+    "/": {"GET": overview},
+    "/sandbox": {"GET": overview},
+    "/sandbox/keys": {"GET": keys, "POST": add_key},
+    "/sandbox/people": {"GET": people, "POST": add_person},
+    "/sandbox/groups": {"GET": groups, "POST": add_group},
+    "/sandbox/campaigns": {"GET": campaigns, "POST": add_campaign},
+    "/sandbox/petitions": {"GET": petitions, "POST": add_petition},
+    "/sandbox/events": {"GET": events, "POST": add_events},
+    "/sandbox/signatures": {"GET": signatures},
+    "/sandbox/uploads": {"POST": upload},
+    "/sandbox/webhooks": {"GET": webhooks, "POST": add_webhook},
+    "/sandbox/webhooks/{webhook_id}": {"DELETE": remove_webhook},
+    "/sandbox/webhooks/{webhook_id}/test": {"POST": send_test},
+    "/sandbox/messages": {"GET": messages},
+    "/sandbox/dead-letters": {"GET": dead_letters},
+    "/sandbox/targeting": {"GET": targeting},
+    "/sandbox/lists/{account}": {"GET": subscribers},
+    "/sandbox/faults": {"GET": faults, "POST": order_fault, "DELETE": clear_faults},
+    "/sandbox/faults/{order:int}": {"DELETE": clear_faults},
+    "/sandbox/requests": {"GET": requests, "DELETE": clear_requests},
+}

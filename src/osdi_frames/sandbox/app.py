@@ -1,0 +1,151 @@
+"""The ASGI application: its routes, its life, and what of it can be set."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from osdi_frames.sandbox import admin, api
+from osdi_frames.sandbox.endpoints import AdminEndpoint, ApiEndpoint, refusal
+from osdi_frames.sandbox.faults import Faults
+from osdi_frames.sandbox.paging import PER_PAGE
+from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.service import Seen, Service, Settings
+from osdi_frames.sandbox.site import VERSIONS
+from osdi_frames.sandbox.store import Store
+from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, Deliverer
+
+_REQUESTS_REMEMBERED = 100_000
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _random_id() -> str:
+    return str(uuid.uuid4())
+
+
+def create_app(
+    db: str | Path | None = None,
+    *,
+    prefix: str = "platform",
+    per_page: int = PER_PAGE,
+    retry_after: Sequence[float] = OVER_AN_HOUR,
+    now: Callable[[], datetime] = _utc_now,
+    new_id: Callable[[], str] = _random_id,
+) -> Starlette:
+    """Make the sandbox's ASGI application over a database.
+
+    Its base addresses are ``/api/v2`` and ``/api/v1`` of wherever it is served. ``/sandbox/`` shows its keys and is
+    the admin interface, which asks for none: serve it on loopback only.
+
+    Parameters
+    ----------
+    db
+        A SQLite file, made when it is not there; None keeps everything in memory.
+    prefix
+        The service's own prefix (interface 2.1), ``platform`` or ``action_network`` for example.
+    per_page
+        Records of a collection page (interface 8).
+    retry_after
+        Seconds before each retry of a webhook delivery (interface 6).
+    now, new_id
+        Clock and maker of ids, for tests.
+
+    Examples
+    --------
+    >>> app = create_app(prefix="action_network")
+    >>> app.state.service.store.names("key")
+    {'sandbox-group-key': 'group:sandbox', 'sandbox-individual-key': 'person:sandbox-person'}
+    >>> app.state.service.store.close()  # whoever serves it does that
+    """
+    if not (prefix.isascii() and prefix.isidentifier()):
+        raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
+    store = Store(Path(db) if db is not None else None)
+    settings = Settings(prefix, per_page, tuple(retry_after), now, new_id)
+    service = Service(store, settings, Faults(), deque[Seen](maxlen=_REQUESTS_REMEMBERED))
+    with store.transaction():
+        admin.ensure_accounts(service)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.deliverer = Deliverer(
+            store, service.faults, retry_after=settings.retry_after, clock=lambda: now().timestamp()
+        )
+        delivering = asyncio.create_task(app.state.deliverer.run())
+        yield
+        delivering.cancel()
+        await asyncio.gather(delivering, return_exceptions=True)
+        store.close()
+
+    app = Starlette(
+        routes=_routes(service),
+        lifespan=lifespan,
+        middleware=[Middleware(_WithoutTrailingSlash)],
+        exception_handlers={HTTPException: _unknown_path},
+    )
+    app.state.service = service
+    return app
+
+
+def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
+    """Fill an empty sandbox with a made-up world: campaigns, events, petitions, people, signatures.
+
+    They belong to the group, whose key sees them. A sandbox that has events is left as it is.
+
+    Examples
+    --------
+    >>> app = create_app()
+    >>> fill_demo(app)
+    >>> len(list(app.state.service.store.events()))
+    120
+    >>> app.state.service.store.close()
+    """
+    from osdi_frames.sandbox import demo  # the sample is needed by nothing else here
+
+    demo.fill(app.state.service, origin=origin, seed=seed)
+
+
+def _routes(service: Service) -> list[Route]:
+    served = [
+        Route(f"/api/{version}{path}", ApiEndpoint(service, version, path, handlers))
+        for version in VERSIONS
+        for path, handlers in api.addresses(version).items()
+    ]
+    admitted = [Route(path, AdminEndpoint(service, handlers)) for path, handlers in admin.ADDRESSES.items()]
+    return [*served, *admitted, Route("/docs/{version}/{rel:path}", _documentation)]
+
+
+async def _documentation(request: Request) -> Response:
+    """Answer where the curies lead."""
+    return PlainTextResponse(f"{request.path_params['rel']}: a relation of the interface's section 2.\n")
+
+
+async def _unknown_path(_request: Request, _error: Exception) -> Response:
+    return refusal(refuse("unknown path"))
+
+
+class _WithoutTrailingSlash:
+    """Middleware: an address with a trailing slash is the address without it (interface 4)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/"):
+            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+        await self._app(scope, receive, send)

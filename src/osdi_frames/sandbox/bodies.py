@@ -1,0 +1,106 @@
+"""Bytes of a request to a JSON object, and JSON values to the shapes that the contract gives them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from osdi_frames.sandbox.refusals import refuse
+
+# A shape is str, bool, int or float; [shape] for an array; {name: shape} for an object;
+# {str: shape} for an object with any names; or a function from a value to what is kept of it.
+Shape = Any
+
+_NOT_TEXT = re.compile("[\x00\ud800-\udfff\ufdd0-\ufdef]")
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Parse the body of a request, which must be a JSON object of interchangeable text."""
+    try:
+        parsed = json.loads(body, parse_constant=_no_number, parse_float=_finite)
+        text = json.dumps(parsed, ensure_ascii=False)
+    except (ValueError, RecursionError) as error:
+        raise refuse("json", why=str(error)[:100]) from error
+    if not isinstance(parsed, dict):
+        raise refuse("object")
+    # json.dumps writes NUL as an escape, as it does a backslash before the letters "u0000"
+    if _NOT_TEXT.search(text) or re.search(r"(?<!\\)(?:\\\\)*\\u0000", text):
+        raise refuse("characters")
+    return parsed
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+def conform(value: object, shape: Shape) -> Any:
+    """Return what of `value` has `shape`; None where nothing has: invalid entries are ignored (interface 4, rule 1).
+
+    >>> conform({"title": "Picnic", "capacity": "lots", "colour": "red"}, {"title": str, "capacity": int})
+    {'title': 'Picnic'}
+    """
+    if isinstance(shape, list):
+        return _conform_array(value, shape[0]) if isinstance(value, list) else None
+    if isinstance(shape, dict):
+        return _conform_object(value, shape) if isinstance(value, Mapping) else None
+    if isinstance(shape, type):
+        return _conform_scalar(value, shape)
+    return shape(value)
+
+
+def _conform_array(value: list[object], shape: Shape) -> list[Any]:
+    return [kept for item in value if (kept := conform(item, shape)) is not None]
+
+
+def _conform_object(value: Mapping[str, object], shape: dict[Any, Shape]) -> dict[str, Any]:
+    shapes = dict.fromkeys(value, shape[str]) if str in shape else shape
+    return {
+        name: kept
+        for name, inner in shapes.items()
+        if name in value and (kept := conform(value[name], inner)) is not None
+    }
+
+
+def _conform_scalar(value: object, kind: type) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value) if abs(value) < 2**53 else None
+    return value if type(value) is kind else None
+
+
+def identifier(value: object) -> str | None:
+    """Keep text of the form ``[system name]:[id]`` (interface 2.1)."""
+    if not isinstance(value, str):
+        return None
+    system, colon, name = value.partition(":")
+    return value if system.strip() and colon and name.strip() else None
+
+
+def wall_clock(value: object) -> str | None:
+    """Keep a date and time as the wall clock that it shows, written with ``Z`` (interface 2.1).
+
+    Start and end are local to the event's place: an offset is no reason to shift them, and is dropped.
+
+    >>> wall_clock("2026-03-01T18:30:00-05:00")
+    '2026-03-01T18:30:00Z'
+    """
+    moment = _moment(value)
+    return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z" if moment else None
+
+
+def _moment(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None

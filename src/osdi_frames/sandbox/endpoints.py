@@ -1,0 +1,166 @@
+"""Between HTTP and the rooms that decide: requests to calls, answers to responses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from osdi_frames.errors import RequestRefused
+from osdi_frames.sandbox import request_faults
+from osdi_frames.sandbox.admin import AdminCall, AdminHandler
+from osdi_frames.sandbox.api import Call, Handler
+from osdi_frames.sandbox.bodies import parse_object
+from osdi_frames.sandbox.faults import Order
+from osdi_frames.sandbox.people import Account
+from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.service import Seen, Service
+from osdi_frames.sandbox.site import KEY_HEADERS, Site, placed
+
+AnyHandler = TypeVar("AnyHandler")
+
+_HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?")
+
+BODY_LIMIT = 1024 * 1024
+ADMIN_BODY_LIMIT = 64 * 1024 * 1024
+
+# interface 4
+HEADERS = {"Content-Type": "application/hal+json", "Cache-Control": "max-age=0, private, must-revalidate"}
+
+
+class ApiEndpoint:
+    """One address of the API in one version, as an ASGI application."""
+
+    def __init__(self, service: Service, version: str, path: str, handlers: Mapping[str, Handler]) -> None:
+        self._service = service
+        self._version = version
+        self._is_collection = not path.endswith("}")
+        self._handlers = handlers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, faults and all."""
+        request = Request(scope, receive)
+        seen = self._arrived(request)
+        struck = self._service.faults.striking(seen.method, seen.path, seen.page)
+        response = await request_faults.instead(struck, seen)
+        if response is None:
+            try:
+                response = await self._respond(request, struck)
+            except ClientDisconnect:
+                return
+        await request_faults.send(response, struck, seen, scope=scope, receive=receive, send=send)
+
+    def _arrived(self, request: Request) -> Seen:
+        page = request.query_params.get("page", "1" if self._is_collection else "")
+        seen = Seen(
+            at=self._service.settings.now().timestamp(),
+            method=request.method,
+            path=request.scope["path"],
+            page=int(page) if page.isascii() and page.isdigit() and len(page) < 10 else None,
+        )
+        self._service.seen.append(seen)
+        return seen
+
+    async def _respond(self, request: Request, struck: Sequence[Order]) -> Response:
+        try:
+            handler = _of_method(self._handlers, request.method)
+            account = self._account(request)
+            if handler is self._handlers.get("GET"):
+                text = self._read(handler, request, account, struck)
+            else:
+                text = self._written(handler, request, account, await _body(request, BODY_LIMIT))
+        except RequestRefused as error:
+            return refusal(error, allowed=self._handlers)
+        return Response(text, headers=HEADERS)
+
+    def _read(self, handler: Handler, request: Request, account: Account, struck: Sequence[Order]) -> str:
+        site = self._site(request)
+        if struck:
+            with self._service.store.transaction():
+                request_faults.shift_rows(self._service, account, struck)
+        call = Call(site, account, request.path_params, request.query_params, {}, struck)
+        return placed(handler(self._service, call), site)
+
+    def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> str:
+        site = self._site(request)
+        sent = {} if request.method == "DELETE" else parse_object(body)
+        call = Call(site, account, request.path_params, request.query_params, sent)
+        with self._service.store.transaction():
+            text = handler(self._service, call)
+        request.app.state.deliverer.wake()
+        # a write in the background is answered at once, before there is anything to show
+        return "{}" if request.query_params.get("background_request") == "true" else placed(text, site)
+
+    def _site(self, request: Request) -> Site:
+        return Site(_origin(request), self._service.settings.prefix, self._version)
+
+    def _account(self, request: Request) -> Account:
+        header = KEY_HEADERS[self._version]
+        account = self._service.account_of(request.headers.get(header, ""))
+        if account is None:
+            raise refuse("key", header=header)
+        return account
+
+
+class AdminEndpoint:
+    """One address of the admin interface, as an ASGI application."""
+
+    def __init__(self, service: Service, handlers: Mapping[str, AdminHandler]) -> None:
+        self._service = service
+        self._handlers = handlers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope, receive)
+        try:
+            response = await self._respond(request)
+        except ClientDisconnect:
+            return
+        except RequestRefused as error:
+            response = refusal(error, allowed=self._handlers)
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request) -> Response:
+        handler = _of_method(self._handlers, request.method)
+        body = await _body(request, ADMIN_BODY_LIMIT)
+        site = Site(_origin(request), self._service.settings.prefix, "v2")
+        call = AdminCall(site, request.path_params, request.query_params, parse_object(body) if body else {})
+        with self._service.store.transaction():
+            answer = handler(self._service, call)
+        request.app.state.deliverer.wake()
+        return JSONResponse(answer)
+
+
+def refusal(error: RequestRefused, *, allowed: Mapping[str, object] | None = None) -> Response:
+    """Return the JSON of a refusal; that of a method names those that there are."""
+    headers = {"Allow": ", ".join(allowed)} if allowed and error.status == 405 else None
+    return JSONResponse({"error": str(error)}, status_code=error.status, headers=headers)
+
+
+def _of_method(handlers: Mapping[str, AnyHandler], method: str) -> AnyHandler:
+    handler = handlers.get("GET" if method == "HEAD" else method)
+    if handler is None:
+        raise refuse("method", method=method[:20], allowed=", ".join(handlers))
+    return handler
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise refuse("too large", limit=limit)
+    return bytes(body)
+
+
+def _origin(request: Request) -> str:
+    """Return where the caller found the sandbox: its links lead to the same host and port."""
+    host = request.headers.get("host", "")
+    if not _HOST.fullmatch(host):  # what else a Host header may hold is no part of an address
+        address, port = request.scope["server"]
+        host = f"{address}:{port}"
+    return f"{request.scope['scheme']}://{host}"

@@ -1,0 +1,212 @@
+"""Faults to order, as data: what can be made to go wrong, with which settings, at which requests."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from osdi_frames.errors import nearest
+from osdi_frames.sandbox.refusals import refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that can be ordered. `at` is where it strikes: request, page, answer, signature or delivery."""
+
+    name: str
+    at: str
+    meaning: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+FAULTS = (
+    Fault(
+        "rate_limit",
+        "request",
+        "429 with Retry-After above `calls` in `per` seconds; refused calls do not count",
+        {"calls": 4, "per": 1.0, "retry_after": 1},
+    ),
+    Fault(
+        "latency",
+        "request",
+        "wait `seconds`, and `per_page` seconds more for each page before this one",
+        {"seconds": 0.0, "per_page": 0.0},
+    ),
+    Fault(
+        "status",
+        "request",
+        "answer this status with a JSON error, and Retry-After when `retry_after` is set",
+        {"status": 500, "retry_after": None},
+    ),
+    Fault("html_error", "request", "answer this status with an HTML page", {"status": 404}),
+    Fault(
+        "insert_rows", "request", "`count` new events arrive in the account before the answer", {"count": 1}
+    ),
+    Fault("move_row", "request", "the last event of the account moves to its first page before the answer"),
+    Fault("drop", "answer", "do what was asked, then close the connection without an answer"),
+    Fault("half_body", "answer", "close the connection after half of the body"),
+    Fault("next_on_last", "page", "a `next` on the last page; the page after it is empty and has none"),
+    Fault("next_repeats", "page", "`next` leads to the page it is on"),
+    Fault("next_elsewhere", "page", "`next` leads to another host", {"origin": "https://elsewhere.example"}),
+    Fault("next_missing", "page", "no `next` although pages are left"),
+    Fault("next_unescaped", "page", "`next` with raw spaces and quotes, where a filter has them"),
+    Fault("totals_missing", "page", "no total_pages and no total_records"),
+    Fault(
+        "repeat_row",
+        "page",
+        "the last row of the page before is the first of this one, too; `instead` of this page's own first row",
+        {"instead": False},
+    ),
+    Fault("row_twice", "page", "the page holds its first row twice"),
+    Fault("webhook_reorder", "signature", "a message is delivered up to `seconds` later", {"seconds": 1.0}),
+    Fault(
+        "webhook_batch",
+        "signature",
+        "up to `size` signatures in one message, which waits `seconds` for them",
+        {"size": 10, "seconds": 0.2},
+    ),
+    Fault(
+        "webhook_overlap", "signature", "as if every webhook were registered `copies` times", {"copies": 2}
+    ),
+    Fault("webhook_retry", "delivery", "a delivery that was answered 200 is taken for failed, and retried"),
+    Fault("webhook_duplicate", "delivery", "a message is sent twice"),
+)
+
+# At which requests: of that method, with that text in the path, on that page or these; of those, the nth or these
+# (counted from 1 since the order), or each with a probability; at most so many times.
+SELECTION: Mapping[str, Any] = {
+    "method": None,
+    "path": None,
+    "page": None,
+    "nth": None,
+    "probability": 1.0,
+    "seed": 0,
+    "times": None,
+}
+
+_BY_NAME = {fault.name: fault for fault in FAULTS}
+
+
+@dataclass(slots=True)
+class Order:
+    """A fault that was ordered, with its settings, and how often it met a chosen request (`met`) and struck."""
+
+    order_id: int
+    fault: Fault
+    settings: Mapping[str, Any]
+    chance: random.Random
+    met: int = 0
+    struck: int = 0
+    let_through: deque[float] = field(default_factory=deque)  # of rate_limit: when
+
+    @property
+    def name(self) -> str:
+        """Return the fault's name."""
+        return self.fault.name
+
+    def strikes(self, method: str, path: str, page: int | None) -> bool:
+        """Tell whether a request is one of the chosen, and count it."""
+        chosen = self.settings
+        if not (
+            chosen["method"] in (None, method)
+            and (chosen["path"] is None or chosen["path"] in path)
+            and (chosen["page"] is None or page in _listed(chosen["page"]))
+        ):
+            return False
+        self.met += 1
+        # drawn for every request, so that the same seed strikes the same ones whatever else is chosen
+        drawn = self.chance.random() < chosen["probability"]
+        hit = (
+            drawn
+            and (chosen["nth"] is None or self.met in _listed(chosen["nth"]))
+            and (chosen["times"] is None or self.struck < chosen["times"])
+        )
+        self.struck += hit
+        return hit
+
+    def refuses(self, now: float) -> bool:
+        """Tell whether one more call at `now` is above the limit (of rate_limit)."""
+        calls, per = self.settings["calls"], self.settings["per"]
+        while self.let_through and self.let_through[0] <= now - per:
+            self.let_through.popleft()
+        if len(self.let_through) >= calls:
+            return True
+        self.let_through.append(now)
+        return False
+
+    def shown(self) -> dict[str, Any]:
+        """Return the order as the admin interface shows it."""
+        told = {name: value for name, value in self.settings.items() if SELECTION.get(name, ...) != value}
+        return {"order": self.order_id, "fault": self.name, **told, "met": self.met, "struck": self.struck}
+
+
+class Faults:
+    """The orders that stand. They are kept in memory: a restarted sandbox behaves."""
+
+    def __init__(self) -> None:
+        self._orders: list[Order] = []
+        self._ordered = 0
+
+    def order(self, name: str, /, **settings: Any) -> Order:
+        """Order a fault; an unknown name or setting is refused with the ones that there are."""
+        if name not in _BY_NAME:
+            raise refuse("setting", why=f"there is no fault {name!r}; {nearest(name, _BY_NAME)}")
+        fault = _BY_NAME[name]
+        known = {**SELECTION, **fault.settings}
+        for setting, value in settings.items():
+            _check(setting, value, known)
+        self._ordered += 1
+        order = Order(self._ordered, fault, known | settings, random.Random(settings.get("seed", 0)))  # noqa: S311 (reproducible, not secret)
+        self._orders.append(order)
+        return order
+
+    def clear(self, order_id: int | None = None) -> None:
+        """Take back one order, or all."""
+        self._orders = [order for order in self._orders if order_id not in (None, order.order_id)]
+
+    def orders(self) -> list[Order]:
+        """Return the orders that stand."""
+        return list(self._orders)
+
+    def striking(self, method: str, path: str, page: int | None) -> list[Order]:
+        """Return the orders that strike a request, in the order in which they were given."""
+        if not self._orders:
+            return []
+        here = ("request", "page", "answer")
+        return [
+            order for order in self._orders if order.fault.at in here and order.strikes(method, path, page)
+        ]
+
+    def striking_signature(self, url: str) -> dict[str, Order]:
+        """Return the orders that strike a signature on its way into the outbox, by name."""
+        return {o.name: o for o in self._orders if o.fault.at == "signature" and o.strikes("POST", url, None)}
+
+    def striking_delivery(self, url: str) -> list[Order]:
+        """Return the orders that strike a delivery to a receiver's address."""
+        return [o for o in self._orders if o.fault.at == "delivery" and o.strikes("POST", url, None)]
+
+
+def _listed(value: int | list[int]) -> list[int]:
+    return value if isinstance(value, list) else [value]
+
+
+_NUMBERS = ("page", "nth", "times", "seed", "calls", "status", "count", "size", "copies", "retry_after")
+_FRACTIONS = ("probability", "per", "seconds", "per_page")
+
+
+def _check(setting: str, value: object, known: Mapping[str, Any]) -> None:
+    if setting not in known:
+        raise refuse("setting", why=f"there is no setting {setting!r}; {nearest(setting, known)}")
+    if setting in _NUMBERS:
+        numbers = value if isinstance(value, list) and setting in ("page", "nth") else [value]
+        least, most = (400, 599) if setting == "status" else (0, 10**6)
+        fits = all(type(number) is int and least <= number <= most for number in numbers)
+    elif setting in _FRACTIONS:
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 3600
+    else:
+        fits = isinstance(value, bool if setting == "instead" else str)
+    if not (fits or (value is None and known[setting] is None)):
+        raise refuse("setting", why=f"{setting} cannot be {str(value)[:40]!r}")

@@ -1,0 +1,98 @@
+"""A geocoder without network: a bundled list of places, so that the same address always has the same coordinates."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+Location = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One line of the list."""
+
+    country: str
+    postal_code: str
+    locality: str
+    region: str
+    latitude: float
+    longitude: float
+
+
+class Gazetteer:
+    """Places by postal code and by name."""
+
+    def __init__(self, places: list[Place]) -> None:
+        self._by_code = {(p.country, _code(p.postal_code)): p for p in places}
+        # the first place of a locality stands for it; later ones are other postal codes of the same city
+        self._by_name = {(p.country, p.locality.casefold(), p.region): p for p in reversed(places)}
+        self._by_city = {(p.country, p.locality.casefold()): p for p in reversed(places)}
+        self._countries = {_code(p.postal_code): p.country for p in reversed(places)}
+
+    @classmethod
+    def bundled(cls) -> Gazetteer:
+        """Read the list that comes with the package."""
+        lines = (resources.files(__package__) / "gazetteer.csv").read_text(encoding="utf-8").splitlines()
+        return cls(
+            [
+                Place(
+                    country=row["country"],
+                    postal_code=row["postal_code"],
+                    locality=row["locality"],
+                    region=row["region"],
+                    latitude=float(row["latitude"]),
+                    longitude=float(row["longitude"]),
+                )
+                for row in csv.DictReader(lines)
+            ]
+        )
+
+    def geocode(self, entered: Mapping[str, Any]) -> Location:
+        """Return a location as the service answers it (interface 2.2).
+
+        A known postal code gives locality, region and coordinates, `Rooftop` with a street address; a known city
+        gives its coordinates; for any other place the text stays as it was entered, `Approximate`, and no
+        coordinates are made up.
+        """
+        located: Location = {"region": "", "country": "US", **entered, "language": "en"}
+        place = self._place(located)
+        if place is None:
+            return located | {"location": {"accuracy": "Approximate"}}
+        street = any(line.strip() for line in located.get("address_lines", ()))
+        exact = street and bool(located.get("postal_code"))
+        return located | {
+            "locality": place.locality,
+            "region": place.region,
+            "location": {
+                "latitude": place.latitude,
+                "longitude": place.longitude,
+                "accuracy": "Rooftop" if exact else "Approximate",
+            },
+        }
+
+    def country_of(self, entered: Mapping[str, Any]) -> dict[str, str]:
+        """Return the country that a v1 location is given: that of its postal code, whatever was entered."""
+        country, postal_code = entered.get("country", "US"), entered.get("postal_code", "")
+        if (country, _code(postal_code)) in self._by_code:
+            return {"country": country}
+        found = self._countries.get(_code(postal_code))
+        return {"country": found} if found else {}
+
+    def _place(self, located: Location) -> Place | None:
+        country, postal_code = located["country"], located.get("postal_code")
+        if postal_code:
+            return self._by_code.get((country, _code(postal_code)))
+        locality = located.get("locality", "").strip().casefold()
+        by_region = self._by_name.get((country, locality, located["region"]))
+        return by_region or self._by_city.get((country, locality))
+
+
+def _code(postal_code: str) -> str:
+    """Write a postal code as the list has it: without spaces, and a ZIP+4 as its ZIP."""
+    code = "".join(postal_code.upper().split())
+    return code[:5] if re.fullmatch(r"[0-9]{5}-[0-9]{4}", code) else code

@@ -1,0 +1,142 @@
+"""Serve the sandbox over HTTP: in a thread of this process, or until the process is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from osdi_frames.errors import RequestRefused
+from osdi_frames.sandbox.admin import GROUP_KEY, INDIVIDUAL_KEY
+from osdi_frames.sandbox.app import create_app
+from osdi_frames.sandbox.site import Site
+
+
+class _Breakable(H11Protocol):
+    """HTTP over a connection that an ordered fault can break off."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "abort": transport.abort, "close": transport.close}
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A sandbox that is being served: its addresses, its keys, and its admin interface."""
+
+    host: str
+    port: int
+    individual_key: str = INDIVIDUAL_KEY
+    group_key: str = GROUP_KEY
+
+    @property
+    def origin(self) -> str:
+        """Return where it listens."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def base_url(self) -> str:
+        """Return the root of the v2 API."""
+        return Site(self.origin, "", "v2").base_url
+
+    @property
+    def base_url_v1(self) -> str:
+        """Return the root of the v1 API."""
+        return Site(self.origin, "", "v1").base_url
+
+    def admin(self, method: str, path: str, /, **body: Any) -> Any:
+        """Ask the admin interface: a path below ``/sandbox/``, with the body's fields as keywords.
+
+        A refusal is raised as `RequestRefused`.
+        """
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        try:
+            connection.request(method, f"/sandbox/{path}", json.dumps(body) if body else None)
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise RequestRefused(response.status, answer["error"])
+        return answer
+
+    def order(self, fault: str, /, **settings: Any) -> int:
+        """Order a fault of `faults.FAULTS`, with its settings and those of `faults.SELECTION`; return its number."""
+        return int(self.admin("POST", "faults", fault=fault, **settings)["order"])
+
+    def clear_faults(self) -> None:
+        """Take back every ordered fault."""
+        self.admin("DELETE", "faults")
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Return the requests that the API has seen: at (epoch seconds), method, path, page, status."""
+        return list(self.admin("GET", "requests"))
+
+
+def bind(port: int = 0) -> socket.socket:
+    """Bind a loopback port, a free one unless it is given."""
+    # asyncio sets TCP_NODELAY only where the protocol is named; without it each answer waits 40 ms
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+        listening.listen(2048)  # from here on callers wait instead of being refused
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def server(app: Starlette) -> uvicorn.Server:
+    """Make the HTTP server of the sandbox; it says nothing unless it breaks."""
+    config = uvicorn.Config(
+        app,
+        http=_Breakable,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+    )
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
+    """Serve a sandbox in a thread of this process, on loopback, while the context lasts.
+
+    The database is closed when the context ends, so an app is served once.
+
+    Examples
+    --------
+    >>> with serve() as running:
+    ...     running.admin("POST", "petitions", title="Clean water")["title"]
+    'Clean water'
+    """
+    with bind(port) as listening:
+        uvicorn_server = server(app or create_app())
+        thread = threading.Thread(target=uvicorn_server.run, args=([listening],), daemon=True)
+        thread.start()
+        running = Running(*listening.getsockname())
+        running.admin("GET", "")  # the connection waits in the socket's queue until the server is up
+        try:
+            yield running
+        finally:
+            uvicorn_server.should_exit = True
+            thread.join(timeout=10)
+
+
+def run(app: Starlette, listening: socket.socket) -> None:
+    """Serve a sandbox on a bound socket until the process is interrupted or terminated."""
+    server(app).run([listening])

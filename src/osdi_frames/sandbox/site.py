@@ -1,0 +1,55 @@
+"""Addresses: where the sandbox stands for one request, and the links and names that follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Link = dict[str, str]
+
+VERSIONS = ("v2", "v1")
+KEY_HEADERS = {"v2": "OSDI-API-Token", "v1": "api-key"}  # interface 5
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One version of the service under one origin, with its prefix for what is service-specific.
+
+    >>> Site("http://127.0.0.1:8000", "platform", "v2").link("events", "e1")
+    {'href': 'http://127.0.0.1:8000/api/v2/events/e1'}
+    """
+
+    origin: str
+    prefix: str
+    version: str
+
+    @property
+    def base_url(self) -> str:
+        """Return the root of this version of the API."""
+        return f"{self.origin}/api/{self.version}"
+
+    def link(self, *segments: str) -> Link:
+        """Return a link below the base address."""
+        return {"href": "/".join((self.base_url, *segments))}
+
+    def named(self, name: str) -> str:
+        """Write the service's own prefix where a declared name has ``<p>``."""
+        return name.replace("<p>", self.prefix)
+
+    def native(self, resource_id: str) -> str:
+        """Return the service's own identifier of a resource (interface 2.1)."""
+        return f"{self.prefix}:{resource_id}"
+
+    def curies(self) -> list[dict[str, object]]:
+        """Return the curies of interface 2.5; those of v1 point at the v1 reference area (2.8)."""
+        docs_url = f"{self.origin}/docs/{self.version}/{{rel}}"
+        return [{"name": name, "href": docs_url, "templated": True} for name in ("osdi", self.prefix)]
+
+
+# A representation is kept beside its resource with these two noncharacters for origin and prefix, so that one
+# rendering serves every address and every prefix. No text from outside can hold them: see `bodies`.
+ANYWHERE = {version: Site("\ufdd0", "\ufdd1", version) for version in VERSIONS}
+
+
+def placed(text: str, site: Site) -> str:
+    """Put the origin and the prefix of `site` into a rendering that was made for anywhere."""
+    return text.replace("\ufdd0", site.origin).replace("\ufdd1", site.prefix)

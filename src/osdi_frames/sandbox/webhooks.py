@@ -1,0 +1,148 @@
+"""Webhooks: which signatures they are sent, and the loop that delivers the outbox, at least once (interface 2.7, 6)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from osdi_frames.errors import RequestRefused
+from osdi_frames.sandbox.faults import Faults
+from osdi_frames.sandbox.store import Store
+
+OVER_AN_HOUR = (300.0, 900.0, 2400.0)  # seconds before the first, second and third retry
+TIME_LIMIT = 0.5  # seconds within which a receiver must have answered exactly 200
+_AT_ONCE = 16
+_LOG = logging.getLogger(__name__)
+_ROUND = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A receiver and its trigger: one petition or all, of one account or any, with uploads or without."""
+
+    webhook_id: str
+    url: str
+    petition: str | None = None
+    account: str | None = None
+    uploads: bool = False
+
+    def triggered(self, *, petition_id: str, accounts: Sequence[str], upload: bool) -> bool:
+        """Tell whether a signature is delivered; `accounts` are the petition's and the referring group's."""
+        return (
+            self.petition in (None, petition_id)
+            and (self.account is None or self.account in accounts)
+            and (self.uploads or not upload)
+        )
+
+
+def idempotency_key(message_id: str) -> str:
+    """Return the hash of a message's id, the same over all of its retries (interface 2.7).
+
+    >>> idempotency_key("m1")[:8]
+    'ca0df2c9'
+    """
+    return hashlib.sha256(message_id.encode()).hexdigest()
+
+
+class Deliverer:
+    """The loop that takes due messages from the outbox and sends them; whoever adds messages wakes it."""
+
+    def __init__(
+        self, store: Store, faults: Faults, *, retry_after: Sequence[float], clock: Callable[[], float]
+    ) -> None:
+        self._store = store
+        self._faults = faults
+        self._retry_after = retry_after
+        self._clock = clock
+        self._woken = asyncio.Event()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    def wake(self) -> None:
+        """Say that the outbox has changed."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Deliver until cancelled."""
+        while True:
+            self._woken.clear()
+            try:
+                if not await self._round():
+                    await self._wait()
+            except RequestRefused as refusal:  # a full disk: what could not be marked is delivered again
+                _LOG.warning("the outbox: %s", refusal)
+                await asyncio.sleep(1)
+
+    async def _round(self) -> int:
+        """Deliver messages that are due, side by side; return how many."""
+        due = self._store.due_messages(self._clock(), _ROUND)
+        failures = await asyncio.gather(*(self._deliver(webhook_id, body) for _, webhook_id, body, _ in due))
+        if due:
+            with self._store.transaction():
+                for (message_id, _, _, attempts), failure in zip(due, failures, strict=True):
+                    self._mark(message_id, attempts + 1, failure)
+        return len(due)
+
+    async def _wait(self) -> None:
+        due = self._store.next_due()
+        try:
+            async with asyncio.timeout(None if due is None else max(0.0, due - self._clock())):
+                await self._woken.wait()
+        except TimeoutError:
+            pass
+
+    def _mark(self, message_id: str, attempts: int, failure: str | None) -> None:
+        now = self._clock()
+        state = (
+            "delivered" if failure is None else "waiting" if attempts <= len(self._retry_after) else "dead"
+        )
+        due = now + self._retry_after[attempts - 1] if state == "waiting" else now
+        self._store.mark_message(message_id, state=state, attempts=attempts, due=due, failure=failure)
+
+    async def _deliver(self, webhook_id: str, body: str) -> str | None:
+        """Send a message; return why that failed, or None."""
+        webhook = self._store.get("webhook", webhook_id)
+        if webhook is None:
+            return "the webhook was removed"
+        struck = {order.name for order in self._faults.striking_delivery(webhook["url"])}
+        async with self._slots:
+            failure = await _attempt(webhook["url"], body.encode())
+            if "webhook_duplicate" in struck:
+                await _attempt(webhook["url"], body.encode())
+        return failure or ("ordered fault: webhook_retry" if "webhook_retry" in struck else None)
+
+
+async def _attempt(url: str, body: bytes) -> str | None:
+    try:
+        async with asyncio.timeout(TIME_LIMIT):
+            status = await _post(url, body)
+    except TimeoutError:
+        return f"no answer within {TIME_LIMIT} s"
+    except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None if status == 200 else f"answered {status}"
+
+
+async def _post(url: str, body: bytes) -> int:
+    """POST and return the status. Written out here because the HTTP library belongs to the client's room."""
+    parts = urlsplit(url)
+    tls = ssl.create_default_context() if parts.scheme == "https" else None
+    reader, writer = await asyncio.open_connection(
+        parts.hostname, parts.port or (443 if tls else 80), ssl=tls
+    )
+    try:
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        head = (
+            f"POST {target} HTTP/1.1\r\nHost: {parts.netloc.rpartition('@')[2]}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        writer.write(head.encode("ascii") + body)
+        await writer.drain()
+        answer = await reader.readuntil(b"\r\n\r\n")
+        return int(answer.split(b" ", 2)[1])
+    finally:
+        writer.close()

@@ -1,0 +1,271 @@
+"""JSON Schemas written from the contract's tables: nothing that is not in a table, everything of its type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+FLOAT: Schema = {"type": "number"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+BOOLEAN: Schema = {"type": "boolean"}
+DATETIME: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"}
+IDENTIFIERS: Schema = {"type": "array", "items": {"type": "string", "pattern": "^[^:]+:"}, "minItems": 1}
+LINK: Schema = {
+    "type": "object",
+    "properties": {"href": {"type": "string", "pattern": "^http://127.0.0.1:"}},
+    "required": ["href"],
+    "additionalProperties": False,
+}
+
+
+def closed(properties: dict[str, Schema], *, optional: tuple[str, ...] = ()) -> Schema:
+    """Describe an object with these keys and no others; all required but the optional ones."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def constant(value: object) -> Schema:
+    return {"const": value}
+
+
+def array(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+# 2.2
+LOCATION = closed(
+    {
+        "venue": TEXT,
+        "address_lines": {"type": "array", "items": TEXT, "maxItems": 1},
+        "locality": TEXT,
+        "region": TEXT,
+        "postal_code": TEXT,
+        "country": TEXT,
+        "language": constant("en"),
+        "location": closed(
+            {"latitude": FLOAT, "longitude": FLOAT, "accuracy": {"enum": ["Rooftop", "Approximate"]}},
+            optional=("latitude", "longitude"),
+        ),
+    },
+    optional=("venue", "address_lines", "locality", "postal_code"),
+)
+# 2.3
+REMINDER = closed({"method": constant("email"), "minutes": constant(1440)})
+STATES = {
+    "status": constant("confirmed"),
+    "transparence": constant("opaque"),
+    "visibility": {"enum": ["public", "private"]},
+}
+
+
+def curies(prefix: str, version: str) -> Schema:
+    """Describe curies (2.5)."""
+    entry = closed(
+        {
+            "name": {"enum": ["osdi", prefix]},
+            "href": {"type": "string", "pattern": rf"/{version}/\{{rel\}}$"},
+            "templated": constant(True),
+        }
+    )
+    return {"type": "array", "items": entry, "minItems": 2, "maxItems": 2}
+
+
+def event_v2(prefix: str = "platform") -> Schema:
+    """Describe a v2 event (2.1 to 2.5)."""
+    optional_fields = {
+        "name": TEXT,
+        "description": TEXT,
+        "instructions": TEXT,
+        "browser_url": TEXT,
+        "featured_image_url": TEXT,
+        "start_date": DATETIME,
+        "end_date": DATETIME,
+        f"{prefix}:event_campaign_id": TEXT,
+        "capacity": {"type": "integer"},
+        f"{prefix}:sponsor": closed({"title": TEXT, "browser_url": TEXT}),
+    }
+    links = {
+        "self": LINK,
+        "osdi:attendances": LINK,
+        "osdi:record_attendance_helper": LINK,
+        "osdi:creator": LINK,
+        "osdi:organizer": LINK,
+        f"{prefix}:event_campaign": LINK,
+        f"{prefix}:embed": LINK,
+        "curies": curies(prefix, "v2"),
+    }
+    fields = {
+        "identifiers": IDENTIFIERS,
+        "origin_system": TEXT,
+        "created_date": DATETIME,
+        "modified_date": DATETIME,
+        "title": TEXT,
+        "location": LOCATION,
+        "total_accepted": COUNT,
+        **STATES,
+        "guests_can_invite_others": constant(True),
+        f"{prefix}:hidden": BOOLEAN,
+        "reminders": array(REMINDER),
+        "_links": closed(links, optional=(f"{prefix}:event_campaign",)),
+    }
+    return closed(fields | optional_fields, optional=tuple(optional_fields))
+
+
+POSTAL_ADDRESS = closed(
+    properties := {
+        "primary": BOOLEAN,
+        "address_lines": TEXTS,
+        "locality": TEXT,
+        "region": TEXT,
+        "postal_code": TEXT,
+        "country": TEXT,
+        "language": TEXT,
+        "location": closed(
+            {"latitude": FLOAT, "longitude": FLOAT, "accuracy": TEXT},
+            optional=("latitude", "longitude", "accuracy"),
+        ),
+    },
+    optional=tuple(properties),
+)
+# 2.7, sub-fields of a person that can be entered
+ENTERED = {
+    "given_name": TEXT,
+    "family_name": TEXT,
+    "email_addresses": array(
+        closed(
+            {"primary": BOOLEAN, "address": TEXT, "status": TEXT}, optional=("primary", "address", "status")
+        )
+    ),
+    "phone_numbers": array(
+        closed(
+            {"primary": BOOLEAN, "number": TEXT, "number_type": TEXT, "status": TEXT},
+            optional=("primary", "number", "number_type", "status"),
+        )
+    ),
+    "postal_addresses": array(POSTAL_ADDRESS),
+    "languages_spoken": TEXTS,
+    "custom_fields": {"type": "object", "additionalProperties": TEXT},
+    "identifiers": IDENTIFIERS | {"minItems": 0},
+}
+
+
+def person_v1(prefix: str = "platform") -> Schema:
+    """Describe a person embedded in a v1 event (2.8)."""
+    relations = ("question_answers", "attendance", "signatures", "submissions", "donations")
+    own = {
+        "identifiers": IDENTIFIERS,
+        "created_at": DATETIME,
+        "modified_at": DATETIME,
+        "originating_system": TEXT,
+        "_links": closed({"self": LINK, **{f"osdi:{name}": LINK for name in relations}}),
+    }
+    return closed(ENTERED | own, optional=tuple(name for name in ENTERED if name != "identifiers"))
+
+
+def event_v1(prefix: str = "platform") -> Schema:
+    """Describe a v1 event (2.8)."""
+    optional_fields = {
+        "description": TEXT,
+        f"{prefix}:event_instructions": TEXT,
+        "url": TEXT,
+        "start": DATETIME,
+        f"{prefix}:event_campaign_id": TEXT,
+        f"{prefix}:sponsor": closed({"summary": TEXT, "url": TEXT}),
+    }
+    links = {
+        "self": LINK,
+        "osdi:attendance": LINK,
+        "osdi:creator": LINK,
+        "osdi:organizer": LINK,
+        f"{prefix}:event_campaign": LINK,
+        f"{prefix}:embed": LINK,
+        "curies": curies(prefix, "v1"),
+    }
+    fields = {
+        "identifiers": IDENTIFIERS,
+        "originating_system": TEXT,
+        "created_at": DATETIME,
+        "modified_at": DATETIME,
+        "summary": TEXT,
+        "location": LOCATION,
+        "total_accepted": COUNT,
+        **STATES,
+        "guestsCanInviteOthers": constant(True),
+        "reminders": array(REMINDER),
+        "_links": closed(links, optional=(f"{prefix}:event_campaign",)),
+        "_embedded": closed({"osdi:creator": person_v1(prefix), "osdi:organizer": person_v1(prefix)}),
+    }
+    return closed(fields | optional_fields, optional=tuple(optional_fields))
+
+
+def collection(name: str, item: Schema, *, version: str = "v2", prefix: str = "platform") -> Schema:
+    """Describe a page of a collection (2.6)."""
+    links = {"self": LINK, "next": LINK, name: array(LINK), "curies": curies(prefix, version)}
+    return closed(
+        {
+            "total_pages": COUNT,
+            "per_page": {"type": "integer", "minimum": 1},
+            "page": {"type": "integer", "minimum": 1},
+            "total_records": COUNT,
+            "_links": closed(links, optional=("next",)),
+            "_embedded": closed({name: array(item)}),
+        }
+    )
+
+
+REFERRER_DATA = closed(
+    {
+        "source": TEXT,
+        "referrer": TEXT,
+        "website": TEXT,
+        "email_referrer": TEXT,
+        "mobile_message_referrer": TEXT,
+    },
+    optional=("source", "referrer", "website", "email_referrer", "mobile_message_referrer"),
+)
+
+
+def signature(prefix: str = "platform", *, version: str = "v2") -> Schema:
+    """Describe a signature (2.7)."""
+    created, modified = (
+        ("created_date", "modified_date") if version == "v2" else ("created_at", "modified_at")
+    )
+    person = {created: DATETIME, modified: DATETIME}
+    fields = {
+        "identifiers": IDENTIFIERS,
+        created: DATETIME,
+        modified: DATETIME,
+        "comments": TEXT,
+        f"{prefix}:referrer_data": REFERRER_DATA,
+        "person": closed(ENTERED | person, optional=tuple(ENTERED)),
+        "add_tags": TEXTS,
+        "_links": closed({"self": LINK, "osdi:person": LINK, "osdi:petition": LINK}),
+    }
+    return closed(fields, optional=("comments", f"{prefix}:referrer_data", "add_tags"))
+
+
+def delivery(prefix: str = "platform") -> Schema:
+    """Describe the body of a webhook request (2.7)."""
+    element = closed(
+        {
+            "osdi:signature": signature(prefix),
+            f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
+            "idempotency_key": {"type": "string", "minLength": 1},
+        }
+    )
+    return {"type": "array", "items": element, "minItems": 1}
+
+
+ERROR = closed({"error": {"type": "string", "minLength": 1}})
+
+
+def assert_valid(instance: object, schema: Schema) -> None:
+    """Fail with every way in which something does not fit its schema."""
+    misfits = Draft202012Validator(schema).iter_errors(instance)
+    faults = [f"{misfit.json_path}: {misfit.message[:200]}" for misfit in misfits]
+    assert not faults, faults

@@ -1,0 +1,163 @@
+"""What was answered 200 outlives SIGKILL, and every such signature reaches its receiver."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+
+from osdi_frames import sandbox
+from osdi_frames.errors import DatabaseUnusable
+
+from .conftest import wait_for
+from .process import served, start
+
+RETRIES = ("--retry-after", "0.05,0.1,0.2")
+
+
+@dataclass
+class Load:
+    """Clients that post events and signatures until the sandbox is gone, and what was acknowledged to them."""
+
+    running: sandbox.Running
+    petition: str
+    events: dict[str, str] = field(default_factory=dict)  # id to title
+    signatures: set[str] = field(default_factory=set)
+
+    def run(self, number: int) -> None:
+        connection = http.client.HTTPConnection(self.running.host, self.running.port, timeout=10)
+        made = 0
+        try:
+            while True:
+                made += 1
+                title = f"{number}.{made}"
+                event = self._post(connection, "events", title=title, origin_system="Load")
+                self.events[event] = title
+                path = f"petitions/{self.petition}/signatures"
+                self.signatures.add(self._post(connection, path, comments=title, person={}))
+        except (OSError, http.client.HTTPException, ValueError):
+            connection.close()  # killed in the middle of this one
+
+    def _post(self, connection, path, **body):
+        headers = {"OSDI-API-Token": self.running.group_key}
+        connection.request("POST", f"/api/v2/{path}", json.dumps(body), headers)
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+        assert response.status == 200, answer
+        return answer["_links"]["self"]["href"].rpartition("/")[2]
+
+
+def killed_under_load(process, petition, *, after: float) -> Load:
+    load = Load(process.running, petition)
+    threads = [threading.Thread(target=load.run, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    time.sleep(after)
+    process.kill()
+    process.process.stdout.close()
+    for thread in threads:
+        thread.join()
+    return load
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(50, marks=pytest.mark.long)])
+def test_nothing_that_was_answered_200_is_lost_by_sigkill(tmp_path, receiver, kills):
+    """Interface 6, and the sandbox's promise: events, signatures and their deliveries survive."""
+    db, moments = tmp_path / "sandbox.db", random.Random(kills)
+    arguments = ("--db", db, "--port", 0, *RETRIES)
+    process = start(*arguments)
+    petition = process.running.admin("POST", "petitions", title="Load", account="group:sandbox")["id"]
+    process.running.admin("POST", "webhooks", url=receiver.url)
+    events, signatures = {}, set()
+    for _ in range(kills):
+        load = killed_under_load(process, petition, after=moments.uniform(0.02, 0.4))
+        events |= load.events
+        signatures |= load.signatures
+        process = start(*arguments)
+    wait_for(lambda: not process.running.admin("GET", "messages?state=waiting"), seconds=60)
+    kept = process.running.admin("GET", "events?account=group:sandbox")
+    signed = process.running.admin("GET", "signatures")
+    process.kill()
+    process.process.stdout.close()
+    assert len(signatures) >= kills
+    stored = {event["_links"]["self"]["href"].rpartition("/")[2]: event["title"] for event in kept}
+    assert events.items() <= stored.items()
+    assert signatures <= {one["_links"]["self"]["href"].rpartition("/")[2] for one in signed}
+    told = {
+        element["osdi:signature"]["_links"]["self"]["href"].rpartition("/")[2]
+        for element in receiver.elements()
+    }
+    assert signatures <= told
+
+
+def test_a_signature_whose_delivery_was_cut_off_is_delivered_after_the_restart(tmp_path, receiver):
+    """Interface 6: at least once, from a durable outbox."""
+    db = tmp_path / "sandbox.db"
+    receiver.wait = 0.3
+    first = start("--db", db, "--port", 0, *RETRIES)
+    petition = first.running.admin("POST", "petitions", title="One")["id"]
+    first.running.admin("POST", "webhooks", url=receiver.url, uploads=True)
+    first.running.admin("POST", "uploads", petition=petition, signatures=[{"person": {}, "comments": "once"}])
+    wait_for(lambda: receiver.got)
+    first.kill()
+    first.process.stdout.close()
+    receiver.wait = 0.0
+    with served(db, *RETRIES) as second:
+        wait_for(lambda: second.running.admin("GET", "messages?state=delivered"))
+    assert [element["osdi:signature"]["comments"] for element in receiver.elements()] == ["once", "once"]
+    assert len({element["idempotency_key"] for element in receiver.elements()}) == 1
+
+
+def test_a_full_disk_is_answered_503_and_loses_nothing_that_was_answered_200(tmp_path):
+    """Interface 7.4: what cannot be kept is not acknowledged."""
+    db = tmp_path / "sandbox.db"
+    full = start("--db", db, "--port", 0, file_limit=600_000)
+    kept, refused = [], 0
+    with httpx.Client(
+        base_url=full.running.base_url, headers={"OSDI-API-Token": full.running.group_key}
+    ) as client:
+        while refused < 20:
+            body = {"title": str(len(kept)), "origin_system": "x", "description": "y" * 5000}
+            answer = client.post("/events", json=body)
+            assert answer.status_code in (200, 503), answer.text
+            refused += answer.status_code == 503
+            kept += [answer.json()] if answer.status_code == 200 else []
+    full.kill()
+    full.process.stdout.close()
+    assert kept
+    with served(db) as again:
+        stored = again.running.admin("GET", "events?account=group:sandbox")
+    assert [event["title"] for event in stored] == [event["title"] for event in kept]
+
+
+def test_a_database_that_another_sandbox_uses_or_that_is_none_is_refused(tmp_path):
+    """Two sandboxes over one file would answer for each other."""
+    db = tmp_path / "sandbox.db"
+    with served(db), pytest.raises(DatabaseUnusable, match="locked"):
+        sandbox.create_app(db)
+    text = tmp_path / "text.db"
+    text.write_text("no database, but a longer line of text than a header of SQLite would be" * 10)
+    with pytest.raises(DatabaseUnusable, match=r"text\.db: file is not a database"):
+        sandbox.create_app(text)
+    with pytest.raises(OSError, match="unable to open"):
+        sandbox.create_app(tmp_path / "no folder" / "sandbox.db")
+
+
+def test_a_restarted_sandbox_has_its_keys_accounts_and_events(tmp_path):
+    """Interface 5: keys are kept with what they belong to."""
+    db = tmp_path / "sandbox.db"
+    with served(db) as first:
+        first.running.admin("POST", "keys", account="group:sandbox", key="mine")
+        made = first.running.admin("POST", "events", events=[{"title": "A", "origin_system": "B"}])[
+            "event_ids"
+        ]
+    with served(db, "--prefix", "action_network") as second:
+        assert second.running.admin("GET", "keys")["mine"] == "group:sandbox"
+        [event] = second.running.admin("GET", "events")
+        assert event["identifiers"] == [f"action_network:{made[0]}"]

@@ -1,0 +1,318 @@
+"""The rules of interface 4, keys (5), errors (7), endpoints and headers."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from .conftest import event_id
+from .schemas import ERROR, assert_valid
+
+
+@pytest.fixture
+def crew(running, group, callers):
+    """Make a group with one person of each role; return person ids by role and the group's caller."""
+    people = {
+        role: running.admin("POST", "people", given_name=role)["person_id"]
+        for role in ("creator", "administrator", "organizer", "member", "outsider")
+    }
+    roles = {people[role]: role for role in ("administrator", "organizer", "member")}
+    made = running.admin("POST", "groups", title="Crew", founder=people["creator"], roles=roles)
+    return people, callers(made["account_id"])
+
+
+def creator_of(event):
+    return event["_links"]["osdi:creator"]["href"].rpartition("/")[2]
+
+
+# rule 1 is with the fields, in test_events_v2 and test_events_v1
+
+
+def test_an_individual_key_creates_as_its_own_person_whatever_it_names(running, person):
+    """Interface 4 rule 2, 7.2: absent or invalid links get the default creator, and are no error."""
+    stranger = running.admin("POST", "people", given_name="Stranger")["person_id"]
+    for href in (None, f"{running.base_url}/people/{stranger}", f"{running.base_url}/people/nobody", "x", 7):
+        links = {} if href is None else {"_links": {"osdi:creator": {"href": href}}}
+        assert creator_of(person.create(**links)) == person.person_id
+    own = {"osdi:creator": {"href": f"{running.base_url}/people/{person.person_id}"}}
+    assert creator_of(person.create(_links=own)) == person.person_id
+
+
+@pytest.mark.parametrize(
+    ("role", "in_v2", "in_v1"),
+    [
+        ("creator", True, True),
+        ("administrator", True, True),
+        ("organizer", True, False),
+        ("member", False, True),
+        ("outsider", False, False),
+    ],
+)
+def test_a_group_key_may_name_creators_by_their_role(running, crew, role, in_v2, in_v1):
+    """Interface 4 rule 2: v2 an organizer or administrator, v1 a member or administrator; else the founder."""
+    people, caller = crew
+    links = {"osdi:creator": {"href": f"{running.base_url}/people/{people[role]}"}}
+    assert creator_of(caller.create(_links=links)) == people[role if in_v2 else "creator"]
+    assert creator_of(caller.create_v1(_links=links)) == people[role if in_v1 else "creator"]
+
+
+@pytest.mark.parametrize("holder", ["body", "_embedded"])
+def test_v1_takes_an_embedded_person_as_creator(running, crew, holder):
+    """Interface 2.8 osdi:creator: embedded person, assigned from the key when none is given."""
+    people, caller = crew
+    embedded = {
+        "osdi:creator": {"_links": {"self": {"href": f"{running.base_url_v1}/people/{people['member']}"}}}
+    }
+    sent = embedded if holder == "body" else {"_embedded": embedded}
+    made = caller.create_v1(**sent)
+    assert creator_of(made) == people["member"]
+    assert made["_embedded"]["osdi:creator"]["given_name"] == "member"
+
+
+def test_the_creator_cannot_be_changed(running, crew):
+    """Interface 4 rule 1: the creator cannot be changed by PUT; 2.8: nor once created."""
+    people, caller = crew
+    made = caller.create()
+    links = {"_links": {"osdi:creator": {"href": f"{running.base_url}/people/{people['organizer']}"}}}
+    for client in (caller.v2, caller.v1):
+        changed = client.put(f"/events/{event_id(made)}", json=links)
+        assert changed.status_code == 200
+        assert creator_of(changed.json()) == people["creator"]
+
+
+def test_a_named_creator_gets_the_attendees_on_their_own_list_and_a_default_one_does_not(running, crew):
+    """Interface 4 rule 2: people who take action are added to that creator's personal e-mail list."""
+    people, caller = crew
+    links = {"osdi:creator": {"href": f"{running.base_url}/people/{people['organizer']}"}}
+    attendee = {"person": {"email_addresses": [{"address": f"{caller.key}@example.org"}]}}
+    for event in (caller.create(_links=links), caller.create()):
+        caller.v2.post(f"/events/{event_id(event)}/attendances", json=attendee).raise_for_status()
+    known = running.admin("GET", f"lists/{caller.account}")
+    assert len(known) == 1
+    assert running.admin("GET", f"lists/person:{people['organizer']}") == known
+    assert running.admin("GET", f"lists/person:{people['creator']}") == []
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_post_with_a_known_identifier_changes_that_event(person, version):
+    """Interface 4 rule 3, 9: merged, and matched for update; v2 likewise within the same account."""
+    create = person.create_v1 if version == "v1" else person.create
+    title = "summary" if version == "v1" else "title"
+    name = f"crm:{person.key}"
+    first = create(identifiers=[name])
+    again = create(identifiers=[name, f"erp:{person.key}"], **{title: "Renamed"})
+    assert event_id(again) == event_id(first)
+    assert again[title] == "Renamed"
+    assert again["identifiers"] == [*first["identifiers"], f"erp:{person.key}"]
+    native = create(identifiers=[f"platform:{event_id(first)}"], **{title: "By its own"})
+    assert event_id(native) == event_id(first)
+    assert person.v2.get("/events").json()["total_records"] == 1
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_put_adds_an_identifier(person, version):
+    """Interface 4 rule 3: a PUT with a new identifier adds it to the array."""
+    made = person.create(identifiers=[f"crm:{person.key}"])
+    client = person.v1 if version == "v1" else person.v2
+    changed = client.put(f"/events/{event_id(made)}", json={"identifiers": [f"erp:{person.key}"]}).json()
+    assert changed["identifiers"] == [*made["identifiers"], f"erp:{person.key}"]
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_an_identifier_of_another_key_s_event_is_refused_and_nothing_is_written(person, group, version):
+    """Interface 2.1, 9 identifiers: unique over all keys and groups."""
+    name = f"crm:{person.key}"
+    before = person.create(identifiers=[name])
+    own = group.create(title="Own")
+    client = group.v1 if version == "v1" else group.v2
+    body = {"title": "Taken", "summary": "Taken", "origin_system": "x", "originating_system": "x"}
+    for taken in (name, f"platform:{event_id(before)}"):
+        sent = body | {"identifiers": [f"new:{group.key}", taken]}
+        for answer in (client.post("/events", json=sent), client.put(f"/events/{event_id(own)}", json=sent)):
+            assert answer.status_code == 409
+            assert_valid(answer.json(), ERROR)
+    assert person.v2.get(f"/events/{event_id(before)}").json() == before
+    assert [event["title"] for event in group.v2.get("/events").json()["_embedded"]["osdi:events"]] == ["Own"]
+    assert len(group.create(identifiers=[f"new:{group.key}"])["identifiers"]) == 2  # it was left free
+
+
+def test_identifiers_of_two_events_of_one_key_are_refused(person):
+    """Interface 2.1: identifiers are unique, so no event can have those of two."""
+    for name in ("a", "b"):
+        person.create(identifiers=[f"{name}:{person.key}"])
+    both = {"title": "Both", "origin_system": "x", "identifiers": [f"a:{person.key}", f"b:{person.key}"]}
+    assert person.v2.post("/events", json=both).status_code == 409
+
+
+def test_total_accepted_is_the_number_of_attendances(person):
+    """Interface 4 rule 4: 0 on creation, then the count."""
+    made = person.create()
+    for number in range(3):
+        attendee = {"person": {"email_addresses": [{"address": f"{number}{person.key}@example.org"}]}}
+        person.v2.post(f"/events/{event_id(made)}/attendances", json=attendee).raise_for_status()
+        assert person.v2.get(f"/events/{event_id(made)}").json()["total_accepted"] == number + 1
+    page = person.v2.get(f"/events/{event_id(made)}/attendances").json()
+    assert page["total_records"] == 3
+
+
+# endpoints and headers
+
+
+def test_successful_answers_have_the_contract_s_headers(person):
+    """Interface 4: Content-Type, Cache-Control; GET of collection, campaign, event, POST, PUT; 7: 200, not 201."""
+    made = person.v2.post("/events", json={"title": "A", "origin_system": "B"})
+    path = f"/events/{event_id(made.json())}"
+    answers = [
+        made,
+        person.v2.get("/events"),
+        person.v2.get(path),
+        person.v2.put(path, json={}),
+        person.v1.get(path),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200
+        assert answer.headers["Content-Type"] == "application/hal+json"
+        assert answer.headers["Cache-Control"] == "max-age=0, private, must-revalidate"
+
+
+def test_put_answers_the_whole_event_after_a_partial_change(person):
+    """Interface 4 PUT: partial bodies are accepted; the answer is the whole event."""
+    made = person.create(description="old", location={"venue": "Hall"})
+    changed = person.v2.put(f"/events/{event_id(made)}", json={"description": "new"}).json()
+    unmoved = {"modified_date": 0, "description": 0}
+    assert changed | unmoved == made | unmoved
+    assert changed == person.v2.get(f"/events/{event_id(made)}").json()
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_an_event_cannot_be_deleted(person, version):
+    """Interface 4 DELETE, 7.1: refused with an error."""
+    made = person.create()
+    client = person.v1 if version == "v1" else person.v2
+    answer = client.delete(f"/events/{event_id(made)}")
+    assert (answer.status_code, answer.json()) == (405, {"error": "events cannot be deleted"})
+    assert person.v2.get(f"/events/{event_id(made)}").json() == made
+
+
+# 5 keys
+
+
+@pytest.mark.parametrize(
+    ("version", "header"),
+    [("v2", "OSDI-API-Token"), ("v1", "api-key")],
+)
+def test_each_version_has_its_header(running, person, version, header):
+    """Interface 5: OSDI-API-Token in v2, api-key in v1; 9."""
+    address = f"{running.origin}/api/{version}/events"
+    assert httpx.get(address, headers={header: person.key}).status_code == 200
+    other = {"v2": "api-key", "v1": "OSDI-API-Token"}[version]
+    for headers in ({}, {header: "wrong"}, {header: ""}, {other: person.key}):
+        answer = httpx.get(address, headers=headers)
+        assert answer.status_code == 403
+        assert header in answer.json()["error"]
+
+
+def test_a_key_sees_its_own_events_only(person, group):
+    """Interface 5: collections return the events associated with the key."""
+    mine, theirs = person.create(), group.create()
+    assert [event_id(e) for e in person.v2.get("/events").json()["_embedded"]["osdi:events"]] == [
+        event_id(mine)
+    ]
+    assert person.v2.get(f"/events/{event_id(theirs)}").status_code == 404
+    assert person.v2.put(f"/events/{event_id(theirs)}", json={"title": "x"}).status_code == 404
+
+
+def test_two_keys_of_one_group_see_the_same(group, callers):
+    """Interface 5: the key belongs to a group."""
+    made = group.create()
+    assert callers(group.account).v2.get(f"/events/{event_id(made)}").json() == made
+
+
+# 7.4 other failures
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/events/unknown", 404),
+        ("PUT", "/events/unknown", 404),
+        ("GET", "/people/unknown", 404),
+        ("GET", "/petitions/unknown/signatures", 404),
+        ("GET", "/event_campaigns/unknown/events", 404),
+        ("GET", "/nothing", 404),
+        ("PATCH", "/events", 405),
+        ("POST", "/event_campaigns", 405),
+    ],
+)
+def test_an_unknown_id_address_or_method_is_a_json_error(person, method, path, status):
+    """Interface 7.4: error format and codes are choices."""
+    for client in (person.v2, person.v1):
+        answer = client.request(method, path, json={})
+        assert answer.status_code == status
+        assert_valid(answer.json(), ERROR)
+        assert ("Allow" in answer.headers) == (status == 405)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 400),
+        (b'"text"', 400),
+        (b'{"title": NaN}', 400),
+        (b'{"title": 1e999}', 400),
+        (b'{"title": "\\u0000"}', 400),
+        (b'{"title": "\\ud800"}', 400),
+        (b'{"title": "\xef\xb7\x90"}', 400),
+        (b'{"title": "\xff"}', 400),
+        (b"[" * 100_000, 400),
+        (b'{"title": ' + b"9" * 5000 + b"}", 400),
+        (b'{"title": "' + b"x" * 1024 * 1024 + b'"}', 413),
+    ],
+    ids=[
+        *(
+            "empty",
+            "torn",
+            "array",
+            "text",
+            "NaN",
+            "infinite",
+            "NUL",
+            "surrogate",
+            "noncharacter",
+            "bad UTF-8",
+        ),
+        *("brackets", "long number", "too large"),
+    ],
+)
+def test_a_body_that_is_no_json_object_of_text_is_refused(person, body, status):
+    """Interface 7.4, 8: a clear error, and nothing is written."""
+    for client, method in ((person.v2, "POST"), (person.v1, "POST")):
+        answer = client.request(method, "/events", content=body)
+        assert answer.status_code == status
+        assert_valid(answer.json(), ERROR)
+    assert person.v2.get("/events").json()["total_records"] == 0
+
+
+@pytest.mark.parametrize("host", ["localhost:7", "example.org", 'a"b', "[", "x y", "\xe9", ""])
+def test_links_lead_to_the_host_that_was_asked_unless_it_is_none(running, person, host):
+    """Interface 2.5: a Host header that is no host cannot get into an answer."""
+    made = person.v2.post(
+        "/events", json={"title": "A", "origin_system": "B"}, headers={"Host": host.encode("latin-1")}
+    )
+    origin = f"http://{host}" if host in ("localhost:7", "example.org") else running.origin
+    assert made.status_code == 200
+    assert made.json()["_links"]["self"]["href"].startswith(f"{origin}/api/v2/events/")
+
+
+def test_a_backslash_before_the_letters_u0000_is_text(person):
+    """Interface 2.1: only a NUL is none."""
+    assert person.create(title="\\u0000")["title"] == "\\u0000"
+
+
+def test_a_write_in_the_background_is_done_and_answered_with_an_empty_object(person):
+    """Interface 4 POST; deployments answer `background_request=true` at once."""
+    answer = person.v2.post("/events?background_request=true", json={"title": "A", "origin_system": "B"})
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert person.v2.get("/events").json()["total_records"] == 1

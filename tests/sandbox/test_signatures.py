@@ -1,0 +1,306 @@
+"""Signatures and their webhooks (interface 2.4, 2.7, 4, 6)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from .conftest import wait_for
+from .schemas import assert_valid, collection, delivery, signature
+
+PERSON = {
+    "given_name": "Zoë",
+    "family_name": "O'Brien",
+    "email_addresses": [
+        {"primary": True, "address": "zoe@example.org", "status": "subscribed"},
+        {"address": "z@example.net"},
+    ],
+    "phone_numbers": [
+        {"primary": True, "number": "+15105550100", "number_type": "Mobile", "status": "subscribed"}
+    ],
+    "postal_addresses": [
+        {
+            "primary": True,
+            "address_lines": ["1 Main St"],
+            "locality": "Oakland",
+            "postal_code": "94607",
+            "region": "CA",
+            "country": "US",
+            "location": {"latitude": 37.8, "longitude": -122.27, "accuracy": "Rooftop"},
+        }
+    ],
+    "languages_spoken": ["en", "es"],
+    "custom_fields": {"shirt": "XL", "pets": ""},
+}
+
+
+@pytest.fixture
+def petition(running, group):
+    """Make a petition of the group."""
+    return running.admin("POST", "petitions", title="Clean water", account=group.account)
+
+
+@pytest.fixture
+def hook(running, group, receiver):
+    """Register a webhook for all petitions of the group."""
+    return running.admin("POST", "webhooks", url=receiver.url, account=group.account)
+
+
+def messages(running, hook, state=None):
+    """Return the messages to one webhook."""
+    listed = running.admin("GET", f"messages?state={state}" if state else "messages")
+    return [message for message in listed if message["webhook_id"] == hook["webhook_id"]]
+
+
+def sign(caller, petition, **body):
+    body = {"person": PERSON} | body
+    return caller.v2.post(f"/petitions/{petition['id']}/signatures", json=body).raise_for_status().json()
+
+
+def test_a_signature_is_delivered_as_the_contract_s_payload(group, petition, hook, receiver):
+    """Interface 2.7: a JSON array of objects keyed osdi:signature, sponsor and idempotency_key beside it; 4, 6."""
+    signed = sign(group, petition, comments="Now!", add_tags=["volunteer"], referrer_data={"source": "email"})
+    wait_for(lambda: receiver.got)
+    [[element]] = receiver.deliveries()
+    assert_valid([element], delivery())
+    assert receiver.got[0].headers["Content-Type"] == "application/json"
+    assert element["osdi:signature"]["_links"] == signed["_links"]
+
+
+def test_signature_fields_are_what_was_entered(group, petition, hook, receiver):
+    """Interface 2.7 identifiers, created_date, modified_date, comments, platform:referrer_data, person, add_tags."""
+    referrer_data = {"source": "email", "website": "example.org"}
+    identifiers = [f"crm:{group.key}"]
+    signed = sign(
+        group,
+        petition,
+        identifiers=identifiers,
+        comments="Now! <b>",
+        add_tags=["a", "b"],
+        referrer_data=referrer_data,
+    )
+    wait_for(lambda: receiver.got)
+    told = receiver.elements()[0]["osdi:signature"]
+    own = signed["_links"]["self"]["href"].rpartition("/")[2]
+    assert told["identifiers"] == [f"platform:{own}", *identifiers]
+    assert told["created_date"] == told["modified_date"] == signed["created_date"]
+    assert (told["comments"], told["add_tags"]) == ("Now! <b>", ["a", "b"])
+    assert told["platform:referrer_data"] == referrer_data
+    assert told["person"] | PERSON == told["person"]
+
+
+@pytest.mark.parametrize("entered", [*PERSON, None])
+def test_a_payload_has_only_the_fields_that_the_person_entered(group, petition, hook, receiver, entered):
+    """Interface 2.7 person and its sub-fields, 6: also when the record knows more."""
+    sign(group, petition)
+    body = {entered: PERSON[entered]} if entered else {}
+    sign(group, petition, person=body)
+    wait_for(lambda: len(receiver.got) == 2)
+    person = receiver.elements()[1]["osdi:signature"]["person"]
+    assert person.keys() == {"created_date", "modified_date", *body}
+    assert person | body == person
+
+
+def test_a_person_named_by_link_has_entered_nothing(running, group, petition, hook, receiver):
+    """Interface 2.7 person; osdi:person links to the record."""
+    link = f"{running.base_url}/people/{group.person_id}"
+    body = {"_links": {"osdi:person": {"href": link}}, "comments": "by link"}
+    group.v2.post(f"/petitions/{petition['id']}/signatures", json=body).raise_for_status()
+    wait_for(lambda: receiver.got)
+    told = receiver.elements()[0]["osdi:signature"]
+    assert told["person"].keys() == {"created_date", "modified_date"}
+    assert told["_links"]["osdi:person"]["href"] == link
+
+
+def test_links_of_a_signature_resolve(running, group, petition):
+    """Interface 2.7 _links: self, osdi:person, osdi:petition."""
+    signed = sign(group, petition)
+    base = f"{running.base_url}/petitions/{petition['id']}"
+    assert signed["_links"]["osdi:petition"] == {"href": base}
+    assert signed["_links"]["self"]["href"].startswith(f"{base}/signatures/")
+    for link in signed["_links"].values():
+        assert group.v2.get(link["href"]).status_code == 200
+
+
+def test_the_sponsor_is_the_group_with_its_address_under_url(group, petition, hook, receiver):
+    """Interface 2.4 title, 2.7 platform:sponsor: the sample payload shows the key url."""
+    sign(group, petition)
+    wait_for(lambda: receiver.got)
+    assert receiver.elements()[0]["platform:sponsor"] == {
+        "title": "Clean Water",
+        "url": "https://group.example.org",
+    }
+
+
+def test_the_sponsor_is_the_referring_group_when_its_code_was_used(running, group, petition, hook, receiver):
+    """Interface 2.4, 2.7 platform:sponsor, referrer: and that group's own webhooks are told, too."""
+    founder = running.admin("POST", "people", given_name="Referring")["person_id"]
+    code = f"code-{group.key}"
+    other = running.admin("POST", "groups", title="Referring", founder=founder, referrer_code=code)
+    theirs = running.admin("POST", "webhooks", url=f"{receiver.url}/theirs", account=other["account_id"])
+    sign(group, petition, referrer_data={"referrer": code})
+    wait_for(lambda: len(receiver.got) == 2)
+    assert {message["webhook_id"] for message in running.admin("GET", "messages")} >= {theirs["webhook_id"]}
+    for element in receiver.elements():
+        assert element["platform:sponsor"]["title"] == "Referring"
+        assert element["osdi:signature"]["platform:referrer_data"] == {"referrer": code}
+    link = receiver.elements()[0]["osdi:signature"]["_links"]["osdi:petition"]["href"]
+    key = running.admin("POST", "keys", account=other["account_id"])["key"]
+    assert (
+        group.v2.get(link, headers={"OSDI-API-Token": key}).status_code == 404
+    )  # no permission on that petition
+
+
+def test_a_referrer_must_be_a_valid_code(running, group, petition):
+    """Interface 2.7 source, referrer, website: an unknown code is ignored, the others are kept."""
+    person_s = f"ada-{group.key}"
+    running.admin("POST", "people", given_name="Ada", referrer_code=person_s)
+    sent = {"source": "email", "referrer": "made-up", "website": "example.org"}
+    signed = sign(group, petition, **{"platform:referrer_data": sent})
+    assert signed["platform:referrer_data"] == {"source": "email", "website": "example.org"}
+    signed = sign(group, petition, referrer_data={"referrer": person_s})
+    assert signed["platform:referrer_data"]["referrer"] == person_s
+
+
+def test_a_missing_source_is_absent_from_the_payload_and_none_in_the_api(group, petition, hook, receiver):
+    """Interface 2.7 platform:referrer_data: as deployments answer and deliver."""
+    signed = sign(group, petition)
+    assert signed["platform:referrer_data"] == {"source": "none", "website": "api"}
+    wait_for(lambda: receiver.got)
+    assert "platform:referrer_data" not in receiver.elements()[0]["osdi:signature"]
+
+
+def test_the_collection_has_every_signature(group, petition):
+    """Interface 2.7: GET and POST of petitions/<id>/signatures; 2.6."""
+    signer = {"email_addresses": [{"address": f"{group.key}@example.org"}]}
+    signed = [sign(group, petition, person=signer, comments=str(number)) for number in range(3)]
+    page = group.v2.get(f"/petitions/{petition['id']}/signatures").json()
+    assert_valid(page, collection("osdi:signatures", signature()))
+    assert [one["comments"] for one in page["_embedded"]["osdi:signatures"]] == ["2", "1", "0"]
+    assert page["_embedded"]["osdi:signatures"][0] == signed[2]
+    person = signed[0]["_links"]["osdi:person"]["href"]
+    assert group.v2.get(f"{person}/signatures").json()["total_records"] == 3
+
+
+# triggers (6)
+
+
+def test_triggers_are_one_petition_or_all_with_uploads_or_without(running, group, petition, receiver):
+    """Interface 6: one request for each webhook whose trigger matches."""
+    other = running.admin("POST", "petitions", title="Other", account=group.account)
+    triggers = {
+        "one": {"petition": petition["id"]},
+        "all": {"account": group.account},
+        "uploads": {"account": group.account, "uploads": True},
+    }
+    for name, trigger in triggers.items():
+        running.admin("POST", "webhooks", url=f"{receiver.url}/{name}", **trigger)
+    sign(group, petition, comments="first")
+    sign(group, other, comments="other")
+    running.admin(
+        "POST", "uploads", petition=petition["id"], signatures=[{"comments": "uploaded", "person": {}}]
+    )
+    wait_for(lambda: len(receiver.got) == 6)
+    told = {
+        (request.path.rpartition("/")[2], element["osdi:signature"]["comments"])
+        for request, [element] in zip(receiver.got, receiver.deliveries(), strict=True)
+    }
+    everywhere = {("one", "first"), ("all", "first"), ("uploads", "first")}
+    assert told == everywhere | {("all", "other"), ("uploads", "other"), ("uploads", "uploaded")}
+
+
+def test_events_and_attendances_emit_nothing(running, group, hook, receiver):
+    """Interface 6: the event endpoints emit no webhook."""
+    made = group.create()
+    group.v2.post(made["_links"]["osdi:attendances"]["href"], json={"person": PERSON}).raise_for_status()
+    assert messages(running, hook) == []
+    assert receiver.got == []
+
+
+# delivery (2.7, 6)
+
+
+def test_the_idempotency_key_is_the_same_over_retries_and_another_for_each_message(
+    group, petition, hook, receiver
+):
+    """Interface 2.7 idempotency_key, 6: unique per message, identical across its retries."""
+    receiver.statuses[:] = [500, 302, 201]
+    sign(group, petition)
+    wait_for(lambda: len(receiver.got) == 4)
+    assert len({request.body for request in receiver.got}) == 1
+    sign(group, petition)
+    wait_for(lambda: len(receiver.got) == 5)
+    assert len({element["idempotency_key"] for element in receiver.elements()}) == 2
+
+
+def test_only_200_counts_and_after_three_retries_a_message_is_set_aside(
+    running, group, petition, hook, receiver
+):
+    """Interface 6: the receiver status that counts as success; the retry schedule; both are choices."""
+    receiver.statuses[:] = [500, 204, 404, 503]
+    sign(group, petition)
+    wait_for(lambda: messages(running, hook, "dead"))
+    [dead] = [one for one in running.admin("GET", "dead-letters") if one["webhook_id"] == hook["webhook_id"]]
+    assert (dead["attempts"], dead["last_failure"]) == (4, "answered 503")
+    assert len(receiver.got) == 4
+    waits = [later.at - sooner.at for sooner, later in pairwise(receiver.got)]
+    for wait, least in zip(waits, (0.02, 0.04, 0.08), strict=True):
+        assert wait >= least * 0.9
+
+
+def test_an_answer_after_the_time_limit_is_a_failure(running, group, petition, hook, receiver):
+    """Interface 6: 200 within 500 ms is success."""
+    receiver.wait = 0.7
+    sign(group, petition)
+    wait_for(lambda: receiver.got)
+    receiver.wait = 0.0
+    wait_for(lambda: messages(running, hook, "delivered"))
+    [message] = messages(running, hook)
+    assert message["attempts"] >= 2
+    assert len(receiver.got) >= 2
+
+
+def test_a_receiver_that_is_not_there_is_retried_and_given_up(running, group, petition):
+    """Interface 6: a connection that fails is a failed delivery."""
+    nowhere = running.admin("POST", "webhooks", url="http://127.0.0.1:1/hook", account=group.account)
+    sign(group, petition)
+    wait_for(lambda: messages(running, nowhere, "dead"))
+
+
+@pytest.mark.parametrize(
+    "url", ["", "ftp://x", "http://", "http://a b/", "http://x:99999/", "http://x/\r\nA: b", 7]
+)
+def test_a_webhook_needs_an_http_address(running, url):
+    """Interface 6: how a webhook is configured is not shown."""
+    with pytest.raises(ValueError, match="url"):
+        running.admin("POST", "webhooks", url=url)
+
+
+def test_a_test_delivery_lacks_dates_and_has_always_the_same_key(running, hook, receiver):
+    """Interface 2.7: what deployments send when asked for a test, which a reader must survive."""
+    for _ in range(2):
+        running.admin("POST", f"webhooks/{hook['webhook_id']}/test")
+    wait_for(lambda: len(receiver.got) == 2)
+    first, second = receiver.elements()
+    assert first == second
+    assert first["osdi:signature"]["platform:referrer_data"] == {}
+    assert not {"created_date", "modified_date"} & first["osdi:signature"].keys()
+
+
+def test_an_individual_s_petition_has_the_person_as_sponsor(running, person, receiver):
+    """Interface 2.7 platform:sponsor: always beside the signature; whom it names for a person is a choice."""
+    petition = running.admin("POST", "petitions", title="Mine", account=person.account)
+    running.admin("POST", "webhooks", url=receiver.url, account=person.account)
+    sign(person, petition)
+    wait_for(lambda: receiver.got)
+    assert receiver.elements()[0]["platform:sponsor"]["title"] == "Ada Baker"
+    assert_valid(receiver.deliveries()[0], delivery())
+
+
+def test_a_v1_post_is_delivered_with_v2_names(group, petition, hook, receiver):
+    """Interface 9: the webhook payload is described with v2 naming and links."""
+    group.v1.post(f"/petitions/{petition['id']}/signatures", json={"person": PERSON}).raise_for_status()
+    wait_for(lambda: receiver.got)
+    assert_valid(receiver.deliveries()[0], delivery())
+    assert "/api/v2/" in receiver.elements()[0]["osdi:signature"]["_links"]["self"]["href"]
