@@ -29,8 +29,11 @@ from osdi_frames.tables.schema import (
 )
 from osdi_frames.tables.shape import ElementShape, Shape, element_shape
 
-#: Which documents are JSON. DuckDB takes a comma before a closing bracket, which is not.
-VALID = r"json_valid(document) AND NOT regexp_matches(document, ',\s*[\]}]')"
+# DuckDB takes a comma before a closing bracket for JSON, which it is not.
+_LAX = r"regexp_matches(document, ',\s*[\]}]')"
+
+#: Which documents are JSON.
+VALID = f"json_valid(document) AND NOT {_LAX}"
 
 #: What every extraction gives beside the columns asked for.
 NUMBER, POSITION, SUSPECT, ABSENT = "_number", "_position", "_suspect", "_absent"
@@ -62,18 +65,24 @@ def extraction(table: Table, columns: Sequence[Column], prefixes: Sequence[str])
     return f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in stages)} {_rows(table, columns, prefixes)}"
 
 
+def parses_every_document(table: Table) -> bool:
+    """Tell whether malformed JSON is sure to fail the query: that for events leaves deliveries unparsed."""
+    return table.element == "signature"
+
+
 def _documents() -> Iterator[tuple[str, str]]:
     """Take off the envelopes, and tell deliveries, pages and single events from what is none."""
     envelope = _types("document", [(key,) for key in (BODY, *STAMPS)])
     yield (
         "enveloped",
-        f"""SELECT number, document, CASE WHEN {_is_list("document")} THEN NULL ELSE {envelope} END AS types,
+        f"""SELECT number, document, {_LAX} AS lax,
+            CASE WHEN {_is_list("document")} THEN NULL ELSE {envelope} END AS types,
             types[1] IS NOT NULL AND (types[2] IS NOT NULL OR types[3] IS NOT NULL) AS enveloped FROM documents""",
     )
     stamps = _literal(json.dumps(dict.fromkeys(STAMPS, "VARCHAR")))
     yield (
         "bodies",
-        f"""SELECT number, CASE WHEN enveloped THEN json_extract(document, '$.{BODY}') ELSE document END AS body,
+        f"""SELECT number, lax, CASE WHEN enveloped THEN json_extract(document, '$.{BODY}') ELSE document END AS body,
             CASE WHEN enveloped THEN json_transform(document, {stamps}) END AS stamps FROM enveloped""",
     )
     keys = [("_links", "self", "href"), *(("_embedded", name) for name in EMBEDDED)]
@@ -97,7 +106,8 @@ def _documents() -> Iterator[tuple[str, str]]:
                 AS page,
             NOT delivery AND NOT page AND {is_event} AS event,
             NOT (delivery OR page OR event) AND NOT ({is_other} AND coalesce({embedded} IN ('OBJECT', 'NULL'), true))
-                OR page AND {_any(f"{each} NOT IN ('ARRAY', 'NULL')" for each in lists)} AS strange FROM typed""",
+                OR lax OR page AND {_any(f"{each} NOT IN ('ARRAY', 'NULL')" for each in lists)} AS strange
+            FROM typed""",
     )
 
 

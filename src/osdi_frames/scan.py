@@ -7,7 +7,9 @@ which give their rows and name their problems.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +31,10 @@ from osdi_frames.tables.shape import ElementShape, element_shape
 from osdi_frames.values import inspect_element, rows
 
 _GROUP = 64 << 20  # bytes of documents that one query reads
-_SLICES = 8  # batches that they are handed over in, so that every core has some
+_SLICES, _ROWS = (
+    8,
+    4096,
+)  # at least so many batches, of at most so many rows (two vectors of DuckDB), for every core
 
 
 def scan(
@@ -102,7 +107,7 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        tables = reading.tables(_grouped(chunks), connection)
+        tables = reading.tables(_ahead(_grouped(chunks)), connection)
         if dedupe is not False:
             tables = kept(tables, reading.table, dedupe, connection)
         for rows in tables:
@@ -145,6 +150,18 @@ def _grouped(chunks: Iterable[Chunk]) -> Iterator[_Group]:
         yield _Group.of(waiting)
 
 
+def _ahead(groups: Iterator[_Group]) -> Iterator[_Group]:
+    """Read the next group while the query runs over the one before."""
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="osdi-frames-reading")
+    try:
+        following = pool.submit(next, groups, None)
+        while group := following.result():
+            following = pool.submit(next, groups, None)
+            yield group
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """One table being read: what is asked of it, and what becomes of problems."""
@@ -178,18 +195,33 @@ class _Reading:
 
     def _rows(self, group: _Group, connection: duckdb.DuckDBPyConnection) -> pa.Table:
         """Read a group by the query, and precisely where the query cannot vouch for a document."""
-        documents, unsound = _parsable(group, connection)
-        connection.register("documents", documents)
-        found = connection.sql(self.sql).to_arrow_table()
+        documents, undecodable = _decoded(group)
+        found, broken = self._extracted(documents, connection)
         suspect = pc.unique(found[NUMBER].filter(found[SUSPECT]))
         found = found.filter(pc.invert(pc.is_in(found[NUMBER], value_set=suspect))) if len(suspect) else found
         plain = self._placed(found, group)
-        numbers = sorted({*unsound, *suspect.to_pylist()})
+        numbers = sorted({*undecodable, *broken, *suspect.to_pylist()})
         if not numbers:
             return plain
         precise = [row for number in numbers for row in self._precise(group, number)]
         both = pa.concat_tables([plain, pa.Table.from_pylist(precise, self.schema)])
         return both.sort_by([(NUMBER, "ascending"), (POSITION, "ascending")])
+
+    def _extracted(
+        self, documents: pa.Table, connection: duckdb.DuckDBPyConnection
+    ) -> tuple[pa.Table, list[int]]:
+        """Run the query over the documents that are JSON; give the numbers of those that are not."""
+        connection.register("documents", documents)
+        if query.parses_every_document(self.table):
+            # Malformed JSON is rare, and fails the query: it is looked for only then.
+            with contextlib.suppress(duckdb.InvalidInputException):
+                return connection.sql(self.sql).to_arrow_table(), []
+        broken = connection.sql(f"SELECT number FROM documents WHERE NOT ({query.VALID})").to_arrow_table()
+        numbers = broken["number"].combine_chunks()
+        if len(numbers):
+            parsable = documents.filter(pc.invert(pc.is_in(documents["number"], value_set=numbers)))
+            connection.register("documents", parsable)
+        return connection.sql(self.sql).to_arrow_table(), numbers.to_pylist()
 
     def _placed(self, found: pa.Table, group: _Group) -> pa.Table:
         """Add where each row was read."""
@@ -240,8 +272,8 @@ def _ordinals(table: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.concatenate([[0], np.cumsum(first)])
 
 
-def _parsable(group: _Group, connection: duckdb.DuckDBPyConnection) -> tuple[pa.Table, list[int]]:
-    """Give the candidates that are JSON, and the numbers of those that are not."""
+def _decoded(group: _Group) -> tuple[pa.Table, list[int]]:
+    """Give the candidates that are UTF-8, and the numbers of those that are not."""
     numbers = np.arange(len(group.documents))
     try:
         texts, undecodable = group.documents.cast(pa.string()), np.zeros(0, np.int64)
@@ -249,16 +281,7 @@ def _parsable(group: _Group, connection: duckdb.DuckDBPyConnection) -> tuple[pa.
         decodable = np.array([_is_utf8(each.as_py()) for each in group.documents])
         texts = group.documents.filter(pa.array(decodable)).cast(pa.string())
         numbers, undecodable = numbers[decodable], numbers[~decodable]
-    documents = _sliced(pa.table({"number": numbers, "document": texts}))
-    connection.register("documents", documents)
-    broken = connection.sql(f"SELECT number FROM documents WHERE NOT ({query.VALID})").to_arrow_table()[
-        "number"
-    ]
-    if len(broken):
-        documents = documents.filter(
-            pc.invert(pc.is_in(documents["number"], value_set=broken.combine_chunks()))
-        )
-    return documents, [*undecodable.tolist(), *broken.to_pylist()]
+    return _sliced(pa.table({"number": numbers, "document": texts})), undecodable.tolist()
 
 
 def _is_utf8(document: bytes) -> bool:
@@ -270,5 +293,5 @@ def _is_utf8(document: bytes) -> bool:
 
 
 def _sliced(documents: pa.Table) -> pa.Table:
-    size = max(1, -(-documents.num_rows // _SLICES))
+    size = max(1, min(_ROWS, -(-documents.num_rows // _SLICES)))
     return pa.Table.from_batches(documents.to_batches(max_chunksize=size), documents.schema)
