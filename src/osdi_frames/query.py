@@ -82,7 +82,8 @@ def _documents() -> Iterator[tuple[str, str]]:
     stamps = _literal(json.dumps(dict.fromkeys(STAMPS, "VARCHAR")))
     yield (
         "bodies",
-        f"""SELECT number, lax, CASE WHEN enveloped THEN json_extract(document, '$.{BODY}') ELSE document END AS body,
+        f"""SELECT number, lax,
+            CASE WHEN enveloped THEN json_extract(document, '$.{BODY}')::VARCHAR ELSE document END AS body,
             CASE WHEN enveloped THEN json_transform(document, {stamps}) END AS stamps FROM enveloped""",
     )
     keys = [("_links", "self", "href"), *(("_embedded", name) for name in EMBEDDED)]

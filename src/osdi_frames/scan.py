@@ -36,6 +36,9 @@ _SLICES, _ROWS = (
     4096,
 )  # at least so many batches, of at most so many rows (two vectors of DuckDB), for every core
 
+#: What DuckDB raises for malformed JSON.
+_MALFORMED = (duckdb.InvalidInputException, duckdb.ConversionException)
+
 
 def scan(
     source: Source,
@@ -214,7 +217,7 @@ class _Reading:
         connection.register("documents", documents)
         if query.parses_every_document(self.table):
             # Malformed JSON is rare, and fails the query: it is looked for only then.
-            with contextlib.suppress(duckdb.InvalidInputException):
+            with contextlib.suppress(*_MALFORMED):
                 return connection.sql(self.sql).to_arrow_table(), []
         broken = connection.sql(f"SELECT number FROM documents WHERE NOT ({query.VALID})").to_arrow_table()
         numbers = broken["number"].combine_chunks()
