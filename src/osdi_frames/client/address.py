@@ -70,12 +70,13 @@ class Address:
 
     @property
     def base_url(self) -> str:
+        """The service root (interface 4)."""
         return f"{self.origin}{self.path}"
 
     def collection(self, path: str, *, page: int | None = None, filter: str | None = None) -> str:  # noqa: A002 (the service's name for it)
         """Give the address of a collection, or of one of its pages (interface 2.6)."""
-        query = {"page": page} if page is not None else {}
-        query |= {"filter": filter} if filter else {}
+        given = {"page": page, "filter": filter or None}
+        query = {name: value for name, value in given.items() if value is not None}
         address = f"{self.base_url}/{quote(path.strip('/'), safe=_UNRESERVED.replace('?', ''))}"
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
