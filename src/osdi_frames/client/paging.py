@@ -70,7 +70,7 @@ class Ledger:
     path: str
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
-    _pass: int = 0  # where the current pass over the collection begins
+    _current: list[Page] = field(default_factory=list)  # of this pass over the collection
     _ended: bool = False  # a page of this pass was found behind the last one
 
     def add(self, page: Page) -> bool:
@@ -78,12 +78,16 @@ class Ledger:
         fresh = {each for each in page.ids if each is not None} - self.ids
         self._ended = self._ended or (not fresh and self._is_behind(page))
         self.pages.append(page)
+        self._current.append(page)
         self.ids |= fresh
         return bool(fresh)
 
     def begin_pass(self) -> None:
-        """Read the whole collection once more."""
-        self._pass, self._ended = len(self.pages), False
+        """Read the collection once more: all of it, or the pages that told other totals than the last one told."""
+        total = self._current[-1].total_records if self._current else None
+        fresh = [page for page in self._current if total is not None and page.total_records == total]
+        self._current = fresh if len(fresh) < len(self._current) else []
+        self._ended = False
 
     def missing(self) -> Iterable[int]:
         """Give the pages that are still to be read in this pass, so far as the pages before tell it."""
@@ -165,10 +169,6 @@ class Ledger:
         if self.nameless:
             parts.append(f"{self.nameless} rows have no id")
         return "; ".join(parts) or "the pages contradict each other"
-
-    @property
-    def _current(self) -> list[Page]:
-        return self.pages[self._pass :]
 
     def _straddling(self) -> list[str]:
         """Give the ids that stand on two pages of this pass: rows moved while the pages were read."""
