@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from osdi_frames.documents import BESIDE, BODY, EMBEDDED, PAGE_KEYS, SIGNATURE, STAMPS
 from osdi_frames.tables.events import EVENT_ADDRESS, EVENT_KEYS
@@ -322,23 +322,27 @@ def structure(shape: Shape) -> Any:
     return ["VARCHAR"] if "list<string>" in shape.types else "VARCHAR"
 
 
-def _containers(shape: Shape, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], str]]:
-    """Give the path and the form of everything below that must be an object or a list."""
+_Container: TypeAlias = "tuple[tuple[Step, ...], str, Shape]"
+
+
+def _containers(shape: Shape, steps: tuple[Step, ...] = ()) -> Iterator[_Container]:
+    """Give the path, the form and the shape of everything below that must be an object or a list."""
     for step, below in shape.inside.items():
         if below.form:
-            yield (*steps, step), "OBJECT" if below.form == "object" else "ARRAY"
+            yield (*steps, step), "OBJECT" if below.form == "object" else "ARRAY", below
         yield from _containers(below, (*steps, step))
 
 
-def _all_containers(kind: ElementKind, shape: ElementShape) -> list[tuple[tuple[Step, ...], str]]:
+def _all_containers(kind: ElementKind, shape: ElementShape) -> list[_Container]:
     if kind == "event":
-        return [((), "OBJECT"), *_containers(shape.of)]
-    inside = [((SIGNATURE, *steps), form) for steps, form in _containers(shape.of)]
-    return [((), "OBJECT"), ((SIGNATURE,), "OBJECT"), *inside, *_containers(shape.beside)]
+        return [((), "OBJECT", shape.of), *_containers(shape.of)]
+    inside = [((SIGNATURE, *steps), form, below) for steps, form, below in _containers(shape.of)]
+    whole: list[_Container] = [((), "OBJECT", shape.beside), ((SIGNATURE,), "OBJECT", shape.of)]
+    return [*whole, *inside, *_containers(shape.beside)]
 
 
 def _plain_containers(kind: ElementKind, shape: ElementShape) -> list[tuple[tuple[Step, ...], str]]:
-    return [(steps, form) for steps, form in _all_containers(kind, shape) if _is_plain(steps)]
+    return [(steps, form) for steps, form, _ in _all_containers(kind, shape) if _is_plain(steps)]
 
 
 def _is_plain(steps: Sequence[Step]) -> bool:
@@ -346,16 +350,25 @@ def _is_plain(steps: Sequence[Step]) -> bool:
 
 
 def _wrong_in_lists(kind: ElementKind, shape: ElementShape) -> Iterator[str]:
-    """Tell lists in whose entries an object or a list is none; looked at only where one is missing."""
-    for steps, form in _all_containers(kind, shape):
-        if _is_plain(steps) or not isinstance(steps[-1], str):
+    """Tell lists in whose entries an object or a list is none; looked at only where one is bare."""
+    for steps, form, below in _all_containers(kind, shape):
+        if _is_plain(steps):
             continue
         start = next(number for number, step in enumerate(steps) if not isinstance(step, str))
-        entries = _at("x", steps[:start])
-        missing = f"len(list_filter({entries}, lambda each: {_at('each', steps[start + 1 :])} IS NULL)) > 0"
+        bare = " AND ".join(_missing(_at("each", steps[start + 1 :]), below))
+        bare = f"len(list_filter({_at('x', steps[:start])}, lambda each: {bare})) > 0"
         types = f"json_type(element, {_literal(_json_path(steps))})"
         # CASE, since AND looks at both sides for every row.
-        yield f"CASE WHEN {missing} THEN len(list_filter({types}, lambda type: type NOT IN ('{form}', 'NULL'))) > 0 END"
+        yield f"CASE WHEN {bare} THEN len(list_filter({types}, lambda type: type NOT IN ('{form}', 'NULL'))) > 0 END"
+
+
+def _missing(value: str, shape: Shape) -> Iterator[str]:
+    """Tell that nothing came through; what should be an object and is none is one of nulls."""
+    keys = {step: below for step, below in shape.inside.items() if isinstance(step, str)}
+    if not keys:
+        yield f"{value} IS NULL"
+    for step, below in keys.items():
+        yield from _missing(f"{value}.{_quoted(step)}", below)
 
 
 # The entry that is primary, else the first; computed once for all the columns that are read from it.

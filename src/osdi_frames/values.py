@@ -19,11 +19,11 @@ from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Column, Path,
 from osdi_frames.tables.shape import ElementShape, Shape
 
 _INT64 = range(-(2**63), 2**63)
-_INTEGER = re.compile(r"-?\d+(?:\.0+)?")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_INTEGER = re.compile(r"-?[0-9]+(?:\.0+)?")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_LAST_SEGMENT = re.compile(r"(?:[^:/?#]+:)?(?://[^/?#]*)?(?:[^?#]*/)?([^/?#]+)/*(?:[?#].*)?", re.DOTALL)
+_LAST_SEGMENT = re.compile(r"(?:(?:[^:/?#]+:)?//[^/?#]*+)?+(?:[^?#]*/)?([^/?#]+)/*(?:[?#].*)?", re.DOTALL)
 
 
 class Misfit(Exception):
@@ -303,10 +303,10 @@ def _split(value: Any, last: Step) -> Iterator[tuple[dict[str, Any], Any]]:
 
 
 def _is_entry(table: Table, entry: Any) -> bool:
-    """Tell whether an entry is of the form that the table's rows have: an object, or a text."""
+    """Tell whether an entry is a row: an object, or a text; of a pair, the key alone is one."""
     if table.of_objects:
         return isinstance(entry, dict)
-    return _fitting("string", entry) is not None
+    return table.row_paths[0].steps[-1] == PAIRS or _fitting("string", entry) is not None
 
 
 def inspect_element(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import BinaryIO, cast
 
 import pyarrow as pa
 
@@ -20,7 +22,6 @@ DOCUMENTS = frozenset({".json", ".jsonl", ".ndjson"})
 COMPRESSED = frozenset({".gz", ".zst"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
 
-Reader: TypeAlias = "io.BufferedReader[Any]"
 
 _GZIP, _ZSTD, _ZIP, _TAR = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"ustar"
 _TAR_AT = 257  # where a tar's magic stands
@@ -36,6 +37,13 @@ BROKEN = (
     NotImplementedError,
     RuntimeError,
 )
+
+
+class Reader(io.BufferedReader):
+    """A buffered reader that leaves what it reads from open: whoever opened that closes it."""
+
+    def close(self) -> None:
+        """Do nothing; a reader closes its file when it is thrown away, too."""
 
 
 def is_readable(name: str) -> bool:
@@ -57,7 +65,7 @@ def members(name: str, stream: BinaryIO, meet: Callable[[Problem], None]) -> Ite
 
     A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is given.
     """
-    reader: Reader = io.BufferedReader(cast("io.RawIOBase", stream), _BLOCK)
+    reader = Reader(cast("io.RawIOBase", stream), _BLOCK)
     head = reader.peek(_TAR_AT + len(_TAR))
     if head.startswith(_GZIP):
         yield from members(name, cast("BinaryIO", Gunzip(reader)), meet)
@@ -84,15 +92,16 @@ def _zipped(name: str, reader: Reader, meet: Callable[[Problem], None]) -> Itera
                 meet(broken(inner, error))
 
 
-def _seekable(reader: Reader) -> BinaryIO:
+@contextlib.contextmanager
+def _seekable(reader: Reader) -> Iterator[BinaryIO]:
     """Give a zip's file as one that can be sought in: its index stands at its end."""
     if reader.seekable():
-        return cast("BinaryIO", reader)
-    file = tempfile.SpooledTemporaryFile(max_size=_BLOCK << 10)  # noqa: SIM115 (the caller closes it)
-    while block := reader.read(_BLOCK):
-        file.write(block)
-    file.seek(0)
-    return cast("BinaryIO", file)
+        yield cast("BinaryIO", reader)
+        return
+    with tempfile.SpooledTemporaryFile(max_size=_BLOCK << 10) as file:
+        shutil.copyfileobj(reader, file)
+        file.seek(0)
+        yield cast("BinaryIO", file)
 
 
 def _tarred(name: str, reader: Reader, meet: Callable[[Problem], None]) -> Iterator[tuple[str, Reader]]:

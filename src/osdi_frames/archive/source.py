@@ -53,9 +53,7 @@ def _read(
     if objects:
         yield _of_objects(objects)
     for stream in streams:
-        yield from _of_stream(
-            str(getattr(stream, "name", "<file>")), cast("BinaryIO", _Borrowed(stream)), meet
-        )
+        yield from _of_stream(str(getattr(stream, "name", "<file>")), stream, meet)
     total = sum(_size(file) for file in files)
     shown = None if progress is None else not progress
     with tqdm(total=total, unit="B", unit_scale=True, desc="reading", delay=1, disable=shown) as bar:
@@ -88,30 +86,6 @@ def _binary(stream: Any) -> BinaryIO:
     if isinstance(stream, io.TextIOBase):
         raise TypeError("open the file in binary mode: open(path, 'rb')")
     return cast("BinaryIO", stream)
-
-
-class _Borrowed(io.RawIOBase):
-    """A file that somebody else opened, and closes: a buffered reader closes what it reads from."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return self._stream.seekable()
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _is_delivery(items: Sequence[Any]) -> bool:

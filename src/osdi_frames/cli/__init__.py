@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 
 import click
 
@@ -25,6 +26,10 @@ class _Commands(click.Group):
         return command
 
 
+def _warn(message: Warning | str, *_: object) -> None:
+    click.echo(f"osdi-frames: warning: {message}", err=True)
+
+
 @click.group(cls=_Commands)
 @click.version_option(package_name="osdi-frames")
 def group() -> None:
@@ -33,6 +38,7 @@ def group() -> None:
 
 def main() -> None:
     """Run a command; a user's error is one line on standard error and exit status 1."""
+    warnings.showwarning = _warn  # type: ignore[assignment] # the place in the code is nothing to a user
     try:
         group(prog_name="osdi-frames")
     except (OsdiError, OSError) as error:

@@ -91,3 +91,24 @@ def _where(column: Column, paths: tuple[str, ...]) -> str:
     if column.origin == "paths":
         return ", ".join(paths) or "–"
     return f"({', '.join(column.derived) or column.origin})"
+
+
+def dictionary(table: str | None = None) -> str:
+    """Give the data dictionary as Markdown: a section for each table, or for the one named.
+
+    >>> print(dictionary("event_identifiers").splitlines()[0])
+    ## event_identifiers
+    """
+    sections = []
+    for name, columns in describe(table).groupby("table", sort=False):
+        rows = [
+            f"| {' | '.join(_code(row[key]) if key != 'meaning' else row[key] for key in columns.columns[1:])} |"
+            for row in columns.to_dict("records")
+        ]
+        head = ["| column | type | v2 | v1 | meaning |", "|---|---|---|---|---|"]
+        sections.append("\n".join([f"## {name}", "", TABLES[str(name)].meaning, "", *head, *rows]))
+    return "\n\n".join(sections) + "\n"
+
+
+def _code(text: str) -> str:
+    return text if text.startswith(("–", "(")) else ", ".join(f"`{each}`" for each in text.split(", "))

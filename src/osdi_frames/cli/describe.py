@@ -1,0 +1,29 @@
+"""``osdi-frames describe``: the data dictionary."""
+
+from __future__ import annotations
+
+import click
+
+from osdi_frames.tables import TABLES, describe, dictionary
+from osdi_frames.tables import table as declared
+
+
+@click.command()
+@click.argument("table", required=False)
+@click.option("--markdown", is_flag=True, help="As Markdown, with the paths in v2 and v1.")
+def command(table: str | None, markdown: bool) -> None:
+    """Show every table, or TABLE: its columns, their types, what they mean.
+
+    \b
+    Example:
+      osdi-frames describe signatures
+    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
+    if markdown:
+        click.echo(dictionary(table))
+        return
+    for name in [table] if table else TABLES:
+        click.echo(f"{name}: {declared(name).meaning}")
+        columns = describe(name)
+        for column, kind, meaning in columns[["column", "type", "meaning"]].itertuples(index=False):
+            click.echo(f"  {column:<{columns['column'].str.len().max()}}  {kind:<12}  {meaning}")
+        click.echo()

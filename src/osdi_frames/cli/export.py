@@ -1,0 +1,57 @@
+"""``osdi-frames export``: tables to Parquet or CSV."""
+
+from __future__ import annotations
+
+import click
+
+from osdi_frames.cli.options import on_error, progress, sources
+from osdi_frames.export import export
+from osdi_frames.files import Format
+from osdi_frames.problems import OnError
+
+
+@click.command()
+@sources
+@click.argument("destination", type=click.Path(file_okay=False))
+@click.option(
+    "--table", "tables", multiple=True, help="A table to write; repeat it for several. All by default."
+)
+@click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@click.option("--partition-by", help="A column, or month: a folder for each value.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier export at DESTINATION.")
+@click.option("--formulas", is_flag=True, help="CSV: leave texts that a spreadsheet takes for formulas.")
+@on_error
+@progress
+def command(
+    source: tuple[str, ...],
+    destination: str,
+    tables: tuple[str, ...],
+    format: Format,  # noqa: A002 (click names the parameter for the option)
+    partition_by: str | None,
+    overwrite: bool,
+    formulas: bool,
+    prefix: str | None,
+    on_error: OnError,
+    progress: bool | None,
+) -> None:
+    """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all.
+
+    \b
+    Example:
+      osdi-frames export data tables --table events --table signatures --partition-by month
+    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
+    counts = export(
+        list(source),
+        destination,
+        tables=tables or None,
+        format=format,
+        partition_by=partition_by,
+        overwrite=overwrite,
+        formulas=formulas,
+        prefix=prefix,
+        on_error=on_error,
+        progress=progress,
+    )
+    for name, rows in counts.items():
+        click.echo(f"{name:<24}  {rows:>9,} rows")
+    click.echo(f"written to {destination}")

@@ -1,0 +1,46 @@
+"""Data as text for a terminal."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+_WIDTH = 60  # characters of a label
+_SHARES = ("share", "fill_rate")
+
+
+def printable(text: str) -> str:
+    r"""Replace what a terminal would obey rather than show.
+
+    >>> printable("a\x1b[2Jb")
+    'a\ufffd[2Jb'
+    """
+    return "".join(each if each.isprintable() else "\ufffd" for each in text)
+
+
+def table(frame: pd.DataFrame, *, top: int) -> str:
+    """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
+    over_time = isinstance(frame.index, pd.DatetimeIndex)
+    shown = (frame.tail(top) if over_time else frame.head(top)).reset_index()
+    for name in shown:
+        shown[name] = shown[name].map(_percent if name in _SHARES else _cell)
+    label = shown.columns[0]
+    width = max(shown[label].str.len().max(), len(label)) if len(shown) else len(label)
+    shown[label] = shown[label].str.ljust(width)
+    text = shown.rename(columns={label: label.ljust(width)}).to_string(index=False)
+    more = len(frame) - len(shown)
+    return f"{text}\n… and {more:,} {'before' if over_time else 'more'}" if more else text
+
+
+def _cell(value: object) -> str:
+    if pd.isna(value):  # type: ignore[call-overload] # any scalar will do
+        return "–"
+    if isinstance(value, pd.Timestamp):
+        return value.strftime("%Y-%m-%d")
+    if isinstance(value, int):
+        return f"{value:,}"
+    text = printable(str(value))
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _percent(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:.1%}"

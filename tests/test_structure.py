@@ -1,0 +1,78 @@
+"""The structure: data flows one way, and the import stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import osdi_frames as of
+
+SOURCE = Path(of.__file__).parent
+
+#: The floors, from the ground up; a room imports from floors below its own only.
+FLOORS = [
+    {"errors"},
+    {"tables"},
+    {"problems"},
+    {"documents"},
+    {"values", "archive", "query", "sample"},
+    {"identity"},
+    {"scan"},
+    {"frames", "check"},
+    {"reports", "files"},
+    {"export"},
+    {"cli"},
+]
+
+#: Libraries that one room alone imports, so that a successor is one room away.
+ONLY = {"duckdb": {"scan", "identity"}, "click": {"cli"}, "pyarrow.parquet": {"files"}}
+
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def rooms() -> list[tuple[str, set[str]]]:
+    files = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
+    return [(path.relative_to(SOURCE).parts[0].removesuffix(".py"), imports(path)) for path in files]
+
+
+def test_every_room_has_its_floor():
+    assert {room for room, _ in rooms()} == set(FLOOR_OF)
+
+
+@pytest.mark.parametrize("room", sorted(FLOOR_OF))
+def test_a_room_imports_from_floors_below_only(room):
+    for here, names in rooms():
+        if here != room:
+            continue
+        inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {room}
+        assert all(FLOOR_OF[other] < FLOOR_OF[room] for other in inside), inside
+
+
+@pytest.mark.parametrize("library", ONLY)
+def test_a_library_is_imported_in_its_room_only(library):
+    users = {room for room, names in rooms() if any(f"{name}.".startswith(f"{library}.") for name in names)}
+    assert users <= ONLY[library]
+
+
+def test_the_package_shows_what_it_promises_and_nothing_else():
+    assert sorted(of.__all__) == of.__all__
+    assert all(getattr(of, name).__doc__ for name in of.__all__)
+
+
+def test_the_import_stays_light():
+    heavy = ["matplotlib", "starlette", "uvicorn", "dask", "httpx", "fsspec", "jinja2"]
+    program = f"import sys, osdi_frames; print([name for name in {heavy} if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

@@ -1,0 +1,91 @@
+"""The vocabulary: what is declared is what users are shown and what they get."""
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import osdi_frames as of
+from osdi_frames.errors import UnknownColumn, UnknownTable
+from osdi_frames.tables import TABLES, dictionary
+
+DTYPES = {
+    "string": "str",
+    "json": "str",
+    "bool": "boolean",
+    "int64": "Int64",
+    "float64": "float64",
+    "utc": "datetime64[us, UTC]",
+    "local": "datetime64[us]",
+    "list<string>": "object",
+}
+
+
+def test_the_dictionary_in_data_is_made_from_the_declarations():
+    readme = Path(__file__).parents[1] / "data" / "README.md"
+    assert readme.read_text().partition("<!-- dictionary -->\n")[2] == dictionary()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_has_a_meaning_and_says_where_it_comes_from(table):
+    described = of.describe(table)
+    assert list(described["column"]) == [column.name for column in TABLES[table].columns]
+    assert described["meaning"].str.endswith(".").all()
+    assert ((described["v2"] != "–") | (described["v1"] != "–")).all()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_an_empty_archive_gives_every_column_with_its_dtype(table, tmp_path):
+    frame = of.read_table(tmp_path, table)
+    expected = {column.name: DTYPES[column.type] for column in TABLES[table].columns}
+    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == expected
+    assert len(frame) == 0
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_sample_has_the_same_dtypes_as_an_empty_archive(table, data, tmp_path):
+    assert of.read_table(data, table).dtypes.equals(of.read_table(tmp_path, table).dtypes)
+
+
+def test_the_stream_carries_the_meaning_of_each_field(data):
+    schema = of.scan(data, "events").schema
+    assert schema.field("total_accepted").metadata[b"meaning"] == b"RSVPs: the number of attendances."
+    assert schema.field("created_date").type == pa.timestamp("us", "UTC")
+    assert schema.field("start_date").type == pa.timestamp("us")
+
+
+def test_an_unknown_column_names_the_nearest():
+    with pytest.raises(UnknownColumn, match=r"events has no column 'modified'; nearest: modified_date"):
+        of.read_events([], columns=["modified"])
+
+
+def test_an_unknown_table_lists_all():
+    with pytest.raises(
+        UnknownTable, match=r"no table 'event'; there are: events, event_reminders, .*signatures"
+    ):
+        of.read_table([], "event")
+
+
+def test_columns_come_in_the_order_asked(data):
+    assert list(of.read_events(data, columns=["title", "event_id"])) == ["title", "event_id"]
+
+
+def test_a_name_in_place_of_a_list_of_columns_is_refused():
+    with pytest.raises(TypeError, match=r"columns=\['title'\]"):
+        of.read_events([], columns="title")
+
+
+def test_what_pandas_users_do_with_the_frames_works(data, tmp_path):
+    signatures = of.read_signatures(data)
+    late = signatures[signatures.created_date >= "2026-01-01"]
+    assert 0 < len(late) < len(signatures)
+    months = of.read_events(data).start_date.dt.to_period("M")
+    assert months.dropna().astype(str).str.match(r"\d{4}-\d{2}$").all()
+    exploded = signatures.explode("add_tags")
+    assert len(exploded) == signatures.add_tags.map(lambda tags: max(1, len(tags)) if tags else 1).sum()
+    signatures.to_parquet(tmp_path / "signatures.parquet")
+    again = pd.read_parquet(tmp_path / "signatures.parquet")
+    again["add_tags"] = again["add_tags"].map(lambda tags: None if tags is None else list(tags))
+    for name in ("signature_id", "created_date", "add_tags", "location_latitude"):
+        pd.testing.assert_series_equal(again[name], signatures[name])
