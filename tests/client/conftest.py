@@ -62,11 +62,11 @@ def stocked() -> Iterator[Callable[..., AbstractContextManager[Stocked]]]:
     """Serve a sandbox with so many events on so many pages."""
 
     @contextmanager
-    def serve(*, pages: int = 0, per_page: int = 25, **fields: Any) -> Iterator[Stocked]:
-        with sandbox.serve(sandbox.create_app(per_page=per_page)) as running:
+    def serve(*, pages: int = 0, per_page: int = 25, **settings: Any) -> Iterator[Stocked]:
+        with sandbox.serve(sandbox.create_app(per_page=per_page, **settings)) as running:
             served = Stocked(running)
             if pages:
-                served.add(pages * per_page, **fields)
+                served.add(pages * per_page)
             yield served
 
     yield serve

@@ -121,6 +121,7 @@ def test_pages_are_given_as_they_came_and_in_order(stocked):
         served.running.order("totals_missing")
         numbers = [page["page"] for page in client.pages("events")]
         assert numbers == [1, 2, 3, 4, 5, 6, 7, 8]  # the one behind the last proves that it is the last
+        served.forget()
         event_id = client.events().event_id[0]
         attendances = list(client.pages(f"events/{event_id}/attendances"))
         assert attendances[0]["total_records"] == 0
@@ -283,7 +284,6 @@ def test_a_change_is_sent_again_when_the_answer_is_lost(stocked):
 
 def test_an_answer_without_content_is_an_error(stocked):
     with stocked() as served, served.client() as client:
-        client._transport  # noqa: B018
         with pytest.raises(BadAnswer, match="an empty object"):
             client._transport.send(
                 "POST",
@@ -352,16 +352,19 @@ def test_a_pull_reads_campaigns_too_and_keeps_one_row_an_event(stocked, tmp_path
 
 
 def test_since_last_asks_for_what_changed_only(stocked, tmp_path):
-    with stocked(per_page=3) as served, served.client() as client:
+    days = [datetime(2026, 3, 1, tzinfo=UTC)]
+    with stocked(per_page=3, now=lambda: days[-1]) as served, served.client(now=lambda: days[-1]) as client:
         ids = served.add(9)
+        days.append(datetime(2026, 3, 5, tzinfo=UTC))
         first = client.pull(tmp_path, since="last")
-        assert first.since is None
+        assert (first.since, first.newest_modified_date) == (None, days[0])
         client.update_event(ids[4], {"title": "Changed"})
         served.add(2, title="Newer")
-        second = client.pull(tmp_path, since="last", overlap=timedelta(0))
-        assert second.complete
-        assert second.since == min(first.newest_modified_date, first.started_at)
-        assert second.folder != first.folder
+        days.append(datetime(2026, 3, 9, tzinfo=UTC))
+        second = client.pull(tmp_path, since="last", overlap=timedelta(seconds=-1))
+        assert (second.complete, second.collections[0].rows) == (True, 3)
+        third = client.pull(tmp_path, since="last")
+        assert third.since == days[1] - timedelta(minutes=10)
         assert_frame_equal(comparable(read_table(tmp_path, "events")), served.truth())
         far = client.pull(tmp_path / "far", since=datetime(2100, 1, 1, tzinfo=UTC))
         assert (far.complete, far.collections[0].rows) == (True, 0)

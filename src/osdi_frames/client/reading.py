@@ -15,6 +15,8 @@ from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.documents import PAGE_KEYS
 from osdi_frames.errors import BadAnswer, OsdiError
 
+_OF_PAGES = [key for key in PAGE_KEYS if key != "_links"]  # which every resource has
+
 #: How often the whole collection is read again before it is called incomplete.
 ROUNDS = 3
 
@@ -98,14 +100,17 @@ class Collection:
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
         answer = self.service.get(self._address(number))
-        if not any(key in answer.body for key in PAGE_KEYS):
+        if not any(key in answer.body for key in _OF_PAGES):
             raise BadAnswer(f"{self.path}, page {number}: not a page of a collection", address=self.path)
         page = read_page(answer.body, number=number, prefixes=self.service.prefixes)
         self.keep(answer)
         return answer, page
 
     def _address(self, number: int) -> str:
-        """Give the address of a page: the `next` of the page before where it leads on, else by its number."""
+        """Give the address of a page: by its number, or a `next` that leads on without telling one.
+
+        So the filter is our own: a `next` can carry it with raw spaces and signs.
+        """
         address = self.service.address
         numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
         link = self.ledger.next_of(number - 1)
@@ -113,7 +118,7 @@ class Collection:
             return numbered
         before = address.collection(self.path, page=number - 1, filter=self.filter)
         followed = address.own(link, at=before)
-        advances = asked_page(followed) in (None, number) and followed not in self._followed
+        advances = asked_page(followed) is None and followed not in self._followed
         self._followed.add(followed)
         return followed if advances else numbered
 
