@@ -60,9 +60,7 @@ def test_v1_and_v2_give_the_same_frame(stocked):
             of_v2, of_v1 = v2.events(), v1.events()
     assert list(of_v1.columns) == list(of_v2.columns)
     assert (of_v1.dtypes == of_v2.dtypes).all()
-    assert_frame_equal(
-        comparable(of_v1).drop(columns=OF_VERSION), comparable(of_v2).drop(columns=OF_VERSION)
-    )
+    assert_frame_equal(comparable(of_v1).drop(columns=OF_VERSION), comparable(of_v2).drop(columns=OF_VERSION))
 
 
 def test_no_events_give_an_empty_frame_with_every_column(stocked):

@@ -58,7 +58,11 @@ def pulled(served: Stocked, folder: Path) -> Manifest:
 
 def check(served: Stocked) -> bool:
     """Pull, and see that there is no third outcome; tell which of the two it was."""
-    columns = ["event_id", "title", "modified_date"]  # whole frames are compared elsewhere, and take their time
+    columns = [
+        "event_id",
+        "title",
+        "modified_date",
+    ]  # whole frames are compared elsewhere, and take their time
     with TemporaryDirectory() as folder:
         manifest = pulled(served, Path(folder))
         frame = read_table(folder, "events", columns=columns)
@@ -102,7 +106,9 @@ def test_one_fault_always_at_the_same_page(stocked):
         for order, (fault, told) in ORDERS.items():
             served.running.order(fault, page=3, **told)
             complete = check(served)
-            assert complete != order.startswith(("4", "5", "no answer", "half", "a row on two pages, an")), order
+            assert complete != order.startswith(("4", "5", "no answer", "half", "a row on two pages, an")), (
+                order
+            )
             served.forget()
 
 
@@ -114,7 +120,9 @@ def test_one_fault_at_every_page_of_fifty(stocked, order):
         at_every_page(served, order, LARGE, times=None)
 
 
-@pytest.mark.parametrize("also", [("no totals",), ("no totals", "next leads to the same page")], ids=" and ".join)
+@pytest.mark.parametrize(
+    "also", [("no totals",), ("no totals", "next leads to the same page")], ids=" and ".join
+)
 def test_one_fault_where_no_totals_are_told(stocked, also):
     with stocked(pages=SMALL, per_page=3) as served:
         for fault, told in ORDERS.values():

@@ -17,8 +17,9 @@ from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
 Version = Literal["v1", "v2"]
 
 _PORTS = {"http": 80, "https": 443}
-# What parsers of addresses disagree about: control characters, backslashes, spaces before the query.
-_DISPUTED = re.compile(r"[\x00-\x1f\x7f\\]|^[^?]*\s")
+# What parsers of addresses disagree about: control characters, backslashes, spaces before the query, a scheme
+# without slashes.
+_DISPUTED = re.compile(r"[\x00-\x1f\x7f\\]|^[^?]*\s|^[A-Za-z][A-Za-z0-9+.-]*:(?!//)")
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _UNRESERVED = "%/:@!$&()*+,;=?-._~"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
@@ -26,7 +26,7 @@ class Reply:
     method: str
     url: str
     status: int
-    content: bytes
+    content: bytes = field(repr=False)
     retry_after: str = ""
     location: str = ""
 

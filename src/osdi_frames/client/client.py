@@ -100,6 +100,7 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
+        key.check()
         if workers < 1 or retries < 0:
             raise ValueError("workers is at least 1, retries at least 0")
         self._address = Address.parse(base_url, version=version, allow_http=allow_http)
@@ -335,7 +336,8 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Client({self.base_url!r})"
+        # An error of the constructor can show a client without address.
+        return f"Client({self.base_url!r})" if hasattr(self, "_address") else "Client()"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -23,20 +23,21 @@ class ApiKey:
 
     @classmethod
     def find(cls, given: str | None, environment: Mapping[str, str]) -> ApiKey:
-        """Take the key that was given, else the environment's.
+        """Take the key that was given, else the environment's."""
+        return cls((environment.get(VARIABLE, "") if given is None else given).strip())
+
+    def check(self) -> None:
+        """Refuse what is no key.
 
         Raises
         ------
         MissingKey
             There is none, or it has characters that no header can carry.
         """
-        key = cls((environment.get(VARIABLE, "") if given is None else given).strip())
-        del given
-        if not key._secret:
+        if not self._secret:
             raise MissingKey(f"no API key: give api_key, or set {VARIABLE}")
-        if not (key._secret.isascii() and key._secret.isprintable()):
+        if not (self._secret.isascii() and self._secret.isprintable()):
             raise MissingKey("the API key has characters that no header can carry")
-        return key
 
     def reveal(self) -> str:
         """Give the key itself, for the header of a request to its own origin."""

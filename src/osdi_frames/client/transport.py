@@ -36,6 +36,7 @@ LARGEST = 64 << 20
 _LONGEST_PAUSE = 300.0  # seconds of a Retry-After that are waited for
 _REDIRECTS = 5
 _BLOCK = 1 << 16
+_LOCATION = "osdi_frames_location"
 # The request cannot have been taken: it may be sent again even if it would create something twice.
 _NOT_TAKEN = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
@@ -77,6 +78,7 @@ class Transport:
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             verify=ssl.create_default_context(cafile=ca_file),
             follow_redirects=False,
+            event_hooks={"response": [_set_location_aside]},
             # A proxy would read the key of a request without TLS.
             trust_env=address.scheme == "https",
         )
@@ -143,7 +145,7 @@ class Transport:
                     response.status_code,
                     _read(response, method, url),
                     response.headers.get("retry-after", ""),
-                    response.headers.get("location", ""),
+                    response.extensions.get(_LOCATION, ""),
                 )
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, zlib.error) as error:
             raise _mapped(error, method, url) from _without_frames(error)
@@ -164,6 +166,11 @@ class _KeyHeader(httpx.Auth):
     def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override] # narrower
         request.headers[self._header] = self._key.reveal()
         yield request
+
+
+def _set_location_aside(response: httpx.Response) -> None:
+    """Take a redirect's address from httpx, which would prepare a request to it, the key's header included."""
+    response.extensions[_LOCATION] = response.headers.pop("location", "")
 
 
 def _read(response: httpx.Response, method: str, url: str) -> bytes:
