@@ -23,6 +23,7 @@ FLOORS = [
     {"frames", "check"},
     {"reports", "files"},
     {"export"},
+    {"sandbox"},
     {"cli"},
 ]
 

@@ -10,6 +10,7 @@
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
+    ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
     ├── RequestRefused      (ValueError)        a request that the sandbox answers with an error status
     ├── BadAddress          (ValueError)        an address that a client cannot use
     │   ├── InsecureAddress                     one that would show the key to others on the way
@@ -75,6 +76,10 @@ class DestinationExists(OsdiError, FileExistsError):
 
 class BadDocument(OsdiError, ValueError):
     """Something in an archive that no table can take, with its file and line."""
+
+
+class DatabaseUnusable(OsdiError, OSError):
+    """A file that cannot be a sandbox's database: another one uses it, it is damaged, or something else."""
 
 
 class RequestRefused(OsdiError, ValueError):

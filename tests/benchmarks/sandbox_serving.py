@@ -1,6 +1,6 @@
 """How fast the sandbox serves pages of 25 events from a store with 10,000: page 1, page 400, and pages a second.
 
-    python -m tests.benchmarks.sandbox_serving
+Run it from the top of the project: ``python -m tests.benchmarks.sandbox_serving``.
 """
 
 from __future__ import annotations

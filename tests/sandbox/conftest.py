@@ -79,14 +79,14 @@ def wait_for(condition: Callable[[], object], *, seconds: float = 10.0) -> None:
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[sandbox.Running]:
-    """A sandbox for tests that keep to accounts of their own and order no faults."""
+    """Serve a sandbox for tests that keep to accounts of their own and order no faults."""
     with sandbox.serve(sandbox.create_app(retry_after=(0.02, 0.04, 0.08))) as served:
         yield served
 
 
 @pytest.fixture
 def alone() -> Iterator[sandbox.Running]:
-    """A sandbox of the test's own."""
+    """Serve a sandbox of the test's own."""
     with sandbox.serve(sandbox.create_app(retry_after=(0.02, 0.04, 0.08), per_page=5)) as served:
         yield served
 
@@ -112,22 +112,24 @@ def callers(running: sandbox.Running) -> Iterator[Callable[..., Caller]]:
 
 @pytest.fixture
 def person(running: sandbox.Running, callers: Callable[..., Caller]) -> Caller:
-    """An individual account of the test's own."""
+    """Make an individual account of the test's own."""
     made = running.admin("POST", "people", given_name="Ada", family_name="Baker")
     return callers(made["account"], person_id=made["person_id"])
 
 
 @pytest.fixture
 def group(running: sandbox.Running, callers: Callable[..., Caller]) -> Caller:
-    """A group of the test's own; `person_id` is its founder."""
+    """Make a group of the test's own; `person_id` is its founder."""
     founder = running.admin("POST", "people", given_name="Fay")["person_id"]
-    made = running.admin("POST", "groups", title="Clean Water", url="https://group.example.org", founder=founder)
+    made = running.admin(
+        "POST", "groups", title="Clean Water", url="https://group.example.org", founder=founder
+    )
     return callers(made["account_id"], person_id=founder)
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A receiver on a free loopback port."""
+    """Run a receiver on a free loopback port."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from osdi_frames import sandbox
 
@@ -20,6 +21,7 @@ class Process:
 
     process: subprocess.Popen[str]
     running: sandbox.Running
+    printed: list[str]
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""
@@ -27,15 +29,21 @@ class Process:
         self.process.wait()
 
 
-def start(*arguments: object) -> Process:
-    """Start ``osdi-frames sandbox`` and read where it serves."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, text=True, encoding="utf-8"
+def start(*arguments: object, file_limit: int | None = None) -> Process:
+    """Start ``osdi-frames sandbox`` and read where it serves; no file of it grows over `file_limit` bytes."""
+    limit = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({file_limit},) * 2); "
+        if file_limit
+        else ""
     )
-    first = process.stdout.readline().split()
-    while process.stdout.readline().split()[:1] not in ([], ["admin"]):
-        pass
-    return Process(process, sandbox.Running("127.0.0.1", int(first[1].split(":")[2].split("/")[0])))
+    process = subprocess.Popen(
+        [sys.executable, "-c", limit + COMMAND, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    printed = [process.stdout.readline().rstrip() for _ in range(4)]
+    return Process(process, sandbox.Running("127.0.0.1", urlsplit(printed[0].split()[1]).port), printed)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ LINK: Schema = {
 
 
 def closed(properties: dict[str, Schema], *, optional: tuple[str, ...] = ()) -> Schema:
-    """An object with these keys and no others; all required but the optional ones."""
+    """Describe an object with these keys and no others; all required but the optional ones."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
@@ -64,7 +64,7 @@ STATES = {
 
 
 def curies(prefix: str, version: str) -> Schema:
-    """2.5"""
+    """Describe curies (2.5)."""
     entry = closed(
         {
             "name": {"enum": ["osdi", prefix]},
@@ -76,7 +76,7 @@ def curies(prefix: str, version: str) -> Schema:
 
 
 def event_v2(prefix: str = "platform") -> Schema:
-    """2.1, 2.4, 2.5"""
+    """Describe a v2 event (2.1 to 2.5)."""
     optional_fields = {
         "name": TEXT,
         "description": TEXT,
@@ -137,7 +137,9 @@ ENTERED = {
     "given_name": TEXT,
     "family_name": TEXT,
     "email_addresses": array(
-        closed({"primary": BOOLEAN, "address": TEXT, "status": TEXT}, optional=("primary", "address", "status"))
+        closed(
+            {"primary": BOOLEAN, "address": TEXT, "status": TEXT}, optional=("primary", "address", "status")
+        )
     ),
     "phone_numbers": array(
         closed(
@@ -153,7 +155,7 @@ ENTERED = {
 
 
 def person_v1(prefix: str = "platform") -> Schema:
-    """2.8: an embedded person."""
+    """Describe a person embedded in a v1 event (2.8)."""
     relations = ("question_answers", "attendance", "signatures", "submissions", "donations")
     own = {
         "identifiers": IDENTIFIERS,
@@ -166,7 +168,7 @@ def person_v1(prefix: str = "platform") -> Schema:
 
 
 def event_v1(prefix: str = "platform") -> Schema:
-    """2.8"""
+    """Describe a v1 event (2.8)."""
     optional_fields = {
         "description": TEXT,
         f"{prefix}:event_instructions": TEXT,
@@ -202,7 +204,7 @@ def event_v1(prefix: str = "platform") -> Schema:
 
 
 def collection(name: str, item: Schema, *, version: str = "v2", prefix: str = "platform") -> Schema:
-    """2.6"""
+    """Describe a page of a collection (2.6)."""
     links = {"self": LINK, "next": LINK, name: array(LINK), "curies": curies(prefix, version)}
     return closed(
         {
@@ -229,8 +231,10 @@ REFERRER_DATA = closed(
 
 
 def signature(prefix: str = "platform", *, version: str = "v2") -> Schema:
-    """2.7"""
-    created, modified = ("created_date", "modified_date") if version == "v2" else ("created_at", "modified_at")
+    """Describe a signature (2.7)."""
+    created, modified = (
+        ("created_date", "modified_date") if version == "v2" else ("created_at", "modified_at")
+    )
     person = {created: DATETIME, modified: DATETIME}
     fields = {
         "identifiers": IDENTIFIERS,
@@ -246,7 +250,7 @@ def signature(prefix: str = "platform", *, version: str = "v2") -> Schema:
 
 
 def delivery(prefix: str = "platform") -> Schema:
-    """2.7: the body of a webhook request."""
+    """Describe the body of a webhook request (2.7)."""
     element = closed(
         {
             "osdi:signature": signature(prefix),
@@ -262,5 +266,6 @@ ERROR = closed({"error": {"type": "string", "minLength": 1}})
 
 def assert_valid(instance: object, schema: Schema) -> None:
     """Fail with every way in which something does not fit its schema."""
-    faults = [f"{error.json_path}: {error.message[:200]}" for error in Draft202012Validator(schema).iter_errors(instance)]
+    misfits = Draft202012Validator(schema).iter_errors(instance)
+    faults = [f"{misfit.json_path}: {misfit.message[:200]}" for misfit in misfits]
     assert not faults, faults

@@ -30,7 +30,9 @@ def seconds(running: sandbox.Running, pages: list[int]) -> list[float]:
     took = []
     for page in pages:
         begun = time.perf_counter()
-        connection.request("GET", f"/api/v2/events?page={page}", headers={"OSDI-API-Token": running.group_key})
+        connection.request(
+            "GET", f"/api/v2/events?page={page}", headers={"OSDI-API-Token": running.group_key}
+        )
         response = connection.getresponse()
         body = response.read()
         took.append(time.perf_counter() - begun)
@@ -48,7 +50,10 @@ def first_and_last(running: sandbox.Running, *, last: int, repeats: int) -> tupl
 
 def rate(running: sandbox.Running, *, last: int, requests: int, connections: int = 2) -> float:
     """Return pages a second over several connections that walk through the collection."""
-    walks = [[1 + (start + step * 7) % last for step in range(requests // connections)] for start in range(connections)]
+    walks = [
+        [1 + (start + step * 7) % last for step in range(requests // connections)]
+        for start in range(connections)
+    ]
     threads = [threading.Thread(target=seconds, args=(running, walk)) for walk in walks]
     begun = time.perf_counter()
     for thread in threads:

@@ -12,7 +12,7 @@ from .schemas import assert_valid, collection, event_v1, event_v2
 
 @pytest.fixture
 def filled(running, person):
-    """A caller with 52 events, titled by their age: 0 is the oldest."""
+    """Make a caller with 52 events, titled by their age: 0 is the oldest."""
     bodies = [{"title": str(number), "origin_system": "Tests"} for number in range(52)]
     running.admin("POST", "events", account=person.account, events=bodies)
     return person
@@ -36,7 +36,9 @@ def test_the_pages_hold_every_event_once_newest_first(filled, version):
     assert [len(page["_embedded"]["osdi:events"]) for page in read] == [25, 25, 2]
     for page in read:
         assert (page["total_pages"], page["per_page"], page["total_records"]) == (3, 25, 52)
-        assert_valid(page, collection("osdi:events", event_v2() if version == "v2" else event_v1(), version=version))
+        assert_valid(
+            page, collection("osdi:events", event_v2() if version == "v2" else event_v1(), version=version)
+        )
     titles = [event[title] for page in read for event in page["_embedded"]["osdi:events"]]
     assert titles == [str(number) for number in reversed(range(52))]
 
@@ -104,12 +106,17 @@ def test_a_campaign_has_the_events_of_it_even_those_that_no_other_collection_sho
     campaign = running.admin("POST", "campaigns", title="Spring", account=person.account)["id"]
     inside = {"origin_system": "Tests", "platform:event_campaign_id": campaign}
     bodies = [{"title": "listed", **inside}, {"title": "only here", "listed": False, **inside}]
-    running.admin("POST", "events", account=person.account, events=[*bodies, {"title": "out", "origin_system": "x"}])
+    running.admin(
+        "POST", "events", account=person.account, events=[*bodies, {"title": "out", "origin_system": "x"}]
+    )
     for client, name in ((person.v2, "title"), (person.v1, "summary")):
         page = client.get(f"/event_campaigns/{campaign}/events").json()
         assert [event[name] for event in page["_embedded"]["osdi:events"]] == ["only here", "listed"]
         assert page["_links"]["self"]["href"].endswith(f"/event_campaigns/{campaign}/events")
-        assert [event[name] for event in client.get("/events").json()["_embedded"]["osdi:events"]] == ["out", "listed"]
+        assert [event[name] for event in client.get("/events").json()["_embedded"]["osdi:events"]] == [
+            "out",
+            "listed",
+        ]
 
 
 @pytest.fixture
@@ -139,7 +146,9 @@ def test_a_filter_chooses_events(dated, text, found):
 
 def test_a_filter_has_the_names_of_its_version(dated):
     """Interface 9: summary, start, modified_at in v1."""
-    page = dated.v1.get("/events", params={"filter": "summary eq 'it''s 1' and modified_at gt '2020-01-01'"}).json()
+    page = dated.v1.get(
+        "/events", params={"filter": "summary eq 'it''s 1' and modified_at gt '2020-01-01'"}
+    ).json()
     assert [event["summary"] for event in page["_embedded"]["osdi:events"]] == ["it's 1"]
     assert dated.v1.get("/events", params={"filter": "title eq 'x'"}).status_code == 400
 

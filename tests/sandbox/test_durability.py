@@ -9,9 +9,11 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+import httpx
 import pytest
 
 from osdi_frames import sandbox
+from osdi_frames.errors import DatabaseUnusable
 
 from .conftest import wait_for
 from .process import served, start
@@ -87,7 +89,10 @@ def test_nothing_that_was_answered_200_is_lost_by_sigkill(tmp_path, receiver, ki
     stored = {event["_links"]["self"]["href"].rpartition("/")[2]: event["title"] for event in kept}
     assert events.items() <= stored.items()
     assert signatures <= {one["_links"]["self"]["href"].rpartition("/")[2] for one in signed}
-    told = {element["osdi:signature"]["_links"]["self"]["href"].rpartition("/")[2] for element in receiver.elements()}
+    told = {
+        element["osdi:signature"]["_links"]["self"]["href"].rpartition("/")[2]
+        for element in receiver.elements()
+    }
     assert signatures <= told
 
 
@@ -109,12 +114,49 @@ def test_a_signature_whose_delivery_was_cut_off_is_delivered_after_the_restart(t
     assert len({element["idempotency_key"] for element in receiver.elements()}) == 1
 
 
+def test_a_full_disk_is_answered_503_and_loses_nothing_that_was_answered_200(tmp_path):
+    """Interface 7.4: what cannot be kept is not acknowledged."""
+    db = tmp_path / "sandbox.db"
+    full = start("--db", db, "--port", 0, file_limit=600_000)
+    kept, refused = [], 0
+    with httpx.Client(
+        base_url=full.running.base_url, headers={"OSDI-API-Token": full.running.group_key}
+    ) as client:
+        while refused < 20:
+            body = {"title": str(len(kept)), "origin_system": "x", "description": "y" * 5000}
+            answer = client.post("/events", json=body)
+            assert answer.status_code in (200, 503), answer.text
+            refused += answer.status_code == 503
+            kept += [answer.json()] if answer.status_code == 200 else []
+    full.kill()
+    full.process.stdout.close()
+    assert kept
+    with served(db) as again:
+        stored = again.running.admin("GET", "events?account=group:sandbox")
+    assert [event["title"] for event in stored] == [event["title"] for event in kept]
+
+
+def test_a_database_that_another_sandbox_uses_or_that_is_none_is_refused(tmp_path):
+    """Two sandboxes over one file would answer for each other."""
+    db = tmp_path / "sandbox.db"
+    with served(db), pytest.raises(DatabaseUnusable, match="locked"):
+        sandbox.create_app(db)
+    text = tmp_path / "text.db"
+    text.write_text("no database, but a longer line of text than a header of SQLite would be" * 10)
+    with pytest.raises(DatabaseUnusable, match=r"text\.db: file is not a database"):
+        sandbox.create_app(text)
+    with pytest.raises(OSError, match="unable to open"):
+        sandbox.create_app(tmp_path / "no folder" / "sandbox.db")
+
+
 def test_a_restarted_sandbox_has_its_keys_accounts_and_events(tmp_path):
     """Interface 5: keys are kept with what they belong to."""
     db = tmp_path / "sandbox.db"
     with served(db) as first:
         first.running.admin("POST", "keys", account="group:sandbox", key="mine")
-        made = first.running.admin("POST", "events", events=[{"title": "A", "origin_system": "B"}])["event_ids"]
+        made = first.running.admin("POST", "events", events=[{"title": "A", "origin_system": "B"}])[
+            "event_ids"
+        ]
     with served(db, "--prefix", "action_network") as second:
         assert second.running.admin("GET", "keys")["mine"] == "group:sandbox"
         [event] = second.running.admin("GET", "events")

@@ -57,9 +57,11 @@ def test_a_field_that_the_service_makes_is_ignored_in_post_and_put(person, name)
 
 
 @pytest.mark.parametrize("name", [*EDITABLE, "identifiers", "location"])
-@pytest.mark.parametrize("value", [7, None, True, [1], {"a": 1}], ids=["number", "null", "boolean", "array", "object"])
+@pytest.mark.parametrize(
+    "value", [7, None, True, [1], {"a": 1}], ids=["number", "null", "boolean", "array", "object"]
+)
 def test_an_invalid_value_is_ignored(person, name, value):
-    """Interface 4 rule 1, 7.3: invalid entries are ignored."""
+    """Interface 2.1, 4 rule 1, 7.3: invalid entries are ignored."""
     before = person.create(**EDITABLE)
     after = person.v2.put(f"/events/{event_id(before)}", json={name: value})
     assert after.status_code == 200
@@ -135,13 +137,21 @@ def test_total_accepted_is_nought_on_creation(person):
 
 
 def test_constants_are_always_the_same(person):
-    """Interface 2.1 status, transparence, visibility, guests_can_invite_others, reminders; 2.3 method, minutes; 3."""
+    """Interface 2.1 status, transparence, visibility, guests_can_invite_others, reminders; 2.3 method, minutes; 8."""
     made = person.create()
     assert made["status"] == "confirmed"
     assert made["transparence"] == "opaque"
     assert made["visibility"] == "public"
     assert made["guests_can_invite_others"] is True
     assert made["reminders"] == [{"method": "email", "minutes": 1440}]
+
+
+@pytest.mark.parametrize("state", ["confirmed", "tentative", "cancelled"])
+def test_an_event_is_confirmed_whatever_state_is_sent(person, state):
+    """Interface 3: the service sets the status, and always reports confirmed."""
+    made = person.create(status=state)
+    changed = person.v2.put(f"/events/{event_id(made)}", json={"status": state}).json()
+    assert made["status"] == changed["status"] == "confirmed"
 
 
 def test_absent_fields_are_left_out(person):
@@ -151,7 +161,10 @@ def test_absent_fields_are_left_out(person):
 
 def test_a_group_key_adds_the_sponsor_and_an_individual_key_none(person, group):
     """Interface 2.1 platform:sponsor, 2.4 title, browser_url; 5."""
-    assert group.create()["platform:sponsor"] == {"title": "Clean Water", "browser_url": "https://group.example.org"}
+    assert group.create()["platform:sponsor"] == {
+        "title": "Clean Water",
+        "browser_url": "https://group.example.org",
+    }
     assert "platform:sponsor" not in person.create()
 
 
@@ -183,7 +196,12 @@ def test_only_the_first_address_line_is_kept(person):
 
 def test_a_known_postal_code_overwrites_what_was_posted(person):
     """Interface 2.2 locality, region, language, location.latitude, location.longitude: from geocoding."""
-    lies = {"locality": "Atlantis", "region": "XX", "language": "tlh", "location": {"latitude": 0, "longitude": 0}}
+    lies = {
+        "locality": "Atlantis",
+        "region": "XX",
+        "language": "tlh",
+        "location": {"latitude": 0, "longitude": 0},
+    }
     location = located(person, postal_code="94607", **lies)
     assert (location["locality"], location["region"], location["language"]) == ("Oakland", "CA", "en")
     assert location["location"] == {"latitude": 37.8044, "longitude": -122.2712, "accuracy": "Approximate"}
@@ -191,7 +209,9 @@ def test_a_known_postal_code_overwrites_what_was_posted(person):
 
 def test_a_street_address_makes_it_rooftop(person):
     """Interface 2.2 location.accuracy: Rooftop or Approximate."""
-    assert located(person, postal_code="94607", address_lines=["1 Main St"])["location"]["accuracy"] == "Rooftop"
+    assert (
+        located(person, postal_code="94607", address_lines=["1 Main St"])["location"]["accuracy"] == "Rooftop"
+    )
     assert located(person, postal_code="94607", address_lines=[" "])["location"]["accuracy"] == "Approximate"
     assert located(person, address_lines=["1 Main St"])["location"] == {"accuracy": "Approximate"}
 
@@ -213,9 +233,13 @@ def test_an_unknown_place_keeps_its_words_and_gets_no_coordinates(person):
 def test_a_put_of_one_part_of_the_location_keeps_the_others_and_geocodes_anew(person):
     """Interface 2.2, 4: partial bodies; a moved event does not keep its old coordinates."""
     made = person.create(location={"venue": "City Hall", "postal_code": "94607"})
-    moved = person.v2.put(f"/events/{event_id(made)}", json={"location": {"postal_code": "60614"}}).json()["location"]
+    moved = person.v2.put(f"/events/{event_id(made)}", json={"location": {"postal_code": "60614"}}).json()[
+        "location"
+    ]
     assert (moved["venue"], moved["locality"], moved["region"]) == ("City Hall", "Chicago", "IL")
-    lost = person.v2.put(f"/events/{event_id(made)}", json={"location": {"postal_code": "00000"}}).json()["location"]
+    lost = person.v2.put(f"/events/{event_id(made)}", json={"location": {"postal_code": "00000"}}).json()[
+        "location"
+    ]
     assert "locality" not in lost
     assert lost["location"] == {"accuracy": "Approximate"}
 
@@ -228,8 +252,14 @@ def test_links_of_an_event_lead_where_the_contract_says(running, person):
     made = person.create()
     links, here = made["_links"], f"{running.base_url}/events/{event_id(made)}"
     assert links["self"] == {"href": here}
-    assert links["osdi:attendances"] == links["osdi:record_attendance_helper"] == {"href": f"{here}/attendances"}
-    assert links["osdi:creator"] == links["osdi:organizer"] == {"href": f"{running.base_url}/people/{person.person_id}"}
+    assert (
+        links["osdi:attendances"] == links["osdi:record_attendance_helper"] == {"href": f"{here}/attendances"}
+    )
+    assert (
+        links["osdi:creator"]
+        == links["osdi:organizer"]
+        == {"href": f"{running.base_url}/people/{person.person_id}"}
+    )
     assert links["platform:embed"] == {"href": f"{here}/embed"}
 
 

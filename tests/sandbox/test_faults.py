@@ -17,7 +17,7 @@ from .conftest import event_id, wait_for
 
 @pytest.fixture
 def pull(alone, callers):
-    """A caller with 12 events on three pages of five; titles are their age."""
+    """Make a caller with 12 events on three pages of five; titles are their age."""
     caller = callers("person:sandbox-person", at=alone)
     bodies = [{"title": str(number), "origin_system": "Tests"} for number in range(12)]
     alone.admin("POST", "events", events=bodies)
@@ -25,7 +25,9 @@ def pull(alone, callers):
 
 
 def titles(answer):
-    return [int(event["title"]) for event in answer.json()["_embedded"]["osdi:events"] if event["title"].isdigit()]
+    return [
+        int(event["title"]) for event in answer.json()["_embedded"]["osdi:events"] if event["title"].isdigit()
+    ]
 
 
 def test_every_fault_has_a_test():
@@ -87,7 +89,7 @@ def test_a_dropped_post_was_done(alone, pull):
 
 def test_half_body_breaks_off(alone, pull):
     alone.order("half_body", page=2)
-    with pytest.raises(httpx.RemoteProtocolError, match="incomplete|without sending complete"):
+    with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
         pull.v2.get("/events?page=2")
 
 

@@ -11,14 +11,14 @@ from .schemas import ERROR, assert_valid
 
 @pytest.fixture
 def crew(running, group, callers):
-    """A group with one person of each role; returns person ids by role and the group's caller."""
-    roles = {role: running.admin("POST", "people", given_name=role)["person_id"] for role in ("administrator", "organizer", "member")}
-    founder = running.admin("POST", "people", given_name="creator")["person_id"]
-    made = running.admin(
-        "POST", "groups", title="Crew", founder=founder, roles={person: role for role, person in roles.items()}
-    )
-    outsider = running.admin("POST", "people", given_name="outsider")["person_id"]
-    return {**roles, "creator": founder, "outsider": outsider}, callers(made["account_id"])
+    """Make a group with one person of each role; return person ids by role and the group's caller."""
+    people = {
+        role: running.admin("POST", "people", given_name=role)["person_id"]
+        for role in ("creator", "administrator", "organizer", "member", "outsider")
+    }
+    roles = {people[role]: role for role in ("administrator", "organizer", "member")}
+    made = running.admin("POST", "groups", title="Crew", founder=people["creator"], roles=roles)
+    return people, callers(made["account_id"])
 
 
 def creator_of(event):
@@ -60,7 +60,9 @@ def test_a_group_key_may_name_creators_by_their_role(running, crew, role, in_v2,
 def test_v1_takes_an_embedded_person_as_creator(running, crew, holder):
     """Interface 2.8 osdi:creator: embedded person, assigned from the key when none is given."""
     people, caller = crew
-    embedded = {"osdi:creator": {"_links": {"self": {"href": f"{running.base_url_v1}/people/{people['member']}"}}}}
+    embedded = {
+        "osdi:creator": {"_links": {"self": {"href": f"{running.base_url_v1}/people/{people['member']}"}}}
+    }
     sent = embedded if holder == "body" else {"_embedded": embedded}
     made = caller.create_v1(**sent)
     assert creator_of(made) == people["member"]
@@ -160,7 +162,13 @@ def test_successful_answers_have_the_contract_s_headers(person):
     """Interface 4: Content-Type, Cache-Control; GET of collection, campaign, event, POST, PUT; 7: 200, not 201."""
     made = person.v2.post("/events", json={"title": "A", "origin_system": "B"})
     path = f"/events/{event_id(made.json())}"
-    answers = [made, person.v2.get("/events"), person.v2.get(path), person.v2.put(path, json={}), person.v1.get(path)]
+    answers = [
+        made,
+        person.v2.get("/events"),
+        person.v2.get(path),
+        person.v2.put(path, json={}),
+        person.v1.get(path),
+    ]
     for answer in answers:
         assert answer.status_code == 200
         assert answer.headers["Content-Type"] == "application/hal+json"
@@ -207,7 +215,9 @@ def test_each_version_has_its_header(running, person, version, header):
 def test_a_key_sees_its_own_events_only(person, group):
     """Interface 5: collections return the events associated with the key."""
     mine, theirs = person.create(), group.create()
-    assert [event_id(e) for e in person.v2.get("/events").json()["_embedded"]["osdi:events"]] == [event_id(mine)]
+    assert [event_id(e) for e in person.v2.get("/events").json()["_embedded"]["osdi:events"]] == [
+        event_id(mine)
+    ]
     assert person.v2.get(f"/events/{event_id(theirs)}").status_code == 404
     assert person.v2.put(f"/events/{event_id(theirs)}", json={"title": "x"}).status_code == 404
 
@@ -261,7 +271,18 @@ def test_an_unknown_id_address_or_method_is_a_json_error(person, method, path, s
         (b'{"title": "' + b"x" * 1024 * 1024 + b'"}', 413),
     ],
     ids=[
-        *("empty", "torn", "array", "text", "NaN", "infinite", "NUL", "surrogate", "noncharacter", "bad UTF-8"),
+        *(
+            "empty",
+            "torn",
+            "array",
+            "text",
+            "NaN",
+            "infinite",
+            "NUL",
+            "surrogate",
+            "noncharacter",
+            "bad UTF-8",
+        ),
         *("brackets", "long number", "too large"),
     ],
 )
@@ -272,6 +293,17 @@ def test_a_body_that_is_no_json_object_of_text_is_refused(person, body, status):
         assert answer.status_code == status
         assert_valid(answer.json(), ERROR)
     assert person.v2.get("/events").json()["total_records"] == 0
+
+
+@pytest.mark.parametrize("host", ["localhost:7", "example.org", 'a"b', "[", "x y", "\xe9", ""])
+def test_links_lead_to_the_host_that_was_asked_unless_it_is_none(running, person, host):
+    """Interface 2.5: a Host header that is no host cannot get into an answer."""
+    made = person.v2.post(
+        "/events", json={"title": "A", "origin_system": "B"}, headers={"Host": host.encode("latin-1")}
+    )
+    origin = f"http://{host}" if host in ("localhost:7", "example.org") else running.origin
+    assert made.status_code == 200
+    assert made.json()["_links"]["self"]["href"].startswith(f"{origin}/api/v2/events/")
 
 
 def test_a_backslash_before_the_letters_u0000_is_text(person):

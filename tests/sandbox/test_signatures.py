@@ -12,8 +12,13 @@ from .schemas import assert_valid, collection, delivery, signature
 PERSON = {
     "given_name": "Zoë",
     "family_name": "O'Brien",
-    "email_addresses": [{"primary": True, "address": "zoe@example.org", "status": "subscribed"}, {"address": "z@example.net"}],
-    "phone_numbers": [{"primary": True, "number": "+15105550100", "number_type": "Mobile", "status": "subscribed"}],
+    "email_addresses": [
+        {"primary": True, "address": "zoe@example.org", "status": "subscribed"},
+        {"address": "z@example.net"},
+    ],
+    "phone_numbers": [
+        {"primary": True, "number": "+15105550100", "number_type": "Mobile", "status": "subscribed"}
+    ],
     "postal_addresses": [
         {
             "primary": True,
@@ -32,14 +37,20 @@ PERSON = {
 
 @pytest.fixture
 def petition(running, group):
-    """A petition of the group."""
+    """Make a petition of the group."""
     return running.admin("POST", "petitions", title="Clean water", account=group.account)
 
 
 @pytest.fixture
 def hook(running, group, receiver):
-    """A webhook for all petitions of the group."""
+    """Register a webhook for all petitions of the group."""
     return running.admin("POST", "webhooks", url=receiver.url, account=group.account)
+
+
+def messages(running, hook, state=None):
+    """Return the messages to one webhook."""
+    listed = running.admin("GET", f"messages?state={state}" if state else "messages")
+    return [message for message in listed if message["webhook_id"] == hook["webhook_id"]]
 
 
 def sign(caller, petition, **body):
@@ -62,7 +73,12 @@ def test_signature_fields_are_what_was_entered(group, petition, hook, receiver):
     referrer_data = {"source": "email", "website": "example.org"}
     identifiers = [f"crm:{group.key}"]
     signed = sign(
-        group, petition, identifiers=identifiers, comments="Now! <b>", add_tags=["a", "b"], referrer_data=referrer_data
+        group,
+        petition,
+        identifiers=identifiers,
+        comments="Now! <b>",
+        add_tags=["a", "b"],
+        referrer_data=referrer_data,
     )
     wait_for(lambda: receiver.got)
     told = receiver.elements()[0]["osdi:signature"]
@@ -111,7 +127,10 @@ def test_the_sponsor_is_the_group_with_its_address_under_url(group, petition, ho
     """Interface 2.4 title, 2.7 platform:sponsor: the sample payload shows the key url."""
     sign(group, petition)
     wait_for(lambda: receiver.got)
-    assert receiver.elements()[0]["platform:sponsor"] == {"title": "Clean Water", "url": "https://group.example.org"}
+    assert receiver.elements()[0]["platform:sponsor"] == {
+        "title": "Clean Water",
+        "url": "https://group.example.org",
+    }
 
 
 def test_the_sponsor_is_the_referring_group_when_its_code_was_used(running, group, petition, hook, receiver):
@@ -128,7 +147,9 @@ def test_the_sponsor_is_the_referring_group_when_its_code_was_used(running, grou
         assert element["osdi:signature"]["platform:referrer_data"] == {"referrer": code}
     link = receiver.elements()[0]["osdi:signature"]["_links"]["osdi:petition"]["href"]
     key = running.admin("POST", "keys", account=other["account_id"])["key"]
-    assert group.v2.get(link, headers={"OSDI-API-Token": key}).status_code == 404  # no permission on that petition
+    assert (
+        group.v2.get(link, headers={"OSDI-API-Token": key}).status_code == 404
+    )  # no permission on that petition
 
 
 def test_a_referrer_must_be_a_valid_code(running, group, petition):
@@ -177,7 +198,9 @@ def test_triggers_are_one_petition_or_all_with_uploads_or_without(running, group
         running.admin("POST", "webhooks", url=f"{receiver.url}/{name}", **trigger)
     sign(group, petition, comments="first")
     sign(group, other, comments="other")
-    running.admin("POST", "uploads", petition=petition["id"], signatures=[{"comments": "uploaded", "person": {}}])
+    running.admin(
+        "POST", "uploads", petition=petition["id"], signatures=[{"comments": "uploaded", "person": {}}]
+    )
     wait_for(lambda: len(receiver.got) == 6)
     told = {
         (request.path.rpartition("/")[2], element["osdi:signature"]["comments"])
@@ -191,14 +214,16 @@ def test_events_and_attendances_emit_nothing(running, group, hook, receiver):
     """Interface 6: the event endpoints emit no webhook."""
     made = group.create()
     group.v2.post(made["_links"]["osdi:attendances"]["href"], json={"person": PERSON}).raise_for_status()
-    assert not [m for m in running.admin("GET", "messages") if m["webhook_id"] == hook["webhook_id"]]
+    assert messages(running, hook) == []
     assert receiver.got == []
 
 
 # delivery (2.7, 6)
 
 
-def test_the_idempotency_key_is_the_same_over_retries_and_another_for_each_message(group, petition, hook, receiver):
+def test_the_idempotency_key_is_the_same_over_retries_and_another_for_each_message(
+    group, petition, hook, receiver
+):
     """Interface 2.7 idempotency_key, 6: unique per message, identical across its retries."""
     receiver.statuses[:] = [500, 302, 201]
     sign(group, petition)
@@ -209,12 +234,14 @@ def test_the_idempotency_key_is_the_same_over_retries_and_another_for_each_messa
     assert len({element["idempotency_key"] for element in receiver.elements()}) == 2
 
 
-def test_only_200_counts_and_after_three_retries_a_message_is_set_aside(running, group, petition, hook, receiver):
+def test_only_200_counts_and_after_three_retries_a_message_is_set_aside(
+    running, group, petition, hook, receiver
+):
     """Interface 6: the receiver status that counts as success; the retry schedule; both are choices."""
     receiver.statuses[:] = [500, 204, 404, 503]
     sign(group, petition)
-    wait_for(lambda: [m for m in running.admin("GET", "dead-letters") if m["webhook_id"] == hook["webhook_id"]])
-    [dead] = [m for m in running.admin("GET", "dead-letters") if m["webhook_id"] == hook["webhook_id"]]
+    wait_for(lambda: messages(running, hook, "dead"))
+    [dead] = [one for one in running.admin("GET", "dead-letters") if one["webhook_id"] == hook["webhook_id"]]
     assert (dead["attempts"], dead["last_failure"]) == (4, "answered 503")
     assert len(receiver.got) == 4
     waits = [later.at - sooner.at for sooner, later in pairwise(receiver.got)]
@@ -228,8 +255,8 @@ def test_an_answer_after_the_time_limit_is_a_failure(running, group, petition, h
     sign(group, petition)
     wait_for(lambda: receiver.got)
     receiver.wait = 0.0
-    wait_for(lambda: [m for m in running.admin("GET", "messages?state=delivered") if m["webhook_id"] == hook["webhook_id"]])
-    [message] = [m for m in running.admin("GET", "messages") if m["webhook_id"] == hook["webhook_id"]]
+    wait_for(lambda: messages(running, hook, "delivered"))
+    [message] = messages(running, hook)
     assert message["attempts"] >= 2
     assert len(receiver.got) >= 2
 
@@ -238,14 +265,27 @@ def test_a_receiver_that_is_not_there_is_retried_and_given_up(running, group, pe
     """Interface 6: a connection that fails is a failed delivery."""
     nowhere = running.admin("POST", "webhooks", url="http://127.0.0.1:1/hook", account=group.account)
     sign(group, petition)
-    wait_for(lambda: [m for m in running.admin("GET", "dead-letters") if m["webhook_id"] == nowhere["webhook_id"]])
+    wait_for(lambda: messages(running, nowhere, "dead"))
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://a b/", "http://x:99999/", "http://x/\r\nA: b", 7])
+@pytest.mark.parametrize(
+    "url", ["", "ftp://x", "http://", "http://a b/", "http://x:99999/", "http://x/\r\nA: b", 7]
+)
 def test_a_webhook_needs_an_http_address(running, url):
     """Interface 6: how a webhook is configured is not shown."""
     with pytest.raises(ValueError, match="url"):
         running.admin("POST", "webhooks", url=url)
+
+
+def test_a_test_delivery_lacks_dates_and_has_always_the_same_key(running, hook, receiver):
+    """Interface 2.7: what deployments send when asked for a test, which a reader must survive."""
+    for _ in range(2):
+        running.admin("POST", f"webhooks/{hook['webhook_id']}/test")
+    wait_for(lambda: len(receiver.got) == 2)
+    first, second = receiver.elements()
+    assert first == second
+    assert first["osdi:signature"]["platform:referrer_data"] == {}
+    assert not {"created_date", "modified_date"} & first["osdi:signature"].keys()
 
 
 def test_an_individual_s_petition_has_the_person_as_sponsor(running, person, receiver):

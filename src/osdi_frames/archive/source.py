@@ -111,13 +111,13 @@ def _of_file(file: str, meet: Meet, bar: tqdm[Any]) -> Iterator[Chunk]:
         with _open(file) as stream:
             for chunk in _of_stream(file, stream, meet):
                 yield chunk
-                # How far the reader has come in the file itself, which may be compressed.
-                at = stream.tell() if not stream.closed else done
+                # How far the reader has come in the file itself, which may be compressed; in a pipe, nobody knows.
+                at = stream.tell() if stream.seekable() else done + chunk.documents.nbytes
                 bar.update(at - done)
                 done = at
     except OSError as error:
         meet(broken(file, error))
-    bar.update(_size(file) - done)
+    bar.update(max(0, _size(file) - done))
 
 
 def _of_stream(name: str, stream: BinaryIO, meet: Meet) -> Iterator[Chunk]:

@@ -1,4 +1,4 @@
-"""The command ``osdi-frames sandbox``."""
+"""``osdi-frames sandbox``: the whole interface, served on this machine."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from pathlib import Path
 import click
 
 
-def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[float] | None:
-    if value is None:
-        return None
-    try:
-        return [float(part) for part in value.split(",")]
-    except ValueError as error:
-        raise click.BadParameter("seconds with commas between them, as in 300,900,2400") from error
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
+    parts = value.split(",")
+    if not all(part.replace(".", "", 1).isdecimal() for part in parts):
+        raise click.BadParameter("seconds with commas between them, as in 300,900,2400")
+    return [float(part) for part in parts]
+
+
+def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not (value.isascii() and value.isidentifier()):
+        raise click.BadParameter("a word, as in platform or action_network")
+    return value
 
 
 @click.command()
@@ -21,26 +25,36 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
     "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
 )
 @click.option("--port", default=8700, show_default=True, help="The loopback port; 0 takes a free one.")
-@click.option("--prefix", default="platform", show_default=True, help="The service's own prefix.")
 @click.option(
-    "--retry-after", callback=_seconds, metavar="SECONDS", help="Waits before webhook retries: 300,900,2400."
+    "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
 )
-def command(db: Path | None, port: int, prefix: str, retry_after: list[float] | None) -> None:
+@click.option(
+    "--prefix", default="platform", show_default=True, callback=_prefix, help="The service's own prefix."
+)
+@click.option(
+    "--retry-after",
+    default="300,900,2400",
+    show_default=True,
+    callback=_seconds,
+    help="Seconds before each retry of a webhook delivery.",
+)
+def command(*, db: Path | None, port: int, demo: bool, prefix: str, retry_after: list[float]) -> None:
     """Serve the whole interface on this machine, to learn on and to develop against.
 
     \b
     Example:
-      osdi-frames sandbox --db sandbox.db
+      osdi-frames sandbox --demo --db sandbox.db
       curl -H 'OSDI-API-Token: sandbox-group-key' http://127.0.0.1:8700/api/v2/events
-    """
+    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     from osdi_frames import sandbox  # needs the extra `serve`, which --help does not
 
-    settings = {} if retry_after is None else {"retry_after": retry_after}
-    app = sandbox.create_app(db, prefix=prefix, **settings)
+    app = sandbox.create_app(db, prefix=prefix, retry_after=retry_after)
     with sandbox.bind(port) as listening:
         running = sandbox.Running(*listening.getsockname())
-        click.echo(f"v2          {running.base_url}    key header OSDI-API-Token")
-        click.echo(f"v1          {running.base_url_v1}    key header api-key")
-        click.echo(f"keys        {running.individual_key}, {running.group_key}")
-        click.echo(f"admin       {running.origin}/sandbox/")
+        if demo:
+            sandbox.fill_demo(app, origin=running.origin)
+        click.echo(f"v2     {running.base_url}  (key in the header OSDI-API-Token)")
+        click.echo(f"v1     {running.base_url_v1}  (key in the header api-key)")
+        click.echo(f"keys   {running.individual_key}, {running.group_key}")
+        click.echo(f"admin  {running.origin}/sandbox/")
         sandbox.run(app, listening)

@@ -19,12 +19,14 @@ def printable(text: str) -> str:
 
 def table(frame: pd.DataFrame, *, top: int) -> str:
     """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
+    if frame.empty:
+        return "nothing to report"
     over_time = isinstance(frame.index, pd.DatetimeIndex)
     shown = (frame.tail(top) if over_time else frame.head(top)).reset_index()
     for name in shown:
-        shown[name] = shown[name].map(_percent if name in _SHARES else _cell)
+        shown[name] = shown[name].map(_percent if name in _SHARES else _cell).astype("str")
     label = shown.columns[0]
-    width = max(shown[label].str.len().max(), len(label)) if len(shown) else len(label)
+    width = max(shown[label].str.len().max(), len(label))
     shown[label] = shown[label].str.ljust(width)
     text = shown.rename(columns={label: label.ljust(width)}).to_string(index=False)
     more = len(frame) - len(shown)

@@ -230,6 +230,12 @@ def remove_webhook(service: Service, call: AdminCall) -> Any:
     return {}
 
 
+def send_test(service: Service, call: AdminCall) -> Any:
+    """Send a webhook the test delivery of deployments: without dates, always with the same idempotency_key."""
+    service.send_test(call.ids["webhook_id"], _account(service, call), call.site)
+    return {}
+
+
 def messages(service: Service, call: AdminCall) -> Any:
     """Answer the outbox: every message, or those of one `state` (waiting, delivered, dead)."""
     return service.store.messages(call.query.get("state"))
@@ -301,6 +307,7 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {"GET": webhooks, "POST": add_webhook},
     "/sandbox/webhooks/{webhook_id}": {"DELETE": remove_webhook},
+    "/sandbox/webhooks/{webhook_id}/test": {"POST": send_test},
     "/sandbox/messages": {"GET": messages},
     "/sandbox/dead-letters": {"GET": dead_letters},
     "/sandbox/targeting": {"GET": targeting},

@@ -200,10 +200,7 @@ def person_actions(service: Service, call: Call) -> str:
     found, relation = service.person(call.ids["person_id"]), call.ids["relation"]
     if relation not in PERSON_LINKS[call.site.version]:
         raise refuse("unknown path")
-    kind = {"attendance": "attendance", "attendances": "attendance", "signatures": "signature"}.get(
-        relation, relation
-    )
-    path = f"people/{found.person_id}/{relation}"
+    path, kind = f"people/{found.person_id}/{relation}", relation.removesuffix("s")
     return _resources(service, call, path=path, kind=kind, person_id=found.person_id)
 
 

@@ -71,7 +71,10 @@ def create_app(
     >>> app = create_app(prefix="action_network")
     >>> app.state.service.store.names("key")
     {'sandbox-group-key': 'group:sandbox', 'sandbox-individual-key': 'person:sandbox-person'}
+    >>> app.state.service.store.close()  # whoever serves it does that
     """
+    if not (prefix.isascii() and prefix.isidentifier()):
+        raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
     store = Store(Path(db) if db is not None else None)
     settings = Settings(prefix, per_page, tuple(retry_after), now, new_id)
     service = Service(store, settings, Faults(), deque[Seen](maxlen=_REQUESTS_REMEMBERED))
@@ -97,6 +100,24 @@ def create_app(
     )
     app.state.service = service
     return app
+
+
+def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
+    """Fill an empty sandbox with a made-up world: campaigns, events, petitions, people, signatures.
+
+    They belong to the group, whose key sees them. A sandbox that has events is left as it is.
+
+    Examples
+    --------
+    >>> app = create_app()
+    >>> fill_demo(app)
+    >>> len(list(app.state.service.store.events()))
+    120
+    >>> app.state.service.store.close()
+    """
+    from osdi_frames.sandbox import demo  # the sample is needed by nothing else here
+
+    demo.fill(app.state.service, origin=origin, seed=seed)
 
 
 def _routes(service: Service) -> list[Route]:

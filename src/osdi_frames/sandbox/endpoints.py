@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -22,6 +23,8 @@ from osdi_frames.sandbox.site import KEY_HEADERS, Site, placed
 
 AnyHandler = TypeVar("AnyHandler")
 
+_HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?")
+
 BODY_LIMIT = 1024 * 1024
 ADMIN_BODY_LIMIT = 64 * 1024 * 1024
 
@@ -39,6 +42,7 @@ class ApiEndpoint:
         self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, faults and all."""
         request = Request(scope, receive)
         seen = self._arrived(request)
         struck = self._service.faults.striking(seen.method, seen.path, seen.page)
@@ -55,7 +59,7 @@ class ApiEndpoint:
         seen = Seen(
             at=self._service.settings.now().timestamp(),
             method=request.method,
-            path=request.url.path,
+            path=request.scope["path"],
             page=int(page) if page.isascii() and page.isdigit() and len(page) < 10 else None,
         )
         self._service.seen.append(seen)
@@ -110,6 +114,7 @@ class AdminEndpoint:
         self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
         request = Request(scope, receive)
         try:
             response = await self._respond(request)
@@ -154,4 +159,8 @@ async def _body(request: Request, limit: int) -> bytes:
 
 def _origin(request: Request) -> str:
     """Return where the caller found the sandbox: its links lead to the same host and port."""
-    return str(request.base_url).rstrip("/")
+    host = request.headers.get("host", "")
+    if not _HOST.fullmatch(host):  # what else a Host header may hold is no part of an address
+        address, port = request.scope["server"]
+        host = f"{address}:{port}"
+    return f"{request.scope['scheme']}://{host}"

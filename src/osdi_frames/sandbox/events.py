@@ -49,22 +49,22 @@ class Event:
 
 
 def enter(body: Mapping[str, object], site: Site, *, set_by: str, gazetteer: Gazetteer) -> Fields:
-    """Return what a body may set, valid and by the names of `fields.EVENT`; all else is ignored (interface 4, rule 1)."""
+    """Return what a body may set, by the names of `fields.EVENT`; all else is ignored (interface 4, rule 1)."""
     kept = conform(body, shape_of(site, set_by))
     entered = {f.name: kept[name] for f in EVENT if (name := f.named(site)) in kept}
-    for name in _required():
-        if not entered.get(name, "").strip():
-            entered.pop(name, None)
-    location = entered.get("location")
-    if location and site.version == "v1":  # v1: the country, too, is the geocoder's (interface 2.8)
-        location |= gazetteer.country_of(location)
-    if "address_lines" in (location or {}):
-        entered["location"]["address_lines"] = location["address_lines"][:1]
+    for f in EVENT:
+        if f.required and not entered.get(f.name, "").strip():
+            entered.pop(f.name, None)
+    if "location" in entered:
+        entered["location"] = _enter_location(entered["location"], site, gazetteer)
     return entered
 
 
-def _required() -> tuple[str, ...]:
-    return tuple(f.name for f in EVENT if f.required)
+def _enter_location(location: Fields, site: Site, gazetteer: Gazetteer) -> Fields:
+    if "address_lines" in location:  # entries after the first are ignored (interface 2.2)
+        location = location | {"address_lines": location["address_lines"][:1]}
+    # in v1 the country, too, is the geocoder's (interface 2.8)
+    return location | gazetteer.country_of(location) if site.version == "v1" else location
 
 
 def require(entered: Fields, site: Site) -> None:
@@ -87,18 +87,16 @@ def foreign(identifiers: Collection[str], site: Site) -> tuple[str, ...]:
 
 def represent(event: Event, site: Site, *, creator: Person, gazetteer: Gazetteer) -> str:
     """Return the JSON of an event in the names and links of one version (interface 2.1, 2.5, 2.8)."""
-    values = (
-        CONSTANTS
-        | event.entered
-        | {
-            "identifiers": [site.native(event.event_id), *event.identifiers],
-            "created_date": event.created_date,
-            "modified_date": event.modified_date,
-            "location": gazetteer.geocode(event.entered.get("location", {})),
-            "total_accepted": event.total_accepted,
-            "sponsor": event.sponsor and sponsor_in(event.sponsor, SPONSOR[site.version]),
-        }
-    )
+    values = {
+        **CONSTANTS,
+        **event.entered,
+        "identifiers": [site.native(event.event_id), *event.identifiers],
+        "created_date": event.created_date,
+        "modified_date": event.modified_date,
+        "location": gazetteer.geocode(event.entered.get("location", {})),
+        "total_accepted": event.total_accepted,
+        "sponsor": event.sponsor and sponsor_in(event.sponsor, SPONSOR[site.version]),
+    }
     shown = {
         name: value for f in EVENT if (name := f.named(site)) and (value := values.get(f.name)) is not None
     }

@@ -104,6 +104,7 @@ class Order:
 
     @property
     def name(self) -> str:
+        """Return the fault's name."""
         return self.fault.name
 
     def strikes(self, method: str, path: str, page: int | None) -> bool:
@@ -116,10 +117,13 @@ class Order:
         ):
             return False
         self.met += 1
-        hit = chosen["nth"] is None or self.met in _listed(chosen["nth"])
         # drawn for every request, so that the same seed strikes the same ones whatever else is chosen
-        hit &= self.chance.random() < chosen["probability"]
-        hit &= chosen["times"] is None or self.struck < chosen["times"]
+        drawn = self.chance.random() < chosen["probability"]
+        hit = (
+            drawn
+            and (chosen["nth"] is None or self.met in _listed(chosen["nth"]))
+            and (chosen["times"] is None or self.struck < chosen["times"])
+        )
         self.struck += hit
         return hit
 
@@ -197,10 +201,9 @@ def _check(setting: str, value: object, known: Mapping[str, Any]) -> None:
     if setting not in known:
         raise refuse("setting", why=f"there is no setting {setting!r}; {nearest(setting, known)}")
     if setting in _NUMBERS:
-        several = setting in ("page", "nth") and isinstance(value, list)
-        numbers = value if several else [value]
-        fits = all(type(number) is int and 0 <= number < 10**6 for number in numbers)
-        fits &= setting != "status" or (type(value) is int and 400 <= value <= 599)
+        numbers = value if isinstance(value, list) and setting in ("page", "nth") else [value]
+        least, most = (400, 599) if setting == "status" else (0, 10**6)
+        fits = all(type(number) is int and least <= number <= most for number in numbers)
     elif setting in _FRACTIONS:
         fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 3600
     else:

@@ -35,6 +35,7 @@ class Field:
     required: bool = False
 
     def named(self, site: Site) -> str | None:
+        """Return what the field is called at a site; None where the version lacks it."""
         name: str | None = getattr(self, site.version)
         return site.named(name) if name else None
 

@@ -37,21 +37,20 @@ class Gazetteer:
     @classmethod
     def bundled(cls) -> Gazetteer:
         """Read the list that comes with the package."""
-        with (resources.files(__package__) / "gazetteer.csv").open(encoding="utf-8", newline="") as lines:
-            rows = csv.DictReader(lines)
-            return cls(
-                [
-                    Place(
-                        row["country"],
-                        row["postal_code"],
-                        row["locality"],
-                        row["region"],
-                        float(row["latitude"]),
-                        float(row["longitude"]),
-                    )
-                    for row in rows
-                ]
-            )
+        lines = (resources.files(__package__) / "gazetteer.csv").read_text(encoding="utf-8").splitlines()
+        return cls(
+            [
+                Place(
+                    country=row["country"],
+                    postal_code=row["postal_code"],
+                    locality=row["locality"],
+                    region=row["region"],
+                    latitude=float(row["latitude"]),
+                    longitude=float(row["longitude"]),
+                )
+                for row in csv.DictReader(lines)
+            ]
+        )
 
     def geocode(self, entered: Mapping[str, Any]) -> Location:
         """Return a location as the service answers it (interface 2.2).

@@ -21,13 +21,16 @@ class Page:
     kept: dict[str, str]
 
     def without(self, *names: str) -> Page:
+        """Return the page without these fields of its envelope."""
         return replace(self, head={name: value for name, value in self.head.items() if name not in names})
 
     def with_next(self, link: dict[str, str] | None) -> Page:
+        """Return the page with another `next`, or with none."""
         links = {name: value for name, value in self.head["_links"].items() if name != "next"}
         return replace(self, head=self.head | {"_links": links | ({"next": link} if link else {})})
 
     def to(self, number: int) -> dict[str, str]:
+        """Return the link to another page of the same collection."""
         return next_link(self.head["_links"]["self"]["href"], number, self.kept)
 
 

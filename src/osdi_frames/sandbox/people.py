@@ -17,9 +17,11 @@ CREATOR_ROLES = {
     "v1": frozenset({"creator", "administrator", "member"}),
 }
 
-# The links of an embedded person of v1 (interface 2.8), each under the person's address.
-PERSON_LINKS_V1 = ("question_answers", "attendance", "signatures", "submissions", "donations")
-PERSON_LINKS = {"v1": PERSON_LINKS_V1, "v2": ("attendances", "signatures")}
+# The links of a person, those of v1 from interface 2.8, each under the person's address.
+PERSON_LINKS = {
+    "v1": ("question_answers", "attendance", "signatures", "submissions", "donations"),
+    "v2": ("attendances", "signatures"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ REFUSALS: dict[str, tuple[int, str]] = {
     "filter": (400, "filter: {why}; write for example modified_date gt '2026-01-01' and title eq 'Picnic'"),
     "identifier": (409, "identifiers belong to another event: {identifiers}"),
     "person": (400, "a person is needed: an object under person, or the link osdi:person"),
+    "database": (503, "nothing was written: {why}"),
     "setting": (400, "{why}"),
 }
 

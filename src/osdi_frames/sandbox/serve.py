@@ -41,14 +41,17 @@ class Running:
 
     @property
     def origin(self) -> str:
+        """Return where it listens."""
         return f"http://{self.host}:{self.port}"
 
     @property
     def base_url(self) -> str:
+        """Return the root of the v2 API."""
         return Site(self.origin, "", "v2").base_url
 
     @property
     def base_url_v1(self) -> str:
+        """Return the root of the v1 API."""
         return Site(self.origin, "", "v1").base_url
 
     def admin(self, method: str, path: str, /, **body: Any) -> Any:
@@ -68,7 +71,7 @@ class Running:
         return answer
 
     def order(self, fault: str, /, **settings: Any) -> int:
-        """Order a fault (`faults.FAULTS`) with its settings, at the requests of `faults.SELECTION`; return its number."""
+        """Order a fault of `faults.FAULTS`, with its settings and those of `faults.SELECTION`; return its number."""
         return int(self.admin("POST", "faults", fault=fault, **settings)["order"])
 
     def clear_faults(self) -> None:
@@ -96,7 +99,16 @@ def bind(port: int = 0) -> socket.socket:
 
 def server(app: Starlette) -> uvicorn.Server:
     """Make the HTTP server of the sandbox; it says nothing unless it breaks."""
-    config = uvicorn.Config(app, http=_Breakable, log_config=None, access_log=False, lifespan="on")
+    config = uvicorn.Config(
+        app,
+        http=_Breakable,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+    )
     return uvicorn.Server(config)
 
 

@@ -15,7 +15,7 @@ from osdi_frames.sandbox.fields import PERSON
 from osdi_frames.sandbox.gazetteer import Gazetteer
 from osdi_frames.sandbox.people import Account, Person, linked_person, named_creator
 from osdi_frames.sandbox.refusals import refuse
-from osdi_frames.sandbox.signatures import Signature, enter_signature, webhook_element
+from osdi_frames.sandbox.signatures import Signature, enter_signature, sample_element, webhook_element
 from osdi_frames.sandbox.site import ANYWHERE, Site
 from osdi_frames.sandbox.store import Document, Store
 from osdi_frames.sandbox.webhooks import Webhook, idempotency_key
@@ -63,6 +63,7 @@ class Service:
     # accounts and people
 
     def account(self, account_id: str) -> Account:
+        """Return an account; an unknown one is refused."""
         return Account(**_there(self.store.get("account", account_id), "account", account_id))
 
     def save_account(self, account: Account) -> None:
@@ -77,6 +78,7 @@ class Service:
         return self.account(account_id) if account_id else None
 
     def person(self, person_id: str) -> Person:
+        """Return a person; an unknown one is refused."""
         return Person(**_there(self.store.get("person", person_id), "person", person_id))
 
     def save_person(self, person: Person) -> Person:
@@ -237,48 +239,45 @@ class Service:
             parent=petition["id"],
             person_id=person.person_id,
         )
-        self._announce(signature, person, site, owner=petition["account"], referring=referring, upload=upload)
+        accounts = [petition["account"], *referring]
+        self._announce(signature, person, site, accounts=accounts, upload=upload)
         return signature
 
-    def _referring(self, entered: Document) -> str | None:
-        """Return the account whose referrer code was used; a code that is not valid is taken out (interface 2.7)."""
+    def _referring(self, entered: Document) -> list[str]:
+        """Return the account whose referrer code was used; an invalid code is taken out (interface 2.7)."""
         referrer_data = entered.get("referrer_data", {})
         account_id = self.store.find("referrer", referrer_data.get("referrer", ""))
         if account_id is None:
             referrer_data.pop("referrer", None)
-        return account_id
+        return [account_id] if account_id else []
 
     def _announce(
-        self,
-        signature: Signature,
-        person: Person,
-        site: Site,
-        *,
-        owner: str,
-        referring: str | None,
-        upload: bool,
+        self, signature: Signature, person: Person, site: Site, *, accounts: Sequence[str], upload: bool
     ) -> None:
-        accounts = [owner] + ([referring] if referring else [])
-        # only a group's code changes where a signature originated; a person's belongs to no other group
-        sponsor = self.account(referring if referring and referring.startswith("group:") else owner).sponsor
+        """Put a signature into the outbox; `accounts` are the petition's and, after it, the referring one."""
+        # only a group's code changes where a signature originated (interface 2.4)
+        sponsor = self.account(accounts[-1] if accounts[-1].startswith("group:") else accounts[0]).sponsor
         told = replace(site, version="v2")  # the payload has v2 naming and links (interface 9)
         for document in self.store.resources("webhook")[1]:
             webhook = Webhook(**document)
             if not webhook.triggered(petition_id=signature.petition_id, accounts=accounts, upload=upload):
                 continue
             struck = self.faults.striking_signature(webhook.url)
-            for _ in range(
-                struck["webhook_overlap"].settings["copies"] if "webhook_overlap" in struck else 1
-            ):
+            overlap = struck.get("webhook_overlap")
+            for _ in range(overlap.settings["copies"] if overlap else 1):
                 message_id, before, due = self._message(webhook, struck)
+                key = idempotency_key(message_id)
                 element = webhook_element(
-                    signature,
-                    told,
-                    person=person,
-                    sponsor=sponsor,
-                    idempotency_key=idempotency_key(message_id),
+                    signature, told, person=person, sponsor=sponsor, idempotency_key=key
                 )
                 self.store.put_message(message_id, webhook.webhook_id, [*before, element], due=due)
+
+    def send_test(self, webhook_id: str, account: Account, site: Site) -> None:
+        """Put a "send test" message into the outbox: without dates, and with the same key each time."""
+        _there(self.store.get("webhook", webhook_id), "webhook", webhook_id)
+        element = sample_element(site, sponsor=account.sponsor, idempotency_key=idempotency_key("test"))
+        now = self.settings.now().timestamp()
+        self.store.put_message(self.settings.new_id(), webhook_id, [element], due=now)
 
     def _message(self, webhook: Webhook, struck: Mapping[str, Order]) -> tuple[str, list[object], float]:
         """Return the message that an element goes into: its id, the elements before it, when it is due."""

@@ -52,6 +52,29 @@ def webhook_element(
     }
 
 
+def sample_element(site: Site, *, sponsor: Mapping[str, str], idempotency_key: str) -> dict[str, Any]:
+    """Return the element of a "send test" delivery: as in real ones of deployments, much of it is missing."""
+    links = {
+        "self": site.link("petitions", "sample", "signatures", "sample"),
+        "osdi:person": site.link("people", "sample"),
+        "osdi:petition": site.link("petitions", "sample"),
+    }
+    signature = {
+        "identifiers": [site.native("sample")],
+        site.named("<p>:referrer_data"): {},
+        "person": {
+            "given_name": "Sample",
+            "email_addresses": [{"primary": True, "address": "sample@example.org"}],
+        },
+        "_links": links,
+    }
+    return {
+        "osdi:signature": signature,
+        site.named("<p>:sponsor"): sponsor_in(sponsor, ("title", "url")),
+        "idempotency_key": idempotency_key,
+    }
+
+
 def _represent(signature: Signature, site: Site, *, person: Person) -> dict[str, Any]:
     names = DATED[site.version]
     entered = dict(signature.entered)

@@ -24,9 +24,11 @@ class Site:
 
     @property
     def base_url(self) -> str:
+        """Return the root of this version of the API."""
         return f"{self.origin}/api/{self.version}"
 
     def link(self, *segments: str) -> Link:
+        """Return a link below the base address."""
         return {"href": "/".join((self.base_url, *segments))}
 
     def named(self, name: str) -> str:

@@ -16,8 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from osdi_frames.errors import DatabaseUnusable
 from osdi_frames.sandbox.events import Event
 from osdi_frames.sandbox.paging import Clause, Row
+from osdi_frames.sandbox.refusals import refuse
 
 Document = dict[str, Any]
 
@@ -49,15 +51,21 @@ CREATE INDEX IF NOT EXISTS message_due ON message (state, due);
 """
 
 
+_SETTINGS = (
+    "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",  # a commit is on disk before a 200 says so
+)
+
+
 class Store:
     """An open database; `path` None is one in memory."""
 
     def __init__(self, path: Path | None) -> None:
-        # Made in one thread and used in the server's: handed over, never shared.
-        self._sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
-        self._sql.execute("PRAGMA journal_mode = WAL")
-        self._sql.execute("PRAGMA synchronous = FULL")  # a commit is on disk before a 200 says so
-        self._sql.executescript(_SCHEMA)
+        try:
+            self._sql = _opened(path)
+        except sqlite3.Error as error:
+            raise DatabaseUnusable(f"{path}: {error}") from error
 
     def close(self) -> None:
         """Close the database."""
@@ -65,14 +73,16 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all of what follows, durably, or nothing of it."""
-        self._sql.execute("BEGIN IMMEDIATE")
+        """Write all of what follows, durably, or nothing of it; a full disk is a refusal."""
         try:
+            self._sql.execute("BEGIN IMMEDIATE")
             yield
-        except BaseException:
-            self._sql.execute("ROLLBACK")
-            raise
-        self._sql.execute("COMMIT")
+            self._sql.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise refuse("database", why=error) from error
+        finally:
+            if self._sql.in_transaction:
+                self._sql.execute("ROLLBACK")
 
     # resources
 
@@ -109,11 +119,10 @@ class Store:
         """Return how many resources of a kind there are, and those of one page; `where` is parent or person_id."""
         condition = " AND ".join(("kind = ?", *(f"{column} = ?" for column in where)))
         values = (kind, *where.values())
-        (total,) = self._sql.execute(f"SELECT count(*) FROM resource WHERE {condition}", values).fetchone()  # noqa: S608 (column names are keywords of calls)
-        rows = self._sql.execute(
-            f"SELECT document FROM resource WHERE {condition} ORDER BY position DESC LIMIT ? OFFSET ?",  # noqa: S608
-            (*values, limit, offset),
-        )
+        counting = f"SELECT count(*) FROM resource WHERE {condition}"  # noqa: S608 (columns are keywords of calls)
+        reading = f"SELECT document FROM resource WHERE {condition} ORDER BY position DESC LIMIT ? OFFSET ?"  # noqa: S608
+        (total,) = self._sql.execute(counting, values).fetchone()
+        rows = self._sql.execute(reading, (*values, limit, offset))
         return total, [json.loads(document) for (document,) in rows]
 
     # names
@@ -135,25 +144,27 @@ class Store:
 
     def put_event(self, event: Event, *, v1: str, v2: str) -> None:
         """Write an event with its representations; a new one is the first of its collections."""
-        entered = event.entered
+        row = {
+            "event_id": event.event_id,
+            "account": event.account,
+            "listed": event.listed,
+            "campaign_id": event.entered.get("event_campaign_id"),
+            "creator_id": event.creator_id,
+            "modified_date": event.modified_date,
+            **{
+                name: event.entered.get(name) for name in ("origin_system", "title", "start_date", "end_date")
+            },
+            "document": json.dumps(asdict(event)),
+            "v1": v1,
+            "v2": v2,
+        }
+        columns, values = ", ".join(row), ", ".join(f":{column}" for column in row)
+        changes = ", ".join(f"{column} = excluded.{column}" for column in row)
+        first = "(SELECT coalesce(max(position), 0) + 1 FROM event)"
         self._sql.execute(
-            "INSERT INTO event (position, event_id, account, listed, campaign_id, creator_id, modified_date, origin_system,"
-            " title, start_date, end_date, document, v1, v2)"
-            " VALUES ((SELECT coalesce(max(position), 0) + 1 FROM event), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (event_id) DO UPDATE SET modified_date = excluded.modified_date,"
-            " origin_system = excluded.origin_system, title = excluded.title, start_date = excluded.start_date,"
-            " end_date = excluded.end_date, document = excluded.document, v1 = excluded.v1, v2 = excluded.v2",
-            (
-                *(
-                    event.event_id,
-                    event.account,
-                    event.listed,
-                    entered.get("event_campaign_id"),
-                    event.creator_id,
-                ),
-                *(event.modified_date, entered["origin_system"], entered["title"]),
-                *(entered.get("start_date"), entered.get("end_date"), json.dumps(asdict(event)), v1, v2),
-            ),
+            f"INSERT INTO event (position, {columns}) VALUES ({first}, {values})"  # noqa: S608 (the names above)
+            f" ON CONFLICT (event_id) DO UPDATE SET {changes}",
+            row,
         )
 
     def event(self, event_id: str) -> Event | None:
@@ -163,17 +174,15 @@ class Store:
 
     def events(self, condition: str = "1", *values: object) -> Iterator[Event]:
         """Yield the events that satisfy a condition, oldest first."""
-        rows = self._sql.execute(
-            f"SELECT document FROM event WHERE {condition} ORDER BY id", values
-        ).fetchall()  # noqa: S608 (conditions are this package's own)
-        for (text,) in rows:
+        query = f"SELECT document FROM event WHERE {condition} ORDER BY id"  # noqa: S608 (this package's own)
+        for (text,) in self._sql.execute(query, values).fetchall():
             document = json.loads(text)
             yield Event(**document | {"identifiers": tuple(document["identifiers"])})
 
     def event_text(self, event_id: str, version: str) -> str:
         """Return the representation of an event that exists."""
-        (text,) = self._sql.execute(f"SELECT {version} FROM event WHERE event_id = ?", (event_id,)).fetchone()  # noqa: S608 (v1 or v2)
-        return str(text)
+        query = f"SELECT {version} FROM event WHERE event_id = ?"  # noqa: S608 (v1 or v2)
+        return str(self._sql.execute(query, (event_id,)).fetchone()[0])
 
     def event_rows(
         self,
@@ -190,13 +199,14 @@ class Store:
         conditions += [f"{clause.column} {clause.operator} ?" for clause in clauses]
         where = " AND ".join(conditions)
         values = (account, campaign_id or True, *(clause.value for clause in clauses))
-        (total,) = self._sql.execute(f"SELECT count(*) FROM event WHERE {where}", values).fetchone()  # noqa: S608 (from declared columns)
+        counting = f"SELECT count(*) FROM event WHERE {where}"  # noqa: S608 (from declared columns)
         # the inner query walks an index only, so that a late page costs little more than the first
-        rows = self._sql.execute(
-            f"SELECT event_id, {version} FROM event WHERE id IN"  # noqa: S608
-            f" (SELECT id FROM event WHERE {where} ORDER BY position DESC LIMIT ? OFFSET ?) ORDER BY position DESC",
-            (*values, limit, offset),
+        reading = (
+            f"SELECT event_id, {version} FROM event WHERE id IN (SELECT id FROM event WHERE {where}"  # noqa: S608
+            " ORDER BY position DESC LIMIT ? OFFSET ?) ORDER BY position DESC"
         )
+        (total,) = self._sql.execute(counting, values).fetchone()
+        rows = self._sql.execute(reading, (*values, limit, offset))
         return total, [Row(f"events/{event_id}", text) for event_id, text in rows]
 
     def bring_to_front(self, account: str) -> None:
@@ -237,6 +247,7 @@ class Store:
 
     def next_due(self) -> float | None:
         """Return when the next message is due, or None when none waits."""
+        due: float | None
         (due,) = self._sql.execute("SELECT min(due) FROM message WHERE state = 'waiting'").fetchone()
         return due
 
@@ -258,3 +269,16 @@ class Store:
         )
         names = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure")
         return [dict(zip(names, row[:-1], strict=True)) | {"body": json.loads(row[-1])} for row in rows]
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    # made in one thread and used in the server's: handed over, never shared
+    sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False, timeout=1)
+    try:
+        for statement in _SETTINGS:
+            sql.execute(statement)
+        sql.executescript(_SCHEMA)
+    except sqlite3.Error:
+        sql.close()
+        raise
+    return sql

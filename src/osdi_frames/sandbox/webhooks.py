@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.faults import Faults
 from osdi_frames.sandbox.store import Store
 
 OVER_AN_HOUR = (300.0, 900.0, 2400.0)  # seconds before the first, second and third retry
 TIME_LIMIT = 0.5  # seconds within which a receiver must have answered exactly 200
 _AT_ONCE = 16
+_LOG = logging.getLogger(__name__)
 _ROUND = 128
 
 
@@ -41,7 +44,7 @@ def idempotency_key(message_id: str) -> str:
     """Return the hash of a message's id, the same over all of its retries (interface 2.7).
 
     >>> idempotency_key("m1")[:8]
-    'da52ed6f'
+    'ca0df2c9'
     """
     return hashlib.sha256(message_id.encode()).hexdigest()
 
@@ -67,15 +70,22 @@ class Deliverer:
         """Deliver until cancelled."""
         while True:
             self._woken.clear()
-            if due := self._store.due_messages(self._clock(), _ROUND):
-                failures = await asyncio.gather(
-                    *(self._deliver(webhook_id, body) for _, webhook_id, body, _ in due)
-                )
-                with self._store.transaction():
-                    for (message_id, _, _, attempts), failure in zip(due, failures, strict=True):
-                        self._mark(message_id, attempts + 1, failure)
-            else:
-                await self._wait()
+            try:
+                if not await self._round():
+                    await self._wait()
+            except RequestRefused as refusal:  # a full disk: what could not be marked is delivered again
+                _LOG.warning("the outbox: %s", refusal)
+                await asyncio.sleep(1)
+
+    async def _round(self) -> int:
+        """Deliver messages that are due, side by side; return how many."""
+        due = self._store.due_messages(self._clock(), _ROUND)
+        failures = await asyncio.gather(*(self._deliver(webhook_id, body) for _, webhook_id, body, _ in due))
+        if due:
+            with self._store.transaction():
+                for (message_id, _, _, attempts), failure in zip(due, failures, strict=True):
+                    self._mark(message_id, attempts + 1, failure)
+        return len(due)
 
     async def _wait(self) -> None:
         due = self._store.next_due()

@@ -63,11 +63,11 @@ def describe(table: str | None = None) -> pd.DataFrame:
     --------
     >>> import osdi_frames as of
     >>> of.describe("event_reminders")[["column", "type", "v2"]]
-         column    type                                         v2
+         column    type                                      v2
     0  event_id  string  own(identifiers), id(_links.self.href)
-    1  position   int64                           (entry position)
-    2    method  string                                     method
-    3   minutes   int64                                    minutes
+    1  position   int64                        (entry position)
+    2    method  string                                  method
+    3   minutes   int64                                 minutes
     """
     if table is not None and table not in TABLES:
         raise UnknownTable(f"there is no table {table!r}; there are: {', '.join(TABLES)}")

@@ -1,0 +1,122 @@
+"""Fill an empty sandbox with a made-up world: people, campaigns, events with their RSVPs, petitions, signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from osdi_frames.sample import World
+from osdi_frames.sandbox.admin import GROUP
+from osdi_frames.sandbox.service import Service
+from osdi_frames.sandbox.site import Site
+
+EVENTS = 120
+SIGNATURES = 400
+
+
+def fill(service: Service, *, origin: str, seed: int = 7) -> None:
+    """Let the world of a seed happen in the sandbox's group, each act at its own moment.
+
+    A sandbox that has events already is left as it is. `origin` is where its links lead to.
+    """
+    if next(service.store.events(), None):
+        return
+    settings = service.settings
+    site = Site(origin, settings.prefix, "v2")
+    world = World.make(seed=seed, events=EVENTS, prefix=settings.prefix, base_url=site.base_url)
+    try:
+        with service.store.transaction():
+            _Replay(service, site, world).run()
+    finally:
+        service.settings = settings
+
+
+class _Replay:
+    """The acts of a world in the service's own terms: what the world calls by its address gets an id here."""
+
+    def __init__(self, service: Service, site: Site, world: World) -> None:
+        self._service = service
+        self._site = site
+        self._world = world
+        self._settings = service.settings
+        self._group = service.account(GROUP)
+
+    def run(self) -> None:
+        organizers = self._organizers()
+        campaigns = self._titled("event_campaign", self._world.campaigns)
+        petitions = self._titled("petition", self._world.petitions)
+        self._events(organizers, campaigns)
+        self._signatures(petitions)
+
+    def _at(self, moment: str) -> None:
+        """Set the service's clock."""
+        now = datetime.fromisoformat(moment)
+        self._service.settings = replace(self._settings, now=lambda: now)
+
+    def _organizers(self) -> dict[str, str]:
+        made = {}
+        for address, person in self._world.people.items():
+            self._at(person["created_date"])
+            made[address] = self._service.new_person(_without_own_identifiers(person)).person_id
+        roles = {**(self._group.roles or {}), **dict.fromkeys(made.values(), "organizer")}
+        self._group = replace(self._group, roles=roles)
+        self._service.save_account(self._group)
+        return made
+
+    def _titled(self, kind: str, documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        made = {}
+        for document in documents:
+            self._at(document["created_date"])
+            made[_self(document)] = self._service.new_titled(kind, self._group, document)
+        return made
+
+    def _events(self, organizers: Mapping[str, str], campaigns: Mapping[str, Mapping[str, Any]]) -> None:
+        campaign_link = self._site.named("<p>:event_campaign")
+        campaign_id = self._site.named("<p>:event_campaign_id")
+        attendees: list[str] = []
+        for event in self._world.events:
+            links = event["_links"]
+            body = _without_own_identifiers(event)
+            body["listed"] = _self(event) not in self._world.campaign_only
+            body["_links"] = {"osdi:creator": self._person_link(organizers[links["osdi:creator"]["href"]])}
+            campaign = campaigns.get(links.get(campaign_link, {}).get("href", ""))
+            if campaign:
+                body[campaign_id] = campaign["id"]
+            self._at(event["created_date"])
+            made = self._service.create_event(self._group, body, self._site, set_by="ui")
+            self._at(event["modified_date"])
+            self._service.change_event(self._group, made.event_id, {}, self._site)
+            self._attend(made.event_id, event["total_accepted"], attendees)
+
+    def _attend(self, event_id: str, count: int, attendees: list[str]) -> None:
+        """Let so many people come to an event, the same ones to every event and new ones where more are needed."""
+        while len(attendees) < count:
+            address = f"attendee.{len(attendees)}@example.org"
+            attendees.append(self._service.new_person({"email_addresses": [{"address": address}]}).person_id)
+        for person_id in attendees[:count]:
+            self._service.attend(
+                self._group, event_id, {"_links": {"osdi:person": self._person_link(person_id)}}
+            )
+
+    def _person_link(self, person_id: str) -> dict[str, str]:
+        return self._site.link("people", person_id)
+
+    def _signatures(self, petitions: Mapping[str, dict[str, Any]]) -> None:
+        referrer_data = self._site.named("<p>:referrer_data")
+        for signature in self._world.signatures(SIGNATURES):
+            if code := signature.get(referrer_data, {}).get("referrer"):
+                self._service.store.bind("referrer", code, GROUP)
+            self._at(signature["created_date"])
+            petition = petitions[signature["_links"]["osdi:petition"]["href"]]
+            self._service.sign(petition, _without_own_identifiers(signature), self._site)
+
+
+def _self(document: Mapping[str, Any]) -> str:
+    return str(document["_links"]["self"]["href"])
+
+
+def _without_own_identifiers(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave the identifiers out: the sandbox makes its own."""
+    return {name: value for name, value in document.items() if name != "identifiers"}

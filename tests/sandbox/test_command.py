@@ -1,0 +1,91 @@
+"""The command `osdi-frames sandbox`, its demo, and what it says without the extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from osdi_frames import sandbox
+from osdi_frames.cli.sandbox import command
+from osdi_frames.sample import World
+
+from .process import COMMAND, served, start
+from .schemas import assert_valid, collection, event_v1, event_v2, signature
+from .test_collections import pages
+
+
+def test_it_prints_its_addresses_and_keys_and_serves_a_demo(tmp_path):
+    with served(tmp_path / "sandbox.db", "--demo", "--prefix", "action_network") as process:
+        running = process.running
+        assert process.printed == [
+            f"v2     {running.base_url}  (key in the header OSDI-API-Token)",
+            f"v1     {running.base_url_v1}  (key in the header api-key)",
+            f"keys   {running.individual_key}, {running.group_key}",
+            f"admin  {running.origin}/sandbox/",
+        ]
+        with httpx.Client(base_url=running.base_url, headers={"OSDI-API-Token": running.group_key}) as client:
+            read = list(pages(client))
+            petitions = client.get("/petitions").json()["_embedded"]["osdi:petitions"]
+            signed = client.get(petitions[0]["_links"]["osdi:signatures"]["href"]).json()
+            campaigns = client.get("/event_campaigns").json()
+        for page in read:
+            assert_valid(page, collection("osdi:events", event_v2("action_network"), prefix="action_network"))
+        assert_valid(
+            signed, collection("osdi:signatures", signature("action_network"), prefix="action_network")
+        )
+        assert campaigns["total_records"] > 0
+        with httpx.Client(base_url=running.base_url_v1, headers={"api-key": running.group_key}) as client:
+            schema = collection(
+                "osdi:events", event_v1("action_network"), version="v1", prefix="action_network"
+            )
+            assert_valid(client.get("/events").json(), schema)
+
+
+def test_the_demo_is_the_sample_s_world():
+    """Titles, RSVPs, campaigns and moments are those of the world that the sample makes of the same seed."""
+    app = sandbox.create_app()
+    sandbox.fill_demo(app, seed=7)
+    world = World.make(seed=7, events=120, prefix="platform")
+    events = list(app.state.service.store.events())
+    for event, made in zip(events, world.events, strict=True):
+        assert event.entered["title"] == made["title"]
+        assert event.total_accepted == made["total_accepted"]
+        assert (event.created_date, event.modified_date) == (made["created_date"], made["modified_date"])
+    sandbox.fill_demo(app)
+    assert len(list(app.state.service.store.events())) == 120
+    app.state.service.store.close()
+
+
+def test_a_port_that_is_taken_is_an_error():
+    with sandbox.serve() as running:
+        arguments = [sys.executable, "-c", COMMAND, "--port", str(running.port)]
+        tried = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    assert tried.returncode == 1
+    assert "Address already in use" in tried.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--prefix", 'a"b'), ("--retry-after", "soon"), ("--retry-after", "1,nan"), ("--port", "x")]
+)
+def test_an_impossible_setting_is_a_usage_error(arguments):
+    tried = CliRunner().invoke(command, arguments)
+    assert tried.exit_code == 2
+    assert f"Invalid value for '{arguments[0]}'" in tried.output
+
+
+def test_a_terminated_sandbox_ends_within_seconds(tmp_path):
+    process = start("--db", tmp_path / "sandbox.db", "--port", 0)
+    process.process.terminate()
+    process.process.wait(timeout=5)
+    process.process.stdout.close()
+
+
+def test_without_the_extra_it_says_how_to_install_it():
+    blocked = "import sys; sys.modules['starlette'] = None; import osdi_frames.sandbox"
+    tried = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, timeout=60)
+    assert "MissingExtra" in tried.stderr
+    assert "pip install 'osdi-frames[serve]'" in tried.stderr

@@ -1,0 +1,57 @@
+"""The offline geocoder: every place of its list is found, and nothing is made up (interface 2.2)."""
+
+from __future__ import annotations
+
+import csv
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osdi_frames.sandbox.gazetteer import Gazetteer
+
+GAZETTEER = Gazetteer.bundled()
+PLACES = list(
+    csv.DictReader((resources.files("osdi_frames.sandbox") / "gazetteer.csv").read_text("utf-8").splitlines())
+)
+
+
+def test_the_list_has_hundreds_of_us_postal_codes_and_dozens_of_cities_elsewhere():
+    assert sum(place["country"] == "US" for place in PLACES) > 250
+    assert len({place["country"] for place in PLACES}) > 30
+
+
+def test_every_place_is_found_by_its_postal_code():
+    for place in PLACES:
+        located = GAZETTEER.geocode(
+            {"postal_code": place["postal_code"].lower(), "country": place["country"]}
+        )
+        assert (located["locality"], located["region"]) == (place["locality"], place["region"])
+        assert located["location"]["latitude"] == float(place["latitude"])
+        assert -90 <= located["location"]["latitude"] <= 90
+        assert -180 <= located["location"]["longitude"] <= 180
+
+
+@pytest.mark.parametrize(
+    ("entered", "region"),
+    [
+        ({"locality": "springfield", "region": "OR"}, "OR"),
+        ({"locality": "SPRINGFIELD", "region": "IL"}, "IL"),
+        ({"locality": "münchen", "country": "DE"}, "BY"),
+    ],
+)
+def test_a_known_city_without_postal_code_is_approximate(entered, region):
+    located = GAZETTEER.geocode(entered | {"address_lines": ["1 Main St"]})
+    assert located["region"] == region
+    assert located["location"]["accuracy"] == "Approximate"
+    assert "latitude" in located["location"]
+
+
+@given(st.dictionaries(st.sampled_from(["venue", "locality", "region", "postal_code", "country"]), st.text()))
+def test_whatever_is_entered_has_a_language_a_country_and_an_accuracy(entered):
+    located = GAZETTEER.geocode(entered)
+    assert located == GAZETTEER.geocode(entered)
+    assert located["language"] == "en"
+    assert located["country"] == entered.get("country", "US")
+    assert located["location"]["accuracy"] in ("Rooftop", "Approximate")
