@@ -65,7 +65,8 @@ def kept(
         keep[connection.sql(_NEWEST).to_arrow_table()["ordinal"].to_numpy()] = True
         with pa.OSFile(path) as file:
             for batch in pa.ipc.open_stream(file):
-                yield batch.filter(pa.array(keep[batch[ORDINAL].to_numpy()]))
+                chosen = keep[batch[ORDINAL].to_numpy()]
+                yield batch if chosen.all() else batch.filter(pa.array(chosen))
 
 
 _NEWEST = """SELECT arg_max(ordinal, (coalesce(modified, '-infinity'::TIMESTAMPTZ),

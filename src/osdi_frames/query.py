@@ -285,7 +285,7 @@ def _wrong(kind: Type, path: Path, text: str) -> str:
     return f"{text} IS NOT NULL AND {_cast(kind, text)} IS NULL"
 
 
-_AFTER_COLON = "regexp_extract({0}, '^[^:]*:((?s:.*))$', 1)"
+_AFTER_COLON = "substr({0}, strpos({0}, ':') + 1)"
 
 
 def _last_segment(address: str) -> str:

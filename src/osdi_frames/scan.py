@@ -106,7 +106,7 @@ def _batches(
         if dedupe is not False:
             batches = kept(batches, reading.table, dedupe, connection)
         for batch in batches:
-            present = batch.filter(pc.invert(batch[ABSENT]))
+            present = batch.filter(pc.invert(batch[ABSENT])) if batch[ABSENT].true_count else batch
             if present.num_rows:
                 yield present.select(schema.names).cast(schema)
     reading.policy.close()
@@ -177,7 +177,7 @@ class _Reading:
             if len(ordinals):
                 elements_before = int(ordinals[-1]) + 1
                 table = table.append_column(ORDINAL, pa.array(ordinals))
-                yield from table.combine_chunks().to_batches()
+                yield from table.to_batches()
 
     def _rows(self, group: _Group, connection: duckdb.DuckDBPyConnection) -> pa.Table:
         """Read a group by the query, and precisely where the query cannot vouch for a document."""
