@@ -73,8 +73,29 @@ def test_without_totals_pages_follow_until_one_is_empty_and_has_no_next():
     assert found.proof()
 
 
-def test_an_empty_page_with_a_next_is_not_the_end():
-    assert list(ledger(page(1, "a"), page(2, next="?page=3")).missing()) == [3]
+def test_an_empty_page_with_a_next_is_not_the_end_but_two_are():
+    found = ledger(page(1, "a"), page(2, next="?page=3"))
+    assert list(found.missing()) == [3]
+    found.add(page(3, next="?page=4"))
+    assert list(found.missing()) == []
+
+
+def test_pages_that_bring_nothing_new_are_not_turned_for_ever():
+    found = ledger(page(1, "a", "b", told=1))
+    for number in range(2, 9):
+        assert (list(found.missing()) == [number]) == (number <= 4)
+        found.add(page(number, "ab"[number % 2], told=number))
+    assert found.proof() is None
+
+
+def test_rows_that_arrive_as_fast_as_they_are_read_are_not_chased():
+    found = Ledger("events")
+    for number in range(1, 100):
+        if number not in found.missing():
+            break
+        found.add(page(number, str(number), total_pages=number + 5, total_records=number + 5))
+    assert number < 20
+    assert found.proof() is None
 
 
 @pytest.mark.parametrize("last", [page(2, "a", told=1), page(2, "a")], ids=["told", "the same rows"])

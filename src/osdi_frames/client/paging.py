@@ -17,6 +17,7 @@ from osdi_frames.documents import Element, elements
 from osdi_frames.tables.events import EVENT_ID, EVENTS
 from osdi_frames.values import rows
 
+_IDLE = 3  # pages in a row without anything new after which no further ones are tried
 _COLUMNS = (EVENT_ID, EVENTS.column("modified_date"))
 
 
@@ -71,12 +72,16 @@ class Ledger:
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     _current: list[Page] = field(default_factory=list)  # of this pass over the collection
+    _seen: set[str | None] = field(default_factory=set)  # the ids of this pass
+    _idle: int = 0  # pages in a row without anything new to this pass
     _ended: bool = False  # a page of this pass was found behind the last one
 
     def add(self, page: Page) -> bool:
         """Enter a page; tell whether it has a row that none before it had."""
         fresh = {each for each in page.ids if each is not None} - self.ids
-        self._ended = self._ended or (not fresh and self._is_behind(page))
+        self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
+        self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
+        self._seen.update(page.ids)
         self.pages.append(page)
         self._current.append(page)
         self.ids |= fresh
@@ -87,16 +92,20 @@ class Ledger:
         total = self._current[-1].total_records if self._current else None
         fresh = [page for page in self._current if total is not None and page.total_records == total]
         self._current = fresh if len(fresh) < len(self._current) else []
-        self._ended = False
+        self._seen = {each for page in self._current for each in page.ids}
+        self._idle, self._ended = 0, False
 
     def missing(self) -> Iterable[int]:
         """Give the pages that are still to be read in this pass, so far as the pages before tell it."""
         read = {page.number for page in self._current}
-        last = max((page.total_pages or 0 for page in self._current), default=1)
+        told = [page.total_pages for page in self._current if page.total_pages]
+        last = max(told) if told else int(not read)
+        if told and len(self._current) > 2 * told[0] + _IDLE:
+            return ()  # rows arrive as fast as they are read
         if last:
             return (number for number in range(1, last + 1) if number not in read)
         # No totals: one after the other. A missing `next` is not believed; the page behind the last tells.
-        return () if self._ended else (max(read, default=0) + 1,)
+        return () if self._ended or self._idle >= _IDLE else (max(read, default=0) + 1,)
 
     def next_of(self, number: int) -> str | None:
         """Give the `next` of a page; None where totals are told, since they tell more."""
@@ -179,10 +188,11 @@ class Ledger:
     def _is_behind(self, page: Page) -> bool:
         """Tell whether a page without anything new lies behind the last one.
 
-        It is empty and has no `next`, its number does not advance, or it is a page that was there before.
+        It is empty, without a `next` or after another empty one; its number does not advance; or it is a page that
+        was there before.
         """
-        if not page.ids and page.next is None:
-            return True
+        if not page.ids:
+            return page.next is None or (bool(self._current) and not self._current[-1].ids)
         again = any(page.number > other.number and page.ids == other.ids for other in self._current)
         return again if page.told is None else _stands_still(page)
 
