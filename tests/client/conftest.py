@@ -58,7 +58,7 @@ def comparable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.fixture
-def stocked() -> Iterator[Callable[..., AbstractContextManager[Stocked]]]:
+def stocked() -> Callable[..., AbstractContextManager[Stocked]]:
     """Serve a sandbox with so many events on so many pages."""
 
     @contextmanager
@@ -69,4 +69,4 @@ def stocked() -> Iterator[Callable[..., AbstractContextManager[Stocked]]]:
                 served.add(pages * per_page)
             yield served
 
-    yield serve
+    return serve

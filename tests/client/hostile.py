@@ -41,7 +41,7 @@ def listening(answers: Answers, *, tls: ssl.SSLContext | None = None) -> Iterato
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802 (the name that http.server calls)
+        def do_GET(self) -> None:
             listener.asked.append((self.path, dict(self.headers)))
             status, headers, body = answers(self.path)
             self.send_response(status)

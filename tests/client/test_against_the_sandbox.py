@@ -281,13 +281,12 @@ def test_a_change_is_sent_again_when_the_answer_is_lost(stocked):
 
 
 def test_an_answer_without_content_is_an_error(stocked):
-    with stocked() as served, served.client() as client:
-        with pytest.raises(BadAnswer, match="an empty object"):
-            client._transport.send(
-                "POST",
-                f"{client.base_url}/events?background_request=true",
-                {"title": "A", "origin_system": "B"},
-            )
+    with stocked() as served, served.client() as client, pytest.raises(BadAnswer, match="an empty object"):
+        client._transport.send(
+            "POST",
+            f"{client.base_url}/events?background_request=true",
+            {"title": "A", "origin_system": "B"},
+        )
 
 
 # -- where it runs --

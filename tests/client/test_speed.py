@@ -123,5 +123,5 @@ def test_a_pause_holds_back_whoever_waits():
 
 @pytest.mark.parametrize("wrong", [{"calls": 0}, {"calls": 2.5}, {"calls": 4, "per": 0}])
 def test_a_limit_that_is_none_is_refused(wrong):
-    with pytest.raises(ValueError, match="rate|per"):
+    with pytest.raises(ValueError, match=r"rate|per"):
         RateLimit(wrong.pop("calls"), **wrong)

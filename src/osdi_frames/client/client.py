@@ -23,7 +23,7 @@ from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service
 from osdi_frames.client.transport import Patience, Transport
 from osdi_frames.client.writing import Wording, changes, new_event
-from osdi_frames.errors import IncompletePull
+from osdi_frames.errors import IncompletePull, UnfitField
 from osdi_frames.frames import read_table
 from osdi_frames.tables import known_prefixes
 
@@ -380,7 +380,10 @@ def _several(ids: Iterable[str]) -> Iterable[str]:
 
 
 def _moment(since: datetime | str) -> datetime:
-    moment = datetime.fromisoformat(since) if isinstance(since, str) else since
+    try:
+        moment = datetime.fromisoformat(since) if isinstance(since, str) else since
+    except ValueError as error:
+        raise UnfitField(f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}") from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 

@@ -9,7 +9,7 @@ import json
 import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -74,9 +74,10 @@ class Transport:
             auth=_KeyHeader(HEADERS[address.version], key),
             headers={"Accept": "application/hal+json, application/json", "User-Agent": user_agent}
             | {"Accept-Encoding": "gzip"},
-            timeout=patience.timeout,
+            # Threads wait for a connection as long as it takes: that is no sign of the service.
+            timeout=httpx.Timeout(patience.timeout, pool=None),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            verify=ssl.create_default_context(cafile=ca_file),
+            verify=ssl.create_default_context(cafile=ca_file) if ca_file else httpx.create_ssl_context(),
             follow_redirects=False,
             event_hooks={"response": [_set_location_aside]},
             # A proxy would read the key of a request without TLS.
@@ -89,10 +90,11 @@ class Transport:
 
     def get(self, url: str) -> Answer:
         """Read a resource; redirects are followed within the origin."""
+        asked = url
         for _ in range(_REDIRECTS):
             reply = self._ask("GET", url, None)
             if not isinstance(reply, Reply):
-                return reply
+                return replace(reply, url=asked)
             url = self._address.own(reply.location, at=url)
         raise ServiceError(f"GET {shown(url)} is redirected without end", address=shown(url))
 
