@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -189,12 +190,14 @@ def test_retry_after_holds_back_every_thread(stocked):
 
 
 def test_a_retry_after_that_is_too_long_is_an_error_at_once(stocked):
-    with stocked(pages=1) as served, served.client() as client:
-        served.running.order("status", status=503, retry_after=9999)
+    with stocked(pages=20, per_page=1) as served, served.client() as client:
+        served.running.order("status", status=503, retry_after=9999, page=9)
+        began = time.monotonic()
         with pytest.raises(ServiceError) as caught:
             client.events()
         assert caught.value.retry_after == 9999
-        assert len(served.asked()) == 1
+        assert sum(each["page"] == 9 for each in served.asked()) == 1
+        assert time.monotonic() - began < 20
 
 
 def test_html_errors_are_told_as_short_text(stocked):

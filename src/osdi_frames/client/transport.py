@@ -133,8 +133,8 @@ class Transport:
             raise failure(reply, now=self._now())
         except ServiceError as error:
             self._redact(error)
-            if error.retry_after:
-                self._limit.hold(min(error.retry_after, _LONGEST_PAUSE))
+            if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
+                self._limit.hold(error.retry_after)
             raise
 
     def _exchange(self, method: str, url: str, content: bytes | None) -> Reply:
