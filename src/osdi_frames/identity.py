@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import duckdb
 import numpy as np
@@ -20,6 +19,8 @@ Dedupe = bool | Literal["message"]
 
 #: The running number of an element: the order of reading, and the same for all its rows.
 ORDINAL = "_ordinal"
+
+_IN_MEMORY = 256 << 20  # bytes of rows that wait in memory
 
 # A signature is itself by its id; without one, its message and its place in it say which it is.
 _SIGNATURE = "coalesce('id ' || _signature_id, 'message ' || _idempotency_key || ' ' || _element)"
@@ -50,23 +51,22 @@ def kept(
 ) -> Iterator[pa.RecordBatch]:
     """Give the rows of the elements that are kept: of each thing the newest, then the last read.
 
-    Which those are is known at the end only, so the rows wait in a temporary file, and what stays in
-    memory is a few bytes an element, which DuckDB spills to disk if need be.
+    Which those are is known at the end only, so the rows wait, in a temporary file when they are many, and
+    with them a few bytes an element in DuckDB, which spills to disk, too.
     """
     connection.execute(
         "CREATE TABLE seen (ordinal BIGINT, thing UHUGEINT, modified TIMESTAMPTZ, stamp TIMESTAMPTZ)"
     )
-    with tempfile.TemporaryDirectory(prefix="osdi-frames-") as folder:
-        path = str(Path(folder) / "rows.arrow")
-        elements = _stage(batches, path, connection, _seen(table, dedupe))
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="osdi-frames-") as file:
+        elements = _stage(batches, file, connection, _seen(table, dedupe))
         if not elements:
             return
         keep = np.zeros(elements, bool)
         keep[connection.sql(_NEWEST).to_arrow_table()["ordinal"].to_numpy()] = True
-        with pa.OSFile(path) as file:
-            for batch in pa.ipc.open_stream(file):
-                chosen = keep[batch[ORDINAL].to_numpy()]
-                yield batch if chosen.all() else batch.filter(pa.array(chosen))
+        file.seek(0)
+        for batch in pa.ipc.open_stream(file):
+            chosen = keep[batch[ORDINAL].to_numpy()]
+            yield batch if chosen.all() else batch.filter(pa.array(chosen))
 
 
 _NEWEST = """SELECT arg_max(ordinal, (coalesce(modified, '-infinity'::TIMESTAMPTZ),
@@ -83,12 +83,12 @@ def _seen(table: Table, dedupe: Dedupe) -> str:
 
 
 def _stage(
-    batches: Iterable[pa.RecordBatch], path: str, connection: duckdb.DuckDBPyConnection, seen: str
+    batches: Iterable[pa.RecordBatch], file: IO[bytes], connection: duckdb.DuckDBPyConnection, seen: str
 ) -> int:
     """Write the rows to a file and note their elements; give the number of elements."""
     writer, elements = None, 0
     for batch in batches:
-        writer = writer or pa.ipc.new_stream(path, batch.schema)
+        writer = writer or pa.ipc.new_stream(file, batch.schema)
         writer.write_batch(batch)
         connection.register("rows", batch)
         connection.execute(seen)

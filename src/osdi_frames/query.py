@@ -366,7 +366,12 @@ def _missing(value: str, shape: Shape) -> Iterator[str]:
     """Tell that nothing came through; what should be an object and is none is one of nulls."""
     keys = {step: below for step, below in shape.inside.items() if isinstance(step, str)}
     if not keys:
-        yield f"{value} IS NULL"
+        # Of an object none of whose keys is asked for, the text came through.
+        yield (
+            f"NOT coalesce(starts_with({value}, '{{'), false)"
+            if shape.form == "object"
+            else f"{value} IS NULL"
+        )
     for step, below in keys.items():
         yield from _missing(f"{value}.{_quoted(step)}", below)
 

@@ -28,7 +28,7 @@ from osdi_frames.tables.schema import ARROW, Column, Table
 from osdi_frames.tables.shape import ElementShape, element_shape
 from osdi_frames.values import inspect_element, rows
 
-_GROUP = 32 << 20  # bytes of documents that one query reads
+_GROUP = 64 << 20  # bytes of documents that one query reads
 _SLICES = 8  # batches that they are handed over in, so that every core has some
 
 

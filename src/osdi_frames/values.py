@@ -365,7 +365,9 @@ def _inspect_list(value: list[Any], shape: Shape, key: str, *, undeclared: bool)
     chosen = primary(value)
     for position, entry in enumerate(value):
         below = [inner for step, inner in shape.inside.items() if _takes(step, position, chosen)]
-        if "list<string>" in shape.types:
+        if (
+            "list<string>" in shape.types and EACH not in shape.inside
+        ):  # where each is a row, it is told there
             yield from _misfit("string", entry, f"{key}[{position}]") if entry is not None else ()
         for inner in below:
             yield from inspect(entry, inner, f"{key}[{position}]", undeclared=undeclared)

@@ -125,33 +125,47 @@ def _cut_lines(name: str, block: bytes, line: int) -> tuple[Chunk, int]:
 
 def _whole(name: str, file: _File) -> Iterator[Chunk]:
     file.fill(_WHOLE)
-    line = 1
+    line, small = 1, file.ended
     while file.buffer.strip():
-        # A large file is cut where a document begins at the start of a line, or where one parses.
-        size = len(file.buffer) if file.ended else _end_of_document(file)
-        if not size:
-            file.fill(len(file.buffer))
-            continue
-        text, file.buffer = file.buffer[:size], file.buffer[size:]
-        blank = len(text) - len(text.lstrip())
-        start = line + text.count(b"\n", 0, blank)
-        yield Chunk(name, pa.array([text[blank:]], pa.binary()), np.array([start]))
-        line += text.count(b"\n")
+        spans = [] if small else list(_spans(file.buffer))
+        if not spans:
+            # A document that is broken, or goes on, ends where the next begins at the start of a line.
+            size = len(file.buffer) if file.ended else _start_of_next(file.buffer)
+            if not size:
+                file.fill(len(file.buffer))
+                continue
+            spans = [(len(file.buffer) - len(file.buffer.lstrip()), size)]
+        lines, before = [], 0
+        for start, _ in spans:
+            line += file.buffer.count(b"\n", before, start)
+            lines.append(line)
+            before = start
+        documents = pa.array([file.buffer[start:end] for start, end in spans], pa.binary())
+        yield Chunk(name, documents, np.array(lines))
+        end = spans[-1][1]
+        line += file.buffer.count(b"\n", before, end)
+        file.buffer = file.buffer[end:]
         file.fill(max(0, _WHOLE - len(file.buffer)))
 
 
-def _end_of_document(file: _File) -> int:
-    """Find where the first document at hand ends; 0 if it goes on."""
-    newline = max(file.buffer.find(b"\n{", 1), file.buffer.find(b"\n[", 1))
-    if newline > 0:
-        return newline + 1
-    try:
-        text = file.buffer.decode("utf-8", "ignore")
-        start = _after_space(text, 0)
-        _, end = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return 0
-    return len(text[:end].encode())
+def _spans(buffer: bytes) -> Iterator[tuple[int, int]]:
+    """Find where the documents at hand begin and end, as far as they are whole."""
+    text = buffer.decode("latin-1")  # a character a byte; what JSON is made of is ASCII
+    decoder = json.JSONDecoder()
+    at = _after_space(text, 0)
+    while at < len(text):
+        try:
+            _, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        yield at, end
+        at = _after_space(text, end)
+
+
+def _start_of_next(buffer: bytes) -> int:
+    """Find where, after the first document, the next may begin; 0 if nowhere."""
+    found = _RESUME.search(buffer.decode("latin-1"), 1)
+    return found.end() if found else 0
 
 
 def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
@@ -163,14 +177,15 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     [(0, {'a': 1}), (0, [2])]
     """
     try:
-        text = document.removeprefix(_BOM).decode()
+        # Without the line's end, lest an error at it is told of the next line.
+        text = document.removeprefix(_BOM).decode().rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
         yield 0, Finding("not UTF-8", value=verbatim(f"{error.reason} at byte {error.start}"))
         return
     decoder = json.JSONDecoder()
-    at = _after_space(text, 0)
+    at, line, before = _after_space(text, 0), 0, 0
     while at < len(text):
-        line = text.count("\n", 0, at)
+        line, before = line + text.count("\n", before, at), at
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:

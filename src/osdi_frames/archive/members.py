@@ -45,6 +45,13 @@ class Reader(io.BufferedReader):
     def close(self) -> None:
         """Do nothing; a reader closes its file when it is thrown away, too."""
 
+    def seekable(self) -> bool:
+        """Tell whether it can be sought in; a member of a tar read as a stream fails to say that it cannot."""
+        try:
+            return super().seekable()
+        except AttributeError:
+            return False
+
 
 def is_readable(name: str) -> bool:
     """Tell by its name whether a file of a folder or archive holds documents.

@@ -174,12 +174,12 @@ class Table:
         return tuple(chosen)
 
     def needed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Give `columns` with those that they are derived from."""
+        """Give `columns` with those that they are derived from, which come first."""
         return tuple(
             dict.fromkeys(
                 each
                 for column in columns
-                for each in (column, *(self.column(name) for name in column.derived))
+                for each in (*(self.column(name) for name in column.derived), column)
             )
         )
 

@@ -1,0 +1,272 @@
+"""Documents for hypothesis: whole ones of every kind, and edits that put anything at any place of them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+from odd_values import ODD
+
+PREFIXES = "platform", "action_network", "change_desk"
+
+V2 = {
+    "identifiers": ["<p>:e1", "foreign:77"],
+    "origin_system": "FreeEvents",
+    "created_date": "2026-03-20T21:04:31Z",
+    "modified_date": "2026-03-21T08:00:00+02:00",
+    "name": "march-internal",
+    "title": "March",
+    "description": "<b>Come</b>",
+    "instructions": "Bring water",
+    "browser_url": "https://example.org/events/march",
+    "featured_image_url": "https://example.org/march.png",
+    "start_date": "2026-07-01T10:00:00Z",
+    "end_date": "2026-07-01T12:30:00Z",
+    "location": {
+        "venue": "Town hall",
+        "address_lines": ["1 Main St", "Room 4"],
+        "locality": "Oakland",
+        "region": "CA",
+        "postal_code": "94607",
+        "country": "US",
+        "language": "en",
+        "location": {"latitude": 37.8, "longitude": -122.25, "accuracy": "Rooftop"},
+    },
+    "total_accepted": 12,
+    "<p>:event_campaign_id": "c1",
+    "status": "confirmed",
+    "transparence": "opaque",
+    "visibility": "public",
+    "guests_can_invite_others": True,
+    "capacity": 40,
+    "<p>:hidden": False,
+    "reminders": [{"method": "email", "minutes": 1440}, {"method": "sms", "minutes": 60}],
+    "<p>:sponsor": {"title": "Progress", "browser_url": "https://example.org/groups/progress"},
+    "_links": {
+        "self": {"href": "https://example.org/api/v2/events/e1"},
+        "osdi:attendances": {"href": "https://example.org/api/v2/events/e1/attendances"},
+        "osdi:record_attendance_helper": {"href": "https://example.org/api/v2/events/e1/attendances"},
+        "osdi:creator": {"href": "https://example.org/api/v2/people/p1"},
+        "osdi:organizer": {"href": "https://example.org/api/v2/people/p2"},
+        "<p>:event_campaign": {"href": "https://example.org/api/v2/event_campaigns/c1"},
+        "<p>:embed": {"href": "https://example.org/api/v2/events/e1/embed"},
+        "curies": [{"name": "osdi", "href": "https://example.org/docs/{rel}", "templated": True}],
+    },
+}
+
+PERSON = {
+    "given_name": "Ada",
+    "family_name": "Ruiz",
+    "identifiers": ["<p>:p1"],
+    "created_at": "2025-01-02T03:04:05Z",
+    "modified_at": "2025-02-02T03:04:05Z",
+    "originating_system": "FreeEvents",
+    "email_addresses": [
+        {"primary": False, "address": "a@example.org"},
+        {"primary": True, "address": "ada@example.org"},
+    ],
+    "postal_addresses": [
+        {
+            "primary": True,
+            "address_lines": ["2 Side St"],
+            "locality": "Oakland",
+            "region": "CA",
+            "postal_code": "94608",
+            "country": "US",
+            "language": "en",
+            "location": {"latitude": 37.9, "longitude": -122.5, "accuracy": "Approximate"},
+        }
+    ],
+    "_links": {"self": {"href": "https://example.org/api/v1/people/p1"}},
+}
+
+V1 = {
+    "identifiers": ["<p>:e2"],
+    "originating_system": "OldEvents",
+    "created_at": "2018-03-20T21:04:31Z",
+    "modified_at": "2018-03-21T21:04:31Z",
+    "summary": "Picnic",
+    "description": "Food",
+    "<p>:event_instructions": "Bring cake",
+    "url": "https://example.org/events/picnic",
+    "start": "2018-07-01T10:00:00Z",
+    "location": {"address_lines": ["3 Park Rd"], "postal_code": "10001", "location": {"latitude": 40.7}},
+    "total_accepted": 0,
+    "status": "tentative",
+    "transparence": "opaque",
+    "visibility": "private",
+    "guestsCanInviteOthers": True,
+    "reminders": [{"method": "email", "minutes": 1440}],
+    "<p>:sponsor": {"summary": "Elders", "url": "https://example.org/groups/elders"},
+    "_embedded": {"osdi:creator": PERSON},
+    "osdi:organizer": PERSON,
+    "_links": {
+        "self": {"href": "https://example.org/api/v1/events/e2"},
+        "osdi:attendance": {"href": "https://example.org/api/v1/events/e2/attendance"},
+        "<p>:embed": {"href": "https://example.org/api/v1/events/e2/embed"},
+    },
+}
+
+SIGNATURE = {
+    "identifiers": ["<p>:s1", "foreign:9"],
+    "created_date": "2026-05-01T00:00:01Z",
+    "modified_date": "2026-05-01T00:00:02Z",
+    "comments": "For the river",
+    "<p>:referrer_data": {"source": "facebook", "referrer": "group-progress", "website": "example.net"},
+    "person": {
+        "created_date": "2024-05-01T00:00:01Z",
+        "modified_date": "2026-05-01T00:00:01Z",
+        "given_name": "Zoë",
+        "family_name": "O'Neil",
+        "email_addresses": [
+            {"primary": False, "address": "first@example.org", "status": "unsubscribed"},
+            {"primary": True, "address": "zoe@example.org", "status": "subscribed"},
+        ],
+        "phone_numbers": [
+            {"primary": True, "number": "15105550100", "number_type": "Mobile", "status": "subscribed"}
+        ],
+        "postal_addresses": [
+            {"primary": False, "postal_code": "10001", "region": "NY"},
+            {
+                "primary": True,
+                "address_lines": ["4 Hill St"],
+                "locality": "Oakland",
+                "postal_code": "94609",
+                "region": "CA",
+                "country": "US",
+                "location": {"latitude": 37.5, "longitude": -122.75, "accuracy": "Approximate"},
+            },
+        ],
+        "languages_spoken": ["en", "es"],
+        "custom_fields": {"volunteer": "1", "size": "M"},
+    },
+    "add_tags": ["river", "new"],
+    "_links": {
+        "self": {"href": "https://example.org/api/v2/petitions/q1/signatures/s1"},
+        "osdi:person": {"href": "https://example.org/api/v2/people/p9"},
+        "osdi:petition": {"href": "https://example.org/api/v2/petitions/q1"},
+    },
+}
+
+BESIDE = {
+    "<p>:sponsor": {"title": "Progress", "url": "https://example.org/groups/progress"},
+    "idempotency_key": "5f70",
+}
+
+TEXTS = st.text(max_size=6)
+NUMBERS = st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = st.sampled_from(ODD) | st.booleans() | NUMBERS | TEXTS
+
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "href", "primary", "x:y", "self"]) | TEXTS, inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+KEYS = st.sampled_from(
+    [
+        *("unknown", "x:unknown", "osdi:attendance", "primary", "null", "summary", "title", "start"),
+        *("origin_system", "originating_system", "referrer_data", "<p>:event_campaign_id"),
+        *("body", "_embedded", "received_at"),
+    ]
+)
+
+
+def spelled(value: Any, prefix: str) -> Any:
+    """Spell ``<p>`` as the service's own prefix, everywhere."""
+    return json.loads(json.dumps(value).replace("<p>", prefix))
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Give every place of a document: what holds it, and its key there."""
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+def with_one_odd_value(of: Any, *, start: int = 0, step: int = 1) -> Iterator[Any]:
+    """Give a copy of a document for each of its places and each odd value, or for every so many of these."""
+    count = sum(1 for _ in places(of))
+    for number in range(start, count * len(ODD), step):
+        place, odd = divmod(number, len(ODD))
+        value = copy.deepcopy(of)
+        holder, key = next(itertools.islice(places(value), place, None))
+        holder[key] = ODD[odd]
+        yield value
+
+
+@st.composite
+def edited(draw: st.DrawFn, of: Any, *, most: int = 4) -> Any:
+    """Give a copy of a document with a few of its places changed: taken away, replaced, added to."""
+    value = copy.deepcopy(of)
+    for _ in range(draw(st.integers(0, most))):
+        found = list(places(value))
+        if not found:
+            break
+        holder, key = found[draw(st.integers(0, len(found) - 1))]
+        inner = holder[key]
+        how = draw(st.sampled_from(["replace", "take away", "null", "add", "double", "swap"]))
+        if how == "take away":
+            del holder[key]
+        elif how == "add" and isinstance(inner, dict):
+            inner[draw(KEYS)] = draw(VALUES)
+        elif how == "add" and isinstance(inner, list):
+            inner.insert(draw(st.integers(0, len(inner))), draw(VALUES))
+        elif how == "double" and isinstance(holder, list):
+            holder.insert(key, copy.deepcopy(inner))
+        elif how == "swap" and isinstance(inner, list):
+            inner.reverse()
+        else:
+            holder[key] = None if how == "null" else draw(VALUES)
+    return value
+
+
+@st.composite
+def identified(draw: st.DrawFn, of: Any) -> Any:
+    """Give a copy of an event or signature under one of a few ids, changed at one of a few times."""
+    value = copy.deepcopy(of)
+    number = draw(st.integers(0, 3))
+    value["identifiers"][0] = f"<p>:x{number}"
+    value["_links"]["self"]["href"] += str(number)
+    changed = f"2026-05-0{draw(st.integers(1, 3))}T00:00:00Z"
+    value["modified_at" if "modified_at" in value else "modified_date"] = changed
+    return value
+
+
+@st.composite
+def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
+    """Give a document of any kind, in an envelope or without, in any spelling of the prefix."""
+    events = st.sampled_from([V1, V2]).flatmap(identified)
+    signatures = identified(SIGNATURE)
+    kind = draw(
+        st.sampled_from(["event", "page", "signature page", "delivery", "delivery", "batch", "other"])
+    )
+    if kind == "event":
+        body = draw(events)
+    elif kind == "other":
+        body = draw(
+            st.sampled_from([{"total_pages": 1}, {"_embedded": {"osdi:people": [PERSON]}}, {}, []]) | VALUES
+        )
+    elif kind in ("page", "signature page"):
+        name, each = ("osdi:events", events) if kind == "page" else ("osdi:signatures", signatures)
+        body = {"total_pages": 1, "page": 1, "_embedded": {name: draw(st.lists(each, max_size=3))}}
+    else:
+        beside = st.sampled_from([{}, BESIDE, BESIDE | {"idempotency_key": "77aa"}])
+        size = (1, 1) if kind == "delivery" else (0, 3)
+        body = [{"osdi:signature": draw(signatures)} | draw(beside) for _ in range(draw(st.integers(*size)))]
+    stamp = draw(st.sampled_from([None, None, "received_at", "fetched_at"]))
+    if stamp:
+        body = {
+            stamp: f"2026-06-0{draw(st.integers(1, 2))}T00:00:00Z",
+            "url": "https://example.org/",
+            "body": body,
+        }
+    return spelled(draw(edited(body, most=most)), draw(st.sampled_from(PREFIXES)))

@@ -1,0 +1,432 @@
+"""Nothing disappears in silence: what stops a reading, what skipping keeps, what `check` lists (design rule 5)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from layouts import compact, lines, tarred, zipped, zstd
+
+import osdi_frames as of
+from osdi_frames.errors import BadDocument, ProblemsWarning
+
+GOOD = {"identifiers": ["platform:good"], "title": "Good", "total_accepted": 1}
+SIGNED = [{"osdi:signature": {"identifiers": ["platform:good"]}}]
+
+
+def event(**keys: Any) -> dict[str, Any]:
+    return {"identifiers": ["platform:bad"], "total_accepted": 1} | keys
+
+
+def signature(**keys: Any) -> list[Any]:
+    return [{"osdi:signature": {"identifiers": ["platform:bad"]} | keys}]
+
+
+def skipped(source: Any, table: str) -> tuple[list[dict[str, Any]], str]:
+    """Read a table passing over problems; give its rows and the one warning."""
+    with pytest.warns(ProblemsWarning) as caught:
+        rows = of.scan(source, table, on_error="skip").read_all().to_pylist()
+    assert len(caught) == 1
+    return rows, str(caught[0].message)
+
+
+def message(source: Any, table: str) -> str:
+    """Read a table strictly, and give what stops it."""
+    with pytest.raises(BadDocument) as stopped:
+        of.scan(source, table).read_all()
+    return str(stopped.value)
+
+
+def listed(source: Any) -> list[tuple[Any, ...]]:
+    """Give what `check` lists beside what is merely not read."""
+    found = of.check(source)
+    found = found[found["severity"] != "info"]
+    found = found.astype(object).where(found.notna(), None)
+    return list(found.itertuples(index=False, name=None))
+
+
+class Misfit(NamedTuple):
+    """A value that does not fit: where it is put, what is said of it, which column it leaves missing."""
+
+    table: str
+    document: Any
+    where: str
+    problem: str
+    shown: str
+    column: str
+
+
+LONG = "9" * 100
+MISFITS = {
+    "capacity is text": Misfit(
+        "events", event(capacity="lots"), "capacity", "not an integer", '"lots"', "capacity"
+    ),
+    "an integer with a fraction": Misfit(
+        "events", event(capacity=1.7), "capacity", "not an integer", "1.7", "capacity"
+    ),
+    "an integer as text with a fraction": Misfit(
+        "events", event(capacity="1.7"), "capacity", "not an integer", '"1.7"', "capacity"
+    ),
+    "an integer beyond 64 bits": Misfit(
+        "events", event(capacity=2**63), "capacity", "not an integer of 64 bits", str(2**63), "capacity"
+    ),
+    "an integer beyond 64 bits as text": Misfit(
+        "events", event(capacity=LONG), "capacity", "not an integer of 64 bits", f'"{LONG[:59]}…', "capacity"
+    ),
+    "true where an integer is declared": Misfit(
+        "events", event(capacity=True), "capacity", "not an integer", "true", "capacity"
+    ),
+    "latitude is text": Misfit(
+        "events",
+        event(location={"location": {"latitude": "x", "longitude": 2.5}}),
+        "location.location.latitude",
+        "not a number",
+        '"x"',
+        "location_latitude",
+    ),
+    "a number too large": Misfit(
+        "events",
+        event(location={"location": {"latitude": 10**400}}),
+        "location.location.latitude",
+        "not a number of 64 bits",
+        f"1{'0' * 59}…",
+        "location_latitude",
+    ),
+    "a day that is none": Misfit(
+        "events",
+        event(created_date="2026-02-30T00:00:00Z"),
+        "created_date",
+        "not a datetime",
+        '"2026-02-30T00:00:00Z"',
+        "created_date",
+    ),
+    "an hour that is none, in local time": Misfit(
+        "events",
+        event(start_date="2026-02-03T25:00:00Z"),
+        "start_date",
+        "not a datetime",
+        '"2026-02-03T25:00:00Z"',
+        "start_date",
+    ),
+    "a number for a datetime": Misfit(
+        "events", event(created_date=20260203), "created_date", "not a datetime", "20260203", "created_date"
+    ),
+    "yes for true": Misfit(
+        "events",
+        event(guests_can_invite_others="yes"),
+        "guests_can_invite_others",
+        "not true or false",
+        '"yes"',
+        "guests_can_invite_others",
+    ),
+    "an object where text is declared": Misfit(
+        "events", event(title={"en": "March"}), "title", "not text", '{"en": "March"}', "title"
+    ),
+    "a list where text is declared": Misfit(
+        "events", event(title=["March"]), "title", "not text", '["March"]', "title"
+    ),
+    "text where an object is declared": Misfit(
+        "events", event(location="Oakland"), "location", "not an object", '"Oakland"', "location_locality"
+    ),
+    "text where a list is declared": Misfit(
+        "signatures", signature(add_tags="river"), "add_tags", "not a list", '"river"', "add_tags"
+    ),
+    "text where custom fields are declared": Misfit(
+        "signatures",
+        signature(person={"custom_fields": "x"}),
+        "person.custom_fields",
+        "not an object",
+        '"x"',
+        "custom_fields",
+    ),
+    "an object among tags": Misfit(
+        "signatures", signature(add_tags=["a", {"b": 1}]), "add_tags[1]", "not text", '{"b": 1}', "comments"
+    ),
+    "an object where the key of a message is declared": Misfit(
+        "signatures",
+        [signature()[0] | {"idempotency_key": {}}],
+        "../idempotency_key",
+        "not text",
+        "{}",
+        "idempotency_key",
+    ),
+    "latitude of the second address": Misfit(
+        "signature_addresses",
+        signature(person={"postal_addresses": [{}, {"location": {"latitude": "x"}}]}),
+        "person.postal_addresses[1].location.latitude",
+        "not a number",
+        '"x"',
+        "location_latitude",
+    ),
+    "a number for a reminder": Misfit(
+        "event_reminders", event(reminders=[{}, 7]), "reminders[1]", "not an object", "7", "minutes"
+    ),
+}
+
+
+def full_key(misfit: Misfit) -> str:
+    """Give the key as a message names it, from the document on."""
+    if isinstance(misfit.document, dict):
+        return misfit.where
+    beside = misfit.where.startswith("../")
+    return f"[0].{misfit.where[3:]}" if beside else f"[0].osdi:signature.{misfit.where}"
+
+
+@pytest.fixture(params=MISFITS, ids=[name.replace(" ", "-") for name in MISFITS])
+def misfit(request: pytest.FixtureRequest) -> Misfit:
+    return MISFITS[request.param]
+
+
+def archive_of(misfit: Misfit, folder: Path) -> Path:
+    """Write the document on line 2, after a good one and before another."""
+    path = folder / "a.ndjson"
+    path.write_bytes(lines([GOOD, misfit.document, SIGNED]))
+    return path
+
+
+def test_a_misfit_stops_with_its_file_line_key_and_value(misfit: Misfit, tmp_path: Path) -> None:
+    path = archive_of(misfit, tmp_path)
+    assert message(path, misfit.table) == f"{path}:2: {misfit.problem}: {full_key(misfit)} = {misfit.shown}"
+
+
+def test_skipping_keeps_the_row_of_a_misfit_without_the_value(misfit: Misfit, tmp_path: Path) -> None:
+    path = archive_of(misfit, tmp_path)
+    rows, warning = skipped(path, misfit.table)
+    assert warning.startswith(f"passed over one problem, the first: {path}:2: {misfit.problem}: ")
+    own = "event_id" if misfit.table.startswith("event") else "signature_id"
+    bad = [row for row in rows if row[own] == "bad"]
+    assert bad
+    assert all(row[misfit.column] is None for row in bad)
+
+
+def test_check_lists_a_misfit_by_its_key(misfit: Misfit, tmp_path: Path) -> None:
+    path = archive_of(misfit, tmp_path)
+    kind = "event" if isinstance(misfit.document, dict) else "signature"
+    where = misfit.where.replace("[1]", "[]")
+    detail = f"{kind}: {where} = {misfit.shown}"
+    assert listed(path) == [(str(path), 2, "error", misfit.problem, detail, 1)]
+
+
+def test_a_misfit_in_an_embedded_event_and_in_a_batch_is_named_by_its_position() -> None:
+    page = {"_embedded": {"osdi:events": [GOOD, event(capacity="lots")]}}
+    assert (
+        message(page, "events") == '<objects>:1: not an integer: _embedded.osdi:events[1].capacity = "lots"'
+    )
+    enveloped = {"received_at": "2026-01-01T00:00:00Z", "body": [*SIGNED, *signature(comments=[])]}
+    assert message(enveloped, "signatures") == "<objects>:1: not text: body[1].osdi:signature.comments = []"
+
+
+def test_equal_misfits_are_counted_with_the_first_place(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(lines([GOOD, event(capacity="lots"), event(capacity="lots")]))
+    assert listed(path) == [(str(path), 2, "error", "not an integer", 'event: capacity = "lots"', 2)]
+
+
+def test_columns_that_are_not_asked_for_stop_nothing() -> None:
+    assert of.scan(event(capacity="lots"), "events", columns=["title"]).read_all().num_rows == 1
+
+
+#: Documents that hold nothing for a table, though something is wrong: name → document, table, problem, detail.
+STRANGE = {
+    "text is no document": ("archive", "signatures", "not a page, an event or a delivery", '"archive"'),
+    "an object of nothing that is known": (
+        {"a": 1},
+        "events",
+        "not a page, an event or a delivery",
+        '{"a": 1}',
+    ),
+    "a delivery that is no array": (
+        {"osdi:signature": {}},
+        "signatures",
+        "not a page, an event or a delivery",
+        '{"osdi:signature": {}}',
+    ),
+    "a delivery in an envelope that is no array": (
+        {"received_at": "2026-01-01T00:00:00Z", "body": {"osdi:signature": {}}},
+        "signatures",
+        "not a page, an event or a delivery",
+        'body = {"osdi:signature": {}}',
+    ),
+    "an element without a type key": (
+        [{"idempotency_key": "5f"}],
+        "signatures",
+        "an element without a type key",
+        '[0] = {"idempotency_key": "5f"}',
+    ),
+    "an element that is no object": ([7], "signatures", "not an object", "[0] = 7"),
+    "a signature that is no object": (
+        [{"osdi:signature": 7}],
+        "signatures",
+        "not an object",
+        "[0].osdi:signature = 7",
+    ),
+    "embedded events that are no list": (
+        {"_embedded": {"osdi:events": {"a": 1}}},
+        "events",
+        "not a list",
+        '_embedded.osdi:events = {"a": 1}',
+    ),
+    "an embedded event that is no object": (
+        {"_embedded": {"osdi:events": [None, GOOD]}},
+        "events",
+        "not an object",
+        "_embedded.osdi:events[0] = null",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_strange_document_stops_is_passed_over_and_is_listed(name: str, tmp_path: Path) -> None:
+    document, table, problem, detail = STRANGE[name]
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(lines([document, GOOD, SIGNED]))
+    assert message(path, table) == f"{path}:1: {problem}: {detail}"
+    rows, warning = skipped(path, table)
+    assert warning.startswith("passed over one problem")
+    assert [row["source_line"] for row in rows][-1] == (2 if table == "events" else 3)
+    assert listed(path) == [(str(path), 1, "error", problem, detail, 1)]
+
+
+#: Lines that are no documents, and how that is said.
+UNREADABLE = {
+    "not JSON": (b'{"total_accepted": 1', "not JSON", "Expecting ',' delimiter at column 21"),
+    "text": (b"archive", "not JSON", "Expecting value at column 1"),
+    "a comma too many": (b'{"total_accepted": 1,}', "not JSON", None),
+    "not UTF-8": (b'{"title": "\xff"}', "not UTF-8", "invalid start byte at byte 11"),
+    "nested too deep": (b"[" * 100_000, "not JSON", "nested too deep"),
+}
+
+
+@pytest.mark.parametrize("table", ["events", "signatures"])
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_line_that_is_no_document_stops_is_passed_over_and_is_listed(
+    name: str, table: str, tmp_path: Path
+) -> None:
+    line, problem, detail = UNREADABLE[name]
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(compact(GOOD) + b"\n" + line + b"\n" + compact(SIGNED) + b"\n")
+    said = message(path, table)
+    assert said.startswith(f"{path}:2: {problem}: ")
+    assert detail is None or said.endswith(detail)
+    rows, _ = skipped(path, table)
+    assert [row[f"{table[:-1]}_id"] for row in rows] == ["good"]
+    assert [row[:4] for row in listed(path)] == [(str(path), 2, "error", problem)]
+
+
+def test_a_torn_document_among_glued_ones_leaves_those_around_it(tmp_path: Path) -> None:
+    path = tmp_path / "glued.json"
+    path.write_text(f'{json.dumps(GOOD, indent=1)}\n{{"total_accepted":\n{json.dumps(SIGNED, indent=1)}')
+    rows, _ = skipped(path, "signatures")
+    assert [row["source_line"] for row in rows] == [9]
+    assert [row[:4] for row in listed(path)] == [(str(path), 8, "error", "not JSON")]
+
+
+def many(count: int) -> list[Any]:
+    return [
+        {"identifiers": [f"platform:e{number}"], "total_accepted": number * 7919} for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_of_a_truncated_file_all_whole_lines_are_read(suffix: str, tmp_path: Path) -> None:
+    whole = lines(many(2000))
+    packed = gzip.compress(whole) if suffix == "gz" else zstd(whole)
+    path = tmp_path / f"a.ndjson.{suffix}"
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    assert message(path, "events").startswith(f"{path}")
+    rows, _ = skipped(path, "events")
+    good = len(rows)
+    assert [row["event_id"] for row in rows] == [f"e{number}" for number in range(good)]
+    assert [row["source_line"] for row in rows] == list(range(1, good + 1))
+    found = {problem: line for _, line, _, problem, _, _ in listed(path)}
+    assert found.pop("unreadable file") is None
+    assert found.get("not JSON", good + 1) == good + 1
+
+
+def test_of_a_truncated_gz_the_good_part_is_read_to_its_last_whole_line(tmp_path: Path) -> None:
+    whole = lines(many(2000))
+    packed = gzip.compress(whole)[: len(gzip.compress(whole)) * 2 // 3]
+    path = tmp_path / "a.ndjson.gz"
+    path.write_bytes(packed)
+    readable = zlib.decompressobj(wbits=31).decompress(packed)
+    rows, _ = skipped(path, "events")
+    assert len(rows) == readable.count(b"\n") > 100
+
+
+def test_a_broken_zip_is_a_problem_of_its_own_and_the_files_beside_it_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"x.json": compact(GOOD)})[:-30])
+    (tmp_path / "b.json").write_bytes(compact(GOOD))
+    assert message(tmp_path, "events").startswith(f"{tmp_path}/a.zip: unreadable file: ")
+    rows, _ = skipped(tmp_path, "events")
+    assert [row["source_file"] for row in rows] == [f"{tmp_path}/b.json"]
+    assert [row[:4] for row in listed(tmp_path)] == [(f"{tmp_path}/a.zip", None, "error", "unreadable file")]
+
+
+def test_a_broken_member_of_a_zip_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:  # stored, so that what is in it can be damaged
+        for name in ("a.json", "b.json", "c.json"):
+            archive.writestr(name, compact(GOOD | {"identifiers": [f"platform:{name}"]}))
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"platform:b.json", b"platform:B.json", 1))
+    assert message(path, "events").startswith(f"{path}!b.json: unreadable file: ")
+    rows, _ = skipped(path, "events")
+    assert {"a.json", "c.json"} <= {row["event_id"] for row in rows}
+    assert [row[:4] for row in listed(path)] == [(f"{path}!b.json", None, "error", "unreadable file")]
+
+
+def test_of_a_broken_tar_the_members_before_the_break_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    files = {f"{number}.json": compact(each) for number, each in enumerate(many(4))}
+    path.write_bytes(tarred(files)[: 512 * 5 + 10])  # each member is a header and a block
+    assert message(path, "events").startswith(f"{path}")
+    rows, _ = skipped(path, "events")
+    assert [row["event_id"] for row in rows][:2] == ["e0", "e1"]
+    assert "unreadable file" in [row[3] for row in listed(path)]
+
+
+def test_a_dangling_link_is_a_problem_with_its_name(tmp_path: Path) -> None:
+    link = tmp_path / "a.json"
+    link.symlink_to(tmp_path / "gone.json")
+    (tmp_path / "b.json").write_bytes(compact(GOOD))
+    assert message(tmp_path, "events") == f"{link}: unreadable file: No such file or directory"
+    rows, _ = skipped(tmp_path, "events")
+    assert len(rows) == 1
+    assert [row[:4] for row in listed(tmp_path)] == [(str(link), None, "error", "unreadable file")]
+
+
+def test_half_of_a_surrogate_pair_is_mended_and_stops_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(r'{"total_accepted": 1, "title": "a\ud800b"}')
+    assert of.scan(path, "events", columns=["title"]).read_all().to_pylist() == [{"title": "a\ufffdb"}]
+    detail = r'event: title = "a\ud800b"'
+    assert listed(path) == [(str(path), 1, "warning", "a lone surrogate, read as U+FFFD", detail, 1)]
+
+
+def test_other_types_and_empty_documents_are_no_problem() -> None:
+    documents = [
+        [{"osdi:attendance": {"a": 1}}, {"action_network:upload": 7}],
+        [],
+        {"total_pages": 1, "_embedded": {"osdi:events": []}},
+        {"_embedded": {"osdi:people": [{"given_name": "Ada"}]}},
+        {"received_at": "2026-01-01T00:00:00Z", "body": []},
+    ]
+    for table in ("events", "signatures"):
+        assert of.scan(documents, table).read_all().num_rows == 0
+    found = of.check(documents)
+    assert set(found["severity"]) == {"info"}
+    assert {"osdi:attendance", "action_network:upload", "osdi:people"} <= set(found["detail"])
+
+
+def test_an_archive_without_problems_warns_of_none(tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_bytes(lines([GOOD, SIGNED]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert of.scan(tmp_path, "events", on_error="skip").read_all().num_rows == 1
+    assert listed(tmp_path) == []

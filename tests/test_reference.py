@@ -1,0 +1,232 @@
+"""What `scan` reads is what a plain walk over ``json.loads`` reads, cell by cell, however it is laid out."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from layouts import LAYOUTS, write
+from reference import Document
+from reference_files import documents_at
+from strategies import (
+    BESIDE,
+    PREFIXES,
+    SIGNATURE,
+    V1,
+    V2,
+    documents,
+    spelled,
+    with_one_odd_value,
+)
+
+import osdi_frames as of
+
+TABLES = list(reference.TABLES)
+
+
+def scanned(source: Any, table: str, **options: Any) -> list[dict[str, Any]]:
+    """Read a table and leave problems aside: the reference is silent of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", of.errors.ProblemsWarning)
+        return of.scan(source, table, on_error="skip", **options).read_all().to_pylist()
+
+
+def same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    """Compare cell by cell; what differs is told by row and column."""
+    assert len(found) == len(expected)
+    for number, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        assert ours.keys() == theirs.keys()
+        differing = {
+            name: (ours[name], theirs[name])
+            for name in ours
+            if comparable(name, ours[name]) != comparable(name, theirs[name])
+        }
+        assert not differing, f"row {number}: (scan, reference) {differing}"
+
+
+def comparable(name: str, value: Any) -> Any:
+    # The same JSON can be spelled in several ways: 1e16 and 10000000000000000.0.
+    return json.loads(value) if name == "custom_fields" and value is not None else value
+
+
+def options_of(table: str) -> st.SearchStrategy[dict[str, Any]]:
+    ways = [True, False] if table.startswith("event") else [True, "message", False]
+    prefix = st.sampled_from([None, "change_desk"])
+    return st.fixed_dictionaries({"dedupe": st.sampled_from(ways), "prefix": prefix})
+
+
+def documents_read_as_the_reference_reads_them(table: str, options: dict[str, Any], made: list[Any]) -> None:
+    texts = [json.loads(json.dumps(each)) for each in made]
+    places = [Document(None, number, each) for number, each in enumerate(texts, 1)]
+    # With the page it is a list of documents, whatever they are, and no delivery.
+    same(scanned([*texts, {"page": 1}], table, **options), reference.read(places, table, **options))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data(), made=st.lists(documents(), min_size=1, max_size=12))
+def test_documents_read_as_the_reference_reads_them(table: str, data: st.DataObject, made: list[Any]) -> None:
+    documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", TABLES)
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), made=st.lists(documents(), min_size=1, max_size=12))
+def test_any_documents_read_as_the_reference_reads_them(
+    table: str, data: st.DataObject, made: list[Any]
+) -> None:
+    documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
+
+
+def odd_documents(table: str, *, start: int = 0, step: int = 1) -> list[Any]:
+    signature = [{"osdi:signature": SIGNATURE} | BESIDE]
+    kinds = [V1, V2] if table.startswith("event") else [signature]
+    return [
+        each
+        for kind in kinds
+        for each in with_one_odd_value(spelled(kind, "platform"), start=start, step=step)
+    ]
+
+
+def read_with_odd_values(table: str, made: list[Any]) -> None:
+    texts = [json.loads(json.dumps(each)) for each in made]
+    places = [Document(None, number, each) for number, each in enumerate(texts, 1)]
+    same(scanned([*texts, {"page": 1}], table, dedupe=False), reference.read(places, table, dedupe=False))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_an_odd_value_at_a_place_reads_as_the_reference_reads_it(table: str) -> None:
+    read_with_odd_values(table, odd_documents(table, start=TABLES.index(table), step=23))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", TABLES)
+def test_any_odd_value_at_any_place_reads_as_the_reference_reads_it(table: str) -> None:
+    read_with_odd_values(table, odd_documents(table))
+
+
+@pytest.fixture(scope="module")
+def sample(data: Path) -> list[Document]:
+    """Give the documents of the sample archive, as the reference finds them in its files."""
+    return list(documents_at(data))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_sample_archive_of_every_layout_reads_as_the_reference_reads_it(
+    table: str, data: Path, sample: list[Document]
+) -> None:
+    expected = reference.read(sample, table)
+    assert expected
+    same(scanned(data, table), expected)
+
+
+@pytest.mark.parametrize(
+    ("table", "dedupe"), [("events", False), ("signatures", False), ("signatures", "message")]
+)
+def test_the_sample_archive_with_its_repeats_reads_as_the_reference_reads_it(
+    table: str, dedupe: Any, data: Path, sample: list[Document]
+) -> None:
+    same(scanned(data, table, dedupe=dedupe), reference.read(sample, table, dedupe=dedupe))
+
+
+def some_of_everything() -> list[Any]:
+    """Give documents of every kind: pages, single events, deliveries, envelopes, and some with odd values."""
+    odd = [*with_one_odd_value(V1, step=797), *with_one_odd_value(V2, step=797)]
+    odd_signatures = [[{"osdi:signature": each} | BESIDE] for each in with_one_odd_value(SIGNATURE, step=797)]
+    page = {"total_pages": 1, "_embedded": {"osdi:events": [V2, V1]}}
+    signatures = {"_embedded": {"osdi:signatures": [SIGNATURE, SIGNATURE]}}
+    stamped = {"received_at": "2026-06-01T10:00:00+02:00", "body": [{"osdi:signature": SIGNATURE}]}
+    fetched = {"fetched_at": "2026-06-01T10:00:00Z", "url": "https://example.org", "body": page}
+    other = [{"osdi:attendance": {}}]
+    made = [page, V1, signatures, stamped, fetched, other, *odd, *odd_signatures]
+    return [spelled(each, PREFIXES[number % 2]) for number, each in enumerate(made)]
+
+
+def table_of(turn: int) -> list[str]:
+    """Give the two large tables and one of the others in turn."""
+    others = [table for table in TABLES if table not in ("events", "signatures")]
+    return ["events", "signatures", others[turn % len(others)]]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_reads_as_the_reference_reads_it_and_as_the_objects_do(
+    layout: str, tmp_path: Path
+) -> None:
+    made = some_of_everything()
+    folder = write(LAYOUTS[layout](made), tmp_path)
+    found = list(documents_at(folder))
+    assert [each.value for each in found] == made
+    for table in table_of(list(LAYOUTS).index(layout)):
+        same(scanned(folder, table, dedupe=False), reference.read(found, table, dedupe=False))
+
+
+@pytest.mark.parametrize("layout", ["lines, gz", "glued, pretty", "zip", "tar.gz", "zip in tar in zip"])
+def test_an_open_file_reads_as_its_path_does(layout: str, tmp_path: Path) -> None:
+    write(LAYOUTS[layout](some_of_everything()), tmp_path)
+    (path,) = tmp_path.iterdir()
+    with path.open("rb") as file:
+        same(scanned(file, "signatures"), scanned(path, "signatures"))
+        assert not file.closed
+
+
+def test_parsed_objects_read_as_the_reference_reads_them() -> None:
+    made = some_of_everything()
+    places = [Document(None, number, each) for number, each in enumerate(made, 1)]
+    for table in ("events", "signatures"):
+        same(scanned(made, table), reference.read(places, table))
+
+
+def test_one_page_and_one_delivery_are_sources_by_themselves() -> None:
+    page, _, _, stamped, *_ = some_of_everything()
+    for source in (page, stamped, stamped["body"]):
+        for table in ("events", "signatures"):
+            same(scanned(source, table), reference.read([Document(None, 1, source)], table))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_some_columns_read_as_they_do_among_all(table: str) -> None:
+    made = odd_documents(table, step=83)
+    whole = scanned(made, table, dedupe=False)
+    names = list(of.describe(table)["column"])
+    for turn in range(3):
+        some = names[turn::3][::-1]
+        found = scanned(made, table, columns=some, dedupe=False)
+        assert not found or list(found[0]) == some
+        same(found, [{name: row[name] for name in some} for row in whole])
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_columns_are_those_that_the_dictionary_names_in_its_order(table: str) -> None:
+    assert of.scan([], table).schema.names == list(of.describe(table)["column"])
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"], ids=["glued", "lines", "blank lines"])
+def test_a_file_larger_than_what_is_read_at_a_time_reads_whole_with_its_lines(
+    between: str, tmp_path: Path
+) -> None:
+    count, filling = 18, "é" * 500_000  # about a megabyte each; 16 MiB are read at a time
+    page = json.dumps({"total_accepted": 1, "description": filling}, indent=1, ensure_ascii=False)
+    path = tmp_path / "large.json"
+    path.write_text(between.join([page] * 9 + ['{"torn": \n'] + [page] * 9), "utf-8")
+    found = scanned(path, "events", columns=["total_accepted", "source_line"])
+    height = 3 + len(between)
+    torn = 9 * height + 1
+    before = [1 + number * height for number in range(9)]
+    after = [torn + 1 + len(between) + number * height for number in range(9)]
+    assert [row["source_line"] for row in found] == before + after
+    assert len(found) == count
+
+
+def test_lines_of_a_large_file_are_counted_over_all_that_is_read_at_a_time(tmp_path: Path) -> None:
+    line = json.dumps({"total_accepted": 1, "description": "é" * 100_000}, ensure_ascii=False)
+    path = tmp_path / "large.ndjson"
+    path.write_text("\n".join([line] * 60), "utf-8")  # about 12 MB; 4 MiB are read at a time
+    found = scanned(path, "events", columns=["source_line"])
+    assert [row["source_line"] for row in found] == list(range(1, 61))
