@@ -141,6 +141,13 @@ def test_one_fault_where_no_totals_are_told(stocked):
         no_totals_and(["no next"], served)
 
 
+def test_rows_that_arrive_faster_than_they_are_read_are_not_chased_for_ever(stocked):
+    with stocked(pages=3, per_page=1) as served:
+        served.running.order("insert_rows", count=2)
+        assert not check(served)
+        assert len(served.asked()) < 1000
+
+
 def mixtures(pages: int) -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
     """Draw several faults, each at some pages or all, some times or always."""
     chosen = st.fixed_dictionaries(

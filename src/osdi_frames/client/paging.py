@@ -133,6 +133,11 @@ class Ledger:
         """The totals of records that were told, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
 
+    def outgrew(self, first: int) -> bool:
+        """Tell whether the collection grew to more than twice its size since a page: reading again would not help."""
+        totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
+        return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
+
     def gaps(self) -> list[range]:
         """Give the pages that were told of and never read."""
         read = sorted({page.number for page in self.pages})

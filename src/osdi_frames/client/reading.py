@@ -15,6 +15,8 @@ from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.documents import PAGE_KEYS
 from osdi_frames.errors import BadAnswer, OsdiError
 
+_FRONT = 20  # pages that are looked through for new arrivals before all are read again
+
 _OF_PAGES = [key for key in PAGE_KEYS if key != "_links"]  # which every resource has
 
 #: How often the whole collection is read again before it is called incomplete.
@@ -64,20 +66,19 @@ class Collection:
             if round_:
                 self.ledger.begin_pass()
                 self._followed.clear()
+            first = len(self.ledger.pages)
             deque(self.sweep(), maxlen=0)
             proof = self.ledger.proof() or self.ledger.proof_after(self._walk())
-            if proof:
+            if proof or self.ledger.outgrew(first):
                 return proof
         return None
 
     def _walk(self) -> Page:
         """Read from the front, one page alone after the other, while there are rows that no page had before."""
-        number = 0
-        fresh = True
-        while fresh:
-            number += 1
+        for number in range(1, _FRONT + 1):
             _, page = self._read(number)
-            fresh = self._enter(page)
+            if not self._enter(page):
+                break
         return page
 
     def _read_together(
