@@ -10,6 +10,9 @@
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
+    ├── ArchiveOwned        (BlockingIOError)   an archive folder that another receiver writes to
+    ├── BadWorkerName       (ValueError)        a receiver's name that no folder can have
+    ├── WeakToken           (ValueError)        a receiver's token that could be guessed
     ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
     ├── RequestRefused      (ValueError)        a request that the sandbox answers with an error status
     ├── BadAddress          (ValueError)        an address that a client cannot use
@@ -76,6 +79,18 @@ class DestinationExists(OsdiError, FileExistsError):
 
 class BadDocument(OsdiError, ValueError):
     """Something in an archive that no table can take, with its file and line."""
+
+
+class ArchiveOwned(OsdiError, BlockingIOError):
+    """Another process writes to the folder; the message says which one and what to do."""
+
+
+class BadWorkerName(OsdiError, ValueError):
+    """The name of a receiver's process cannot be the name of its folder."""
+
+
+class WeakToken(OsdiError, ValueError):
+    """A token of the receiver is too short to be a secret; the message never shows it."""
 
 
 class DatabaseUnusable(OsdiError, OSError):

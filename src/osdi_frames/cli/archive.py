@@ -1,0 +1,58 @@
+"""``osdi-frames archive``: check an archive of the receiver, erase a person from it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from osdi_frames import receiver
+
+_ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=False, path_type=Path))
+
+
+@click.group()
+def command() -> None:
+    """Look after an archive that `osdi-frames receive` writes."""
+
+
+@command.command(epilog="\b\nExample:\n  osdi-frames archive verify archive")
+@_ARCHIVE
+def verify(archive: Path) -> None:
+    """Check every checksum and every sequence number of ARCHIVE; status 1 when something is damaged."""
+    found = receiver.verify(archive)
+    for damage in found.damages:
+        click.echo(str(damage))
+    click.echo(
+        f"{found.segments} segments, {found.deliveries} deliveries, {found.quarantined} in quarantine, "
+        f"{found.erased} with something erased, {found.torn} torn ends, {len(found.damages)} damages"
+    )
+    sys.exit(1 if found.damages else 0)
+
+
+@command.command(
+    epilog="\b\nExample:\n  osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org"
+)
+@_ARCHIVE
+@click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")
+@click.option("--email", "emails", multiple=True, help="An e-mail address of the person, in any case.")
+def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> None:
+    """Take one person's data out of ARCHIVE; status 1 when some of it may be left.
+
+    Every element about the person goes; the other elements of its delivery stay as they were received, and
+    the line keeps its number. While a receiver runs, its newest segment is not changed: stop it, or run
+    this again later.
+    """
+    if not persons and not emails:
+        raise click.UsageError("say whom: --person ID, --email ADDRESS")
+    done = receiver.erase(archive, persons=persons, emails=emails)
+    click.echo(
+        f"erased {done.elements} elements in {done.deliveries} deliveries, "
+        f"{done.quarantined} bodies in quarantine, {done.torn} torn ends"
+    )
+    for path in done.still_open:
+        click.echo(f"{path}: holds more, and a receiver still writes to it", err=True)
+    for place in done.unreadable:
+        click.echo(f"{place}: cannot be read, so it was not searched", err=True)
+    sys.exit(0 if done.complete else 1)

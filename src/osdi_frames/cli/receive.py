@@ -1,0 +1,68 @@
+"""``osdi-frames receive``: take signature webhooks in, durably."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import click
+
+from osdi_frames import receiver
+from osdi_frames.receiver.tokens import new_token
+
+_EPILOG = """\b
+Example:
+  osdi-frames receive archive --host 0.0.0.0 --port 8080
+  osdi-frames report archive
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8080, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option(
+    "--token",
+    "tokens",
+    multiple=True,
+    envvar="OSDI_FRAMES_TOKENS",
+    help="A secret that is valid in the address, at least 20 characters; two during a change. "
+    "Better given in OSDI_FRAMES_TOKENS, separated by spaces, than where a process list shows it. "
+    "Without any, the lines of ARCHIVE/.tokens are valid, which is made when it is not there.",
+)
+@click.option(
+    "--worker",
+    default="main",
+    show_default=True,
+    help="The folder in ARCHIVE that this process owns; each of several processes needs its own.",
+)
+@click.option("--max-body", default=receiver.Limits().body_bytes, show_default=True, help="Bytes in a body.")
+def command(
+    archive: Path, *, host: str, port: int, tokens: tuple[str, ...], worker: str, max_body: int
+) -> None:
+    """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
+
+    The address to give to the service is http://HOST:PORT/TOKEN, behind a proxy that speaks https.
+    GET /healthz shows how the receiver does.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    receiver.serve(
+        archive,
+        tokens=tokens or _kept_tokens(archive),
+        host=host,
+        port=port,
+        worker=worker,
+        limits=receiver.Limits(body_bytes=max_body),
+    )
+
+
+def _kept_tokens(archive: Path) -> list[str]:
+    path = archive / ".tokens"
+    if not path.exists():
+        archive.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(new_token() + "\n")
+        click.echo(f"A token was made; it is the last part of the address and is kept in {path}", err=True)
+    return path.read_text().split()

@@ -1,0 +1,35 @@
+"""Receive signature webhooks durably: 200 is answered only after the delivery is on disk.
+
+The application needs the extra ``serve``; checking an archive and erasing a person from it do not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from osdi_frames.errors import MissingExtra
+from osdi_frames.receiver.erasure import erase
+from osdi_frames.receiver.limits import Limits
+from osdi_frames.receiver.verification import verify
+
+if TYPE_CHECKING:
+    from osdi_frames.receiver.app import create_app
+    from osdi_frames.receiver.server import serve
+
+__all__ = ["Limits", "create_app", "erase", "serve", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    # The web framework is imported when it is asked for.
+    try:
+        if name == "create_app":
+            from osdi_frames.receiver.app import create_app
+
+            return create_app
+        if name == "serve":
+            from osdi_frames.receiver.server import serve
+
+            return serve
+    except ModuleNotFoundError as error:
+        raise MissingExtra.named("serve") from error
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,198 @@
+"""The receiver as an ASGI application: what a request is, what it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from osdi_frames.receiver.inbox import Inbox
+from osdi_frames.receiver.limits import Limits
+from osdi_frames.receiver.tokens import Tokens
+from osdi_frames.receiver.worker import Worker
+
+_LINGER_SECONDS = 2.0
+_CLOSE = {"connection": "close"}
+_AGAIN = {"retry-after": "1"}
+
+STORED = PlainTextResponse("stored\n", 200)
+UNKNOWN = PlainTextResponse("not found\n", 404, headers=_CLOSE)
+NOT_A_POST = PlainTextResponse("deliveries are posted\n", 405, headers={"allow": "POST", **_CLOSE})
+TOO_SLOW = PlainTextResponse("the body took too long\n", 408, headers=_CLOSE)
+TOO_LARGE = PlainTextResponse("the body is too large\n", 413, headers=_CLOSE)
+ENCODED = PlainTextResponse("send the body as it is, not compressed\n", 415, headers=_CLOSE)
+BUSY = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN)
+CLOSING = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN | _CLOSE)
+_BEFORE_THE_BODY = (UNKNOWN, NOT_A_POST, ENCODED, TOO_LARGE)
+
+
+def create_app(
+    archive: str | Path,
+    *,
+    tokens: Iterable[str],
+    worker: str = "main",
+    limits: Limits | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Starlette:
+    """Make the application that receives deliveries into an archive.
+
+    The archive's folder for this `worker` is opened and locked here, not at the first request, and is given
+    back when the application shuts down. It answers ``POST /<token>`` and ``GET /healthz``.
+
+    Parameters
+    ----------
+    archive
+        The folder to receive into; made if it is not there.
+    tokens
+        The secrets that are valid in the address; two during a change.
+    worker
+        The folder inside the archive that this process owns; every process needs one of its own.
+    limits
+        Sizes and times, see `Limits`.
+    clock
+        Says what time it is, for ``received_at`` and the folders of days.
+
+    Raises
+    ------
+    ArchiveOwned
+        Another process owns the worker's folder.
+    WeakToken
+        No token, or one that could be guessed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> app = create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])
+    >>> [route.path for route in app.routes]
+    ['/healthz', '/{token}']
+    """
+    limits = limits or Limits()
+    known = Tokens(tokens)
+    inbox = Inbox(
+        Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, clock=clock
+    )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        await inbox.start()
+        try:
+            yield
+        finally:
+            await inbox.stop()
+
+    async def health(_request: Request) -> Response:
+        report = await inbox.health()
+        return JSONResponse(report, 200 if report["append_and_sync"] else 503)
+
+    routes = [Route("/healthz", health), Route("/{token}", Deliveries(inbox, known, limits))]
+    app = Starlette(routes=routes, lifespan=lifespan)
+    app.router.redirect_slashes = False  # a redirect would repeat the token in a header
+    return app
+
+
+class Deliveries:
+    """The address that deliveries are posted to."""
+
+    def __init__(self, inbox: Inbox, tokens: Tokens, limits: Limits) -> None:
+        self._inbox = inbox
+        self._tokens = tokens
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            answer = await self._answer(scope, receive)
+        except ClientDisconnect:
+            return
+        if answer in _BEFORE_THE_BODY:
+            await _answer_and_linger(answer, receive, send)
+        else:
+            await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        known = scope["path_params"]["token"] in self._tokens
+        answer = refusal(scope["method"], dict(scope["headers"]), known=known, limits=self._limits)
+        if answer is not None:
+            return answer
+        if self._inbox.full:
+            return BUSY
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                body = await self._body(receive)
+        except _Refused as refused:
+            return refused.answer
+        except TimeoutError:
+            return TOO_SLOW
+        except asyncio.CancelledError:  # the server is shutting down and waited for this body long enough
+            return CLOSING
+        return STORED if await self._inbox.store(body) else BUSY
+
+    async def _body(self, receive: Receive) -> bytes:
+        """Read a body; from then on it counts as held in the inbox."""
+        chunks, size, more = [], 0, True
+        try:
+            while more:
+                message = await receive()
+                chunk, more = message.get("body", b""), message.get("more_body", False)
+                chunks.append(chunk)
+                size += len(chunk)
+                self._inbox.hold(len(chunk))
+                self._check(message, size)
+        except BaseException:
+            self._inbox.hold(-size)
+            raise
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    def _check(self, message: Message, size: int) -> None:
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        if size > self._limits.body_bytes:
+            raise _Refused(TOO_LARGE)
+        if self._inbox.overfull:
+            raise _Refused(BUSY)
+
+
+def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits: Limits) -> Response | None:
+    """Say what a request is refused with by its head alone; ``None`` when its body is to be read.
+
+    >>> refusal("POST", {b"content-encoding": b"gzip"}, known=True, limits=Limits()).status_code
+    415
+    """
+    if not known:
+        return UNKNOWN
+    if method != "POST":
+        return NOT_A_POST
+    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"identity", b""):
+        return ENCODED
+    if int(headers.get(b"content-length", b"0")) > limits.body_bytes:
+        return TOO_LARGE
+    return None
+
+
+class _Refused(Exception):
+    """A body that is not read to its end, with the answer to it."""
+
+    def __init__(self, answer: Response) -> None:
+        self.answer = answer
+
+
+async def _answer_and_linger(answer: Response, receive: Receive, send: Send) -> None:
+    """Answer before the body's end, and read on for a moment.
+
+    A connection that is closed while bytes are on their way is reset, and the sender never sees the answer.
+    """
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+    await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LINGER_SECONDS):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+                pass
+    await send({"type": "http.response.body"})

@@ -1,0 +1,118 @@
+"""One line of an archive: a received body with its time, its sequence number and a checksum.
+
+A line reads ::
+
+    {"checksum":"<32 hex>","sequence":7,"received_at":"2026-11-21T10:42:07.123456Z","body":[…]}
+
+The checksum stands first and covers every byte after its own closing quote, so no byte of a line can
+change unnoticed. The body stands last and verbatim: the received bytes are spliced in, not written anew.
+Three keys may stand before it:
+
+``received``
+    the received bytes in base64, where they could not stand in a line as they were: a body with line breaks
+    (its breaks are spaces in ``body``), and a body in quarantine (its ``body`` is an empty delivery).
+``reason``
+    why the body is in quarantine.
+``erased_at``
+    when elements of the body were erased; the received bytes cannot be had back any more.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+MARK = b'{"checksum":"'
+_LINE = re.compile(
+    rb'\{"checksum":"(?P<checksum>[0-9a-f]{32})"'
+    rb'(?P<covered>,"sequence":(?P<sequence>[0-9]{1,18})'
+    rb',"received_at":"(?P<received_at>[0-9T:.-]+Z)"'
+    rb'(?:,"reason":"(?P<reason>[^"]*)")?'
+    rb'(?:,"erased_at":"(?P<erased_at>[0-9T:.-]+Z)")?'
+    rb'(?:,"received":"(?P<received>[A-Za-z0-9+/=]*)")?'
+    rb',"body":(?P<body>.*)\})',
+    re.DOTALL,
+)
+_BREAKS = bytes.maketrans(b"\r\n", b"  ")
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What one line says.
+
+    `body` is the JSON text as it stands in the line, `received` what came over the wire where that differs.
+    """
+
+    sequence: int
+    received_at: str
+    body: bytes
+    received: bytes | None = None
+    reason: str | None = None
+    erased_at: str | None = None
+
+    @classmethod
+    def of(cls, received: bytes, *, sequence: int, at: str, reason: str | None) -> Envelope:
+        """Put received bytes in an envelope; with a `reason` they are for the quarantine."""
+        if reason is not None:
+            return cls(sequence, at, b"[]", received, reason)
+        if b"\n" in received or b"\r" in received:
+            return cls(sequence, at, received.translate(_BREAKS), received)
+        return cls(sequence, at, received)
+
+    @property
+    def exact(self) -> bytes:
+        """The bytes that were received; of an erased delivery, what was left of them."""
+        return self.body if self.received is None else self.received
+
+    def line(self) -> bytes:
+        """Write the envelope as one line, its line break included."""
+        parts = [b',"sequence":%d,"received_at":"%s"' % (self.sequence, self.received_at.encode("ascii"))]
+        if self.reason is not None:
+            parts.append(b',"reason":"%s"' % self.reason.encode("utf-8"))
+        if self.erased_at is not None:
+            parts.append(b',"erased_at":"%s"' % self.erased_at.encode("ascii"))
+        if self.received is not None:
+            parts.append(b',"received":"%s"' % base64.b64encode(self.received))
+        parts += (b',"body":', self.body, b"}")
+        covered = b"".join(parts)
+        return b'%s%s"%s\n' % (MARK, _checksum(covered), covered)
+
+
+def read(line: bytes) -> Envelope | None:
+    """Read a line without its line break; ``None`` when any byte of it is not as it was written.
+
+    >>> line = Envelope.of(b"[]", sequence=7, at="2026-11-21T10:42:07.000000Z", reason=None).line()
+    >>> read(line[:-1]).sequence
+    7
+    >>> read(line[:-1].replace(b"7", b"8")) is None
+    True
+    """
+    found = _LINE.fullmatch(line)
+    if found is None or _checksum(found["covered"]) != found["checksum"]:
+        return None
+    return Envelope(
+        sequence=int(found["sequence"]),
+        received_at=found["received_at"].decode("ascii"),
+        body=found["body"],
+        received=None if found["received"] is None else base64.b64decode(found["received"]),
+        reason=None if found["reason"] is None else found["reason"].decode("utf-8"),
+        erased_at=None if found["erased_at"] is None else found["erased_at"].decode("ascii"),
+    )
+
+
+def read_after_damage(line: bytes) -> Envelope | None:
+    """Read the whole line that follows a damaged one whose line break was lost."""
+    start = line.rfind(MARK)
+    return read(line[start:]) if start > 0 else None
+
+
+def timestamp(moment: datetime) -> str:
+    """Write a moment the way envelopes do: UTC, microseconds, ``Z``."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _checksum(covered: bytes) -> bytes:
+    return hashlib.blake2b(covered, digest_size=16).hexdigest().encode("ascii")

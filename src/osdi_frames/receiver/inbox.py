@@ -1,0 +1,143 @@
+"""The event loop's side of the writer: limits, deadlines, and what the health page shows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from osdi_frames.receiver.envelope import timestamp
+from osdi_frames.receiver.judge import quarantine_reason
+from osdi_frames.receiver.limits import Limits
+from osdi_frames.receiver.worker import Worker
+from osdi_frames.receiver.writer import Probe, Waiting, Writer
+
+_PROBE_EVERY = 1.0
+_PROBE_TIMEOUT = 2.0
+_WINDOW = 10.0  # seconds that rate and p99 look back
+
+
+logger = logging.getLogger(__name__)
+
+
+class Inbox:
+    """Takes bodies in and says whether they are durable; one event loop uses it, between start and stop."""
+
+    def __init__(self, worker: Worker, *, limits: Limits, clock: Callable[[], datetime]) -> None:
+        self._worker = worker
+        self._limits = limits
+        self._clock = clock
+        self._waiting = 0
+        self._held = 0
+        self._stored = 0
+        self._failed = 0
+        self._recent: deque[tuple[float, float]] = deque(maxlen=20_000)  # when stored, seconds taken
+        self._probe: asyncio.Future[bool] | None = None
+        self._probed = 0.0
+        self._low = False
+
+    async def start(self) -> None:
+        """Begin to write; needs the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._writer = Writer(
+            self._worker, batch_bytes=self._limits.batch_bytes, settle=self._settle_from_thread
+        )
+        with contextlib.suppress(OSError):  # on a full disk, say: the first delivery tries again
+            self._worker.deliveries.prepare(timestamp(self._clock())[:10])
+        self._writer.start()
+
+    async def stop(self) -> None:
+        """Write what is waiting, then leave the folder."""
+        await asyncio.to_thread(self._writer.stop)
+        self._worker.close()
+
+    @property
+    def full(self) -> bool:
+        """Whether one more delivery has to be turned away."""
+        return self._waiting >= self._limits.waiting or self.overfull
+
+    @property
+    def overfull(self) -> bool:
+        """Whether the bodies that are in memory take more than they may."""
+        return self._held > self._limits.held_bytes
+
+    def hold(self, size: int) -> None:
+        """Count bytes of a body that is in memory; a negative size gives them back."""
+        self._held += size
+
+    async def store(self, body: bytes) -> bool:
+        """Make a held body durable; ``False`` when it failed or would come too late for the sender."""
+        arrived = self._loop.time()
+        received_at = timestamp(self._clock())
+        answer: asyncio.Future[bool] = self._loop.create_future()
+        item = Waiting(body, received_at, quarantine_reason(body), answer)
+        self._waiting += 1
+        self._writer.put(item)
+        deadline = self._loop.call_at(arrived + self._limits.answer_seconds, _give_up, answer)
+        stored = await answer
+        deadline.cancel()
+        now = self._loop.time()
+        if stored:
+            self._stored += 1
+            self._recent.append((now, now - arrived))
+        else:
+            self._failed += 1
+        return stored
+
+    async def health(self) -> dict[str, object]:
+        """Say how the receiver does; the append and the sync are tried for it, at most once a second."""
+        works = await self._try_probe()
+        now = self._loop.time()
+        recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
+        disk = shutil.disk_usage(self._worker.folder)
+        low = self._warn_if_low(disk.free, disk.total)
+        return {
+            "status": ("warning" if low else "ok") if works else "failing",
+            "append_and_sync": works,
+            "waiting": self._waiting,
+            "held_bytes": self._held,
+            "stored": self._stored,
+            "answered_503": self._failed,
+            "per_second": round(len(recent) / _WINDOW, 1),
+            "p99_ms": round(1000 * recent[len(recent) * 99 // 100], 1) if recent else None,
+            "quarantined": self._worker.quarantine.next_sequence - 1,
+            "torn": sum(1 for _ in self._worker.torn.glob("*.torn")),
+            "free_bytes": disk.free,
+            "free_share": round(disk.free / disk.total, 3),
+            "warnings": [f"less than {self._limits.free_share:.0%} of the disk is free"] if low else [],
+        }
+
+    def _warn_if_low(self, free: int, total: int) -> bool:
+        low = free < self._limits.free_share * total
+        if low and not self._low:
+            logger.warning("less than %.0f%% of the disk is free", 100 * self._limits.free_share)
+        self._low = low
+        return low
+
+    async def _try_probe(self) -> bool:
+        now = self._loop.time()
+        if self._probe is None or now - self._probed >= _PROBE_EVERY:
+            self._probe, self._probed = self._loop.create_future(), now
+            self._writer.put(Probe(self._probe))
+        await asyncio.wait({self._probe}, timeout=_PROBE_TIMEOUT)
+        return self._probe.done() and self._probe.result()
+
+    def _settle_from_thread(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
+        self._loop.call_soon_threadsafe(self._settle, items, stored)
+
+    def _settle(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
+        for item in items:
+            if isinstance(item, Waiting):
+                self._waiting -= 1
+                self._held -= len(item.body)
+            if not item.answer.done():
+                item.answer.set_result(stored)
+
+
+def _give_up(answer: asyncio.Future[bool]) -> None:
+    if not answer.done():
+        answer.set_result(False)

@@ -1,0 +1,292 @@
+"""Append-only segments of lines: the durable half of the receiver, with no web in it.
+
+A log is a folder of days, a day is a folder of segments, and a segment is named after the sequence number of
+its first line::
+
+    2026-11-21/000000000001.ndjson.zst     sealed: compressed, only ever replaced as a whole
+    2026-11-21/000000000838.ndjson         not sealed yet
+
+Numbers are given without gaps. A number is used again only where its line was never acknowledged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import os
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from osdi_frames.receiver import envelope
+
+PARTIAL = ".partial"  # ends a file that is being written; it begins with a dot
+_PLAIN = ".ndjson"
+_NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    """A segment file by what its name says; they sort in the order of their lines."""
+
+    first: int
+    sealed: bool
+    path: Path = field(compare=False)
+
+    @property
+    def sealed_path(self) -> Path:
+        """Where the segment stands once it is sealed."""
+        return self.path if self.sealed else self.path.with_name(self.path.name + ".zst")
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the bytes of the lines, a mebibyte or so at a time."""
+        with pa.OSFile(str(self.path), "rb") as file:
+            stream = pa.CompressedInputStream(file, "zstd") if self.sealed else file
+            while chunk := stream.read(1 << 20):
+                yield chunk
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines, each with its line break; a last one without is torn."""
+        rest = b""
+        for chunk in self.chunks():
+            *whole, rest = (rest + chunk).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+        if rest:
+            yield rest
+
+
+def segments(folder: Path) -> list[Segment]:
+    """List the segments of a log in the order of their lines, whatever their day."""
+    return sorted(
+        Segment(int(name["first"]), name["sealed"] is not None, path)
+        for path in folder.glob("[0-9]*/*")
+        if (name := _NAME.fullmatch(path.name))
+    )
+
+
+def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
+    """Find where the last whole line of a plain segment ends, and that line's sequence number.
+
+    What stands behind that point was never acknowledged: a torn line, or lines numbered from `below` on,
+    which a later segment holds.
+    """
+    if not path.stat().st_size:
+        return 0, None
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        end = data.rfind(b"\n") + 1
+        while end:
+            start = data.rfind(b"\n", 0, end - 1) + 1
+            line = data[start : end - 1]
+            found = envelope.read(line) or envelope.read_after_damage(line)
+            if found and (below is None or found.sequence < below):
+                return end, found.sequence
+            end = start
+    return 0, None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable; a new or renamed file is lost in a power cut without it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that only its owner can enter, durably; its parent must exist.
+
+    One that is there already may be left of a start that did not come to make it durable.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def last_sequence(folder: Path) -> int:
+    """Find the number of the last line of a log; 0 when it has none."""
+    listed = segments(folder)
+    if not listed:
+        return 0
+    last = listed[-1]
+    if not last.sealed:
+        return whole_until(last.path)[1] or last.first - 1
+    # At least its first number is taken, even when nothing of it can be read any more.
+    numbers = [last.first]
+    with contextlib.suppress(OSError):
+        tail = deque(last.lines(), maxlen=1)
+        numbers += [found.sequence for line in tail if (found := envelope.read(line.rstrip(b"\n")))]
+    return max(numbers)
+
+
+def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
+    """Move what stands behind the last whole line of a plain segment into the folder `torn`.
+
+    The copy is durable before the segment is cut, and its name says where it was cut and what it holds, so
+    doing this twice is the same as doing it once. A segment without any whole line is moved as it is, which
+    a full disk allows; an empty one goes. What stays is durable afterwards.
+    """
+    end, _ = whole_until(path, below)
+    with path.open("r+b") as plain:
+        plain.seek(end)
+        tail = plain.read()
+        if end == 0:
+            _move_whole(path, torn, tail)
+            return
+        if tail:
+            make_folder(torn)
+            write_whole(torn / _torn_name(path, end, tail), tail)
+            plain.truncate(end)
+        os.fsync(plain.fileno())
+
+
+def _move_whole(path: Path, torn: Path, content: bytes) -> None:
+    if content:
+        make_folder(torn)
+        path.rename(torn / _torn_name(path, 0, content))
+        sync_folder(torn)
+    else:
+        path.unlink()
+    sync_folder(path.parent)
+
+
+def _torn_name(path: Path, end: int, tail: bytes) -> str:
+    digest = hashlib.blake2b(tail, digest_size=6).hexdigest()
+    return f"{path.name.removesuffix(_PLAIN)}-{end}-{digest}.torn"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file durably, so that under its name there is the whole of it or nothing."""
+    partial = path.with_name(f".{path.name}{PARTIAL}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
+    partial.rename(path)
+    sync_folder(path.parent)
+
+
+class Log:
+    """The writing end of a log; one process holds it, one thread calls it.
+
+    Every start begins a new segment, so nothing is ever appended to a file whose end is in doubt.
+    """
+
+    def __init__(self, folder: Path, *, torn: Path, segment_bytes: int) -> None:
+        self.folder = folder
+        self.torn = torn
+        self.next_sequence = last_sequence(folder) + 1
+        self._segment_bytes = segment_bytes
+        self._open: _OpenSegment | None = None
+        self._durable_day: str | None = None
+
+    @property
+    def writing_from(self) -> int:
+        """The first number of the segment that is written now; all before it can be sealed."""
+        return self._open.first if self._open else self.next_sequence
+
+    def prepare(self, day: str) -> None:
+        """Begin a segment ahead of its first line, which then waits for one sync and not for three."""
+        self._rotate(day)
+        segment = self._open or self._begin(day)
+        self._open = segment
+        try:
+            segment.sync()
+        except OSError:
+            self.close()
+            raise
+
+    def append(self, lines: Sequence[bytes], *, day: str) -> bool:
+        """Write and sync `lines`, numbered from `next_sequence` on; return whether a segment was begun.
+
+        Raises
+        ------
+        OSError
+            Nothing of it counts: the segment is back at its last durable length, or is given up.
+        """
+        begun = self._rotate(day)
+        segment = self._open or self._begin(day)
+        self._open = segment
+        try:
+            segment.write(b"".join(lines))
+        except OSError:
+            if not segment.cut_back():
+                self.close()
+            raise
+        try:
+            segment.sync()
+        except OSError:
+            # What a failed sync left on the disk is unknown, and a second one can succeed without
+            # having written anything: this file is not written again.
+            segment.cut_back()
+            self.close()
+            raise
+        self.next_sequence += len(lines)
+        return begun
+
+    def close(self) -> None:
+        """Leave the segment that is written now to be sealed."""
+        if self._open is not None:
+            segment, self._open = self._open, None
+            segment.close()
+            if segment.length == 0:
+                with contextlib.suppress(OSError):  # the next start takes it away as well
+                    segment.path.unlink()
+
+    def _rotate(self, day: str) -> bool:
+        if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
+            self.close()
+        return self._open is None
+
+    def _begin(self, day: str) -> _OpenSegment:
+        folder = self.folder / day
+        if day != self._durable_day:
+            make_folder(folder)
+            self._durable_day = day
+        path = folder / f"{self.next_sequence:012}{_PLAIN}"
+        if path.exists():  # left of an attempt of which nothing was acknowledged
+            set_aside(path, self.torn, below=self.next_sequence)
+        return _OpenSegment(path, first=self.next_sequence, day=day)
+
+
+class _OpenSegment:
+    """A segment file open for appending, with the length up to which it is durable."""
+
+    __slots__ = ("_descriptor", "_named", "_written", "day", "first", "length", "path")
+
+    def __init__(self, path: Path, *, first: int, day: str) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+        self._descriptor = os.open(path, flags, 0o600)
+        self.path = path
+        self._named = False
+        self._written = 0
+        self.first, self.day, self.length = first, day, 0
+
+    def write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+        self._written = self.length + len(data)
+
+    def sync(self) -> None:
+        os.fsync(self._descriptor)
+        if not self._named:
+            sync_folder(self.path.parent)
+            self._named = True
+        self.length = self._written
+
+    def cut_back(self) -> bool:
+        try:
+            os.ftruncate(self._descriptor, self.length)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # every line that counts is synced already
+            os.close(self._descriptor)

@@ -1,0 +1,129 @@
+"""Check an archive of the receiver: every checksum, every sequence number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from osdi_frames.errors import SourceNotFound
+from osdi_frames.receiver import envelope
+from osdi_frames.receiver.segments import Segment, segments
+from osdi_frames.receiver.worker import quarantine, torn, worker_folders
+
+_TORN = "a torn line"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something in an archive that is not as it was written; `line` counts from 1, 0 is the whole file."""
+
+    path: Path
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}"
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was found in an archive: how much of it is whole, and every damage."""
+
+    segments: int = 0
+    deliveries: int = 0
+    quarantined: int = 0
+    erased: int = 0
+    torn: int = 0
+    damages: list[Damage] = field(default_factory=list)
+
+
+def verify(archive: str | Path) -> Verification:
+    """Check every line's checksum and that the sequence of every worker is whole.
+
+    A receiver may write to the archive meanwhile. A torn end was never acknowledged, so it is counted and
+    is no damage: in quarantine, where a start of the receiver moves it, or still behind the last line.
+
+    Raises
+    ------
+    SourceNotFound
+        No receiver has written here.
+    """
+    folders = worker_folders(Path(archive))
+    if not folders:
+        raise SourceNotFound(f"{archive}: no archive of the receiver")
+    found = Verification()
+    for folder in folders:
+        found.deliveries += _verify_log(folder, found)
+        found.quarantined += _verify_log(quarantine(folder), found)
+        found.torn += sum(1 for _ in torn(folder).glob("*.torn"))
+    return found
+
+
+def _verify_log(folder: Path, found: Verification) -> int:
+    check = _Sequence()
+    lines = 0
+    # Of a segment that is just being sealed both forms are listed, the sealed one last.
+    listed = {segment.first: segment for segment in segments(folder)}
+    for segment in map(_as_it_stands, listed.values()):
+        found.segments += 1
+        found.damages += check.begins(segment)
+        for number, entry in _entries(segment):
+            if isinstance(entry, envelope.Envelope):
+                lines += 1
+                found.erased += entry.erased_at is not None
+                found.damages += check.follows(segment, number, entry.sequence)
+            elif entry == _TORN and segment.first == max(listed):
+                found.torn += 1
+            else:
+                found.damages.append(Damage(segment.path, number, entry))
+                check.lose()
+    return lines
+
+
+def _as_it_stands(segment: Segment) -> Segment:
+    """Give the sealed form of a segment that was sealed since it was listed."""
+    if segment.sealed or segment.path.exists():
+        return segment
+    return Segment(segment.first, True, segment.sealed_path)
+
+
+def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
+    """Yield what each line says, or what is wrong with it."""
+    number = 0
+    try:
+        for number, line in enumerate(segment.lines(), 1):
+            if entry := envelope.read(line[:-1]) if line.endswith(b"\n") else None:
+                yield number, entry
+            elif line.endswith(b"\n") or envelope.read(line[:-1]):
+                yield number, "the checksum or the line break does not match"
+                if after := envelope.read_after_damage(line[:-1]):
+                    yield number, after
+            else:
+                yield number, _TORN
+    except OSError as error:
+        yield number + 1, f"cannot be read: {error}"
+
+
+class _Sequence:
+    """Follows the numbers of a log; after a damage, the next number only has to be a later one."""
+
+    def __init__(self) -> None:
+        self._expected: int | None = None
+        self._lost = False
+
+    def lose(self) -> None:
+        self._lost = True
+
+    def begins(self, segment: Segment) -> Iterator[Damage]:
+        if self._expected is None:
+            self._expected = segment.first
+        if segment.first != self._expected and not (self._lost and segment.first > self._expected):
+            yield Damage(segment.path, 0, f"begins with {segment.first} where {self._expected} follows")
+        self._expected = segment.first
+
+    def follows(self, segment: Segment, number: int, sequence: int) -> Iterator[Damage]:
+        if sequence != self._expected and not (self._lost and sequence > (self._expected or 0)):
+            yield Damage(segment.path, number, f"number {sequence} where {self._expected} follows")
+        self._expected = sequence + 1
+        self._lost = False

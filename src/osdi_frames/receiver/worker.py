@@ -1,0 +1,117 @@
+"""One worker's folder in an archive: its lock, its log of deliveries, its quarantine.
+
+::
+
+    archive/main/.lock                                   held by the process that writes here
+    archive/main/2026-11-21/000000000001.ndjson.zst      deliveries
+    archive/main/.quarantine/2026-11-21/000000000001.ndjson.zst   bodies that are no delivery
+    archive/main/.quarantine/torn/000000000838-5120-0a1b2c3d4e5f.torn   ends of files, cut off after a crash
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+from pathlib import Path
+
+from osdi_frames.errors import ArchiveOwned, BadWorkerName
+from osdi_frames.receiver.segments import PARTIAL, Log, make_folder, segments, set_aside
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """A worker's folder, owned by this process until it is closed.
+
+    Raises
+    ------
+    ArchiveOwned
+        Another process owns the folder.
+    BadWorkerName
+        The name cannot be a folder's.
+    """
+
+    def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
+        if not _NAME.fullmatch(name):
+            raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
+        if not archive.exists():
+            archive.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(archive)
+        self.folder = archive / name
+        make_folder(self.folder)
+        self._lock = own(self.folder)
+        make_folder(quarantine(self.folder))
+        self.deliveries, self.quarantine = (
+            self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
+        )
+
+    @property
+    def torn(self) -> Path:
+        """Where the ends of files go that a crash left torn."""
+        return torn(self.folder)
+
+    def probe(self) -> None:
+        """Prove that an append and a sync work here; raises ``OSError`` when they do not.
+
+        The file is new each time: rewriting an old one would succeed on a full disk.
+        """
+        path = self.folder / ".probe"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(descriptor, bytes(4096))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Leave the folder to the next owner."""
+        self.deliveries.close()
+        self.quarantine.close()
+        os.close(self._lock)
+
+    def _recovered(self, folder: Path, segment_bytes: int) -> Log:
+        for partial in [*folder.glob(f"*/.*{PARTIAL}")]:
+            partial.unlink(missing_ok=True)
+        last = segments(folder)[-1:]
+        if last and not last[0].sealed:
+            try:
+                set_aside(last[0].path, self.torn)
+            except OSError as error:  # a full disk, say: it stays where it is, and sealing tries again
+                logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
+        return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
+
+
+def quarantine(folder: Path) -> Path:
+    """Where a worker's folder keeps what is no delivery; hidden, so that readers pass over it."""
+    return folder / ".quarantine"
+
+
+def torn(folder: Path) -> Path:
+    """Where a worker's folder keeps the torn ends of files."""
+    return quarantine(folder) / "torn"
+
+
+def worker_folders(archive: Path) -> list[Path]:
+    """List the workers' folders of an archive."""
+    return sorted(lock.parent for lock in archive.glob("*/.lock"))
+
+
+def own(folder: Path) -> int:
+    """Lock a worker's folder for this process; closing the descriptor gives it back."""
+    descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise ArchiveOwned(
+            f"{folder}: another receiver writes here, or an erasure does; "
+            "give this one a name of its own with --worker"
+        ) from error
+    return descriptor

@@ -1,0 +1,139 @@
+"""A receiver as a process of its own, and what it has written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import osdi_frames
+from osdi_frames.receiver import envelope
+from osdi_frames.receiver.segments import segments
+from osdi_frames.receiver.worker import quarantine, worker_folders
+from tests.receiver.sender import TOKEN
+
+SOURCE = str(Path(osdi_frames.__file__).parents[1])
+_SERVE = """
+import json, logging, sys
+from osdi_frames.receiver import Limits, serve
+logging.basicConfig(level=logging.INFO)
+serve(sys.argv[1], tokens=[sys.argv[2]], port=0, limits=Limits(**json.loads(sys.argv[3])))
+"""
+
+
+class Receiver:
+    """A running receiver."""
+
+    def __init__(
+        self,
+        archive: Path,
+        *,
+        log: Path | None = None,
+        program: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        **limits: Any,
+    ) -> None:
+        self.archive = archive
+        self.log = log or archive.with_name(archive.name + ".log")
+        began = time.monotonic()
+        with self.log.open("ab") as output:
+            start = output.tell()
+            self.process = subprocess.Popen(
+                program or [sys.executable, "-c", _SERVE, str(archive), TOKEN, json.dumps(limits)],
+                stdout=subprocess.DEVNULL,
+                stderr=output,
+                env=os.environ | {"PYTHONPATH": SOURCE} | dict(environment or {}),
+            )
+        self.port = self._listening_on(start)
+        self.seconds_to_start = time.monotonic() - began
+
+    def _listening_on(self, start: int) -> int:
+        for _ in range(2000):
+            text = self.log.read_bytes()[start:].decode()
+            if found := re.search(r"running on http://127\.0\.0\.1:(\d+)(?s:.*)startup complete", text):
+                return int(found[1])
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.005)
+        raise AssertionError(f"the receiver did not start: {self.log.read_text()}")
+
+    def __enter__(self) -> Receiver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.kill()
+
+    @property
+    def threads(self) -> dict[str, int]:
+        """The ids of its own threads; numpy has others."""
+        first, *_, sealer, writer = sorted(
+            int(task.name) for task in Path(f"/proc/{self.process.pid}/task").iterdir()
+        )
+        return {"loop": first, "writer": writer, "sealer": sealer}
+
+    @property
+    def peak_memory(self) -> int:
+        """The most bytes it had resident so far."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(10)
+        assert "Traceback" not in self.log.read_text()
+
+
+@contextlib.contextmanager
+def tracing(thread: int, *options: str, output: Path = Path("/dev/null")) -> Iterator[None]:
+    """Have strace look at a thread, or tamper with its calls, as long as it lives and this lasts."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    command = ["strace", "-qq", "-o", str(output), "-p", str(thread), *options]
+    tracer = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for_tracer(thread)
+        yield
+    finally:
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+
+
+def wait_for_tracer(thread: int) -> None:
+    for _ in range(1000):
+        if "TracerPid:\t0" not in Path(f"/proc/{thread}/status").read_text():
+            return
+        time.sleep(0.005)
+    raise AssertionError("strace did not attach")
+
+
+def stored(archive: Path, *, where: Callable[[Path], Path] = lambda folder: folder) -> Counter[bytes]:
+    """Count the bodies that an archive holds, exactly as they were received."""
+    found: Counter[bytes] = Counter()
+    for folder in worker_folders(archive):
+        for segment in segments(where(folder)):
+            if segment.sealed or not segment.sealed_path.exists():
+                entries = (envelope.read(line.removesuffix(b"\n")) for line in segment.lines())
+                found.update(entry.exact for entry in entries if entry)
+    return found
+
+
+def quarantined(archive: Path) -> Counter[bytes]:
+    """Count the bodies that an archive holds in quarantine."""
+    return stored(archive, where=quarantine)

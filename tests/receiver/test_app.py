@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from osdi_frames.receiver import Limits, create_app
+from osdi_frames.receiver.envelope import Envelope
+from osdi_frames.receiver.sealing import seal_finished
+from osdi_frames.receiver.tokens import Tokens
+from osdi_frames.receiver.worker import Worker
+from tests.receiver.process import Receiver, quarantined, stored, tracing
+from tests.receiver.sender import TOKEN, Connection, delivery, request
+
+LIMIT = 100_000
+
+
+@pytest.fixture(scope="module")
+def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
+    archive = tmp_path_factory.mktemp("receiver") / "archive"
+    with Receiver(archive, body_bytes=LIMIT, body_seconds=0.6) as running:
+        yield running
+
+
+def _exchange(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
+    """Send raw bytes, and read until the other side closes or says nothing for a while."""
+    with socket.create_connection(("127.0.0.1", port), timeout=3) as connection:
+        for part in parts:
+            connection.sendall(part)
+            time.sleep(pause)
+        connection.settimeout(1.5)
+        answer = b""
+        try:
+            while chunk := connection.recv(65536):
+                answer += chunk
+                if b"\r\n\r\n" in answer and not pause:
+                    break
+        except TimeoutError:
+            pass
+        return answer
+
+
+def _status(answer: bytes) -> int:
+    return int(answer[9:12])
+
+
+def _post(receiver: Receiver, body: bytes, *, path: str = f"/{TOKEN}", **options: object) -> httpx.Response:
+    return httpx.post(f"http://127.0.0.1:{receiver.port}{path}", content=body, **options)
+
+
+def test_a_delivery_is_in_the_archive_when_it_is_answered(receiver):
+    body = delivery(1)
+    assert _post(receiver, body).status_code == 200
+    assert stored(receiver.archive)[body] == 1
+
+
+def test_elements_of_every_type_are_kept(receiver):
+    body = b'[{"osdi:attendance":{}},{"action_network:upload":{}},{}]'
+    assert _post(receiver, body).status_code == 200
+    assert stored(receiver.archive)[body] == 1
+
+
+@pytest.mark.parametrize("path", ["/", "/wrong", f"/{TOKEN}x", f"/{TOKEN}/", f"/{TOKEN}/x", f"/x/{TOKEN}"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_unknown_address_is_404_and_stores_nothing(receiver, path, method):
+    before = stored(receiver.archive)
+    answer = httpx.request(method, f"http://127.0.0.1:{receiver.port}{path}", content=delivery(2))
+    assert answer.status_code == 404
+    assert stored(receiver.archive) == before
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_a_method_other_than_post_is_405_and_says_what_is_allowed(receiver, method):
+    answer = httpx.request(method, f"http://127.0.0.1:{receiver.port}/{TOKEN}")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "deflate, gzip"])
+def test_a_compressed_body_is_415(receiver, encoding):
+    assert _post(receiver, b"[]", headers={"content-encoding": encoding}).status_code == 415
+
+
+def test_a_body_that_says_it_is_not_encoded_is_taken(receiver):
+    assert _post(receiver, b"[]", headers={"content-encoding": "identity"}).status_code == 200
+
+
+def test_a_body_at_the_limit_is_stored_and_one_byte_more_is_413(receiver):
+    body = b"[" + b" " * (LIMIT - 2) + b"]"
+    assert _post(receiver, body).status_code == 200
+    assert _post(receiver, body + b" ").status_code == 413
+    assert max(map(len, stored(receiver.archive))) == LIMIT
+
+
+def test_a_body_without_a_length_is_cut_off_at_the_limit(receiver):
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield b" " * 10_000
+
+    assert httpx.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=endless()).status_code == 413
+
+
+def test_a_length_that_promises_too_much_is_413_before_the_body_comes(receiver):
+    head = f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n".encode()
+    assert _status(_exchange(receiver.port, head)) == 413
+
+
+def test_a_body_that_stays_shorter_than_its_length_is_not_stored(receiver):
+    before = stored(receiver.archive)
+    head = f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n[]".encode()
+    with socket.create_connection(("127.0.0.1", receiver.port)) as connection:
+        connection.sendall(head)
+    time.sleep(0.2)
+    assert stored(receiver.archive) == before
+
+
+def test_a_body_that_is_longer_than_its_length_is_stored_as_long_as_it_said(receiver):
+    head = f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n".encode()
+    answer = _exchange(receiver.port, head + b'[{"lies":1}]' + b"and more")
+    assert _status(answer) == 200
+    assert stored(receiver.archive)[b'[{"lies":1}]'] == 1
+
+
+def test_a_body_that_trickles_in_is_cut_off(receiver):
+    head = f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n".encode()
+    began = time.monotonic()
+    answer = _exchange(receiver.port, head, b"[", b" ", pause=0.2)
+    assert _status(answer) == 408
+    assert b"connection: close" in answer
+    assert time.monotonic() - began < 2
+
+
+def test_the_default_limits_are_those_of_the_documentation():
+    limits = Limits()
+    assert (limits.body_bytes, limits.body_seconds, limits.answer_seconds) == (5 * 1024 * 1024, 10, 0.45)
+
+
+def test_a_body_that_is_no_delivery_is_quarantined_and_answered_200(receiver):
+    before = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()["quarantined"]
+    assert _post(receiver, b'{"osdi:signature":{}}').status_code == 200
+    assert quarantined(receiver.archive)[b'{"osdi:signature":{}}'] == 1
+    health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
+    assert health["quarantined"] == before + 1
+
+
+def test_the_health_page_shows_what_the_receiver_does(receiver):
+    _post(receiver, delivery(3))
+    answer = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz")
+    assert answer.status_code == 200
+    health = answer.json()
+    assert health["append_and_sync"] is True
+    assert health["waiting"] == health["held_bytes"] == 0
+    assert health["stored"] >= 1
+    assert health["per_second"] > 0
+    assert 0 < health["p99_ms"] < 450
+    assert health["free_bytes"] > 0
+
+
+def test_the_health_page_tries_an_append_and_a_sync_at_most_once_a_second(tmp_path):
+    trace = tmp_path / "trace"
+    options = ("-e", "trace=write,fsync,unlink")
+    with (
+        Receiver(tmp_path / "archive") as receiver,
+        tracing(receiver.threads["writer"], *options, output=trace),
+    ):
+        began = time.monotonic()
+        for _ in range(20):
+            assert httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()["append_and_sync"]
+        seconds = time.monotonic() - began
+    calls = trace.read_text()
+    assert 1 <= calls.count("unlink") <= 1 + seconds
+    assert calls.count("unlink") == calls.count("write") == calls.count("fsync")
+
+
+@pytest.mark.parametrize("length", ["-1", "many", "9" * 30, "5, 6"])
+def test_a_length_that_is_none_is_400(receiver, length):
+    head = f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+    assert _status(_exchange(receiver.port, head)) == 400
+
+
+def test_the_health_page_warns_when_little_of_the_disk_is_free(tmp_path):
+    with Receiver(tmp_path / "archive", free_share=1.1) as receiver:
+        health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
+    assert health["status"] == "warning"
+    assert health["warnings"] == ["less than 110% of the disk is free"]
+
+
+def test_the_token_is_in_no_log_and_no_answer(receiver):
+    answers = [_post(receiver, b"[]"), _post(receiver, b"x" * (LIMIT + 1)), _post(receiver, b"", path="/x")]
+    answers += [httpx.get(f"http://127.0.0.1:{receiver.port}/{TOKEN}")]
+    _exchange(receiver.port, f"POST /{TOKEN} HTTP/9\r\n\r\n".encode())
+    shown = receiver.log.read_text() + "".join(f"{answer.headers}{answer.text}" for answer in answers)
+    assert TOKEN not in shown
+    assert TOKEN not in repr(Tokens([TOKEN]))
+    assert all(TOKEN not in path.read_text() for path in receiver.archive.glob("*/*/*") if path.is_file())
+
+
+def test_two_tokens_are_valid_during_a_change():
+    tokens = Tokens([TOKEN, "the-token-that-comes-after-it"])
+    assert TOKEN in tokens
+    assert "the-token-that-comes-after-it" in tokens
+    assert "the-token-that-never-was-one" not in tokens
+
+
+@pytest.mark.parametrize("tokens", [[], ["short"], ["with spaces in it, though long"], [TOKEN, ""]], ids=str)
+def test_a_token_that_could_be_guessed_is_refused_and_not_shown(tokens, tmp_path):
+    with pytest.raises(ValueError, match="at least 20 characters") as refused:
+        create_app(tmp_path / "archive", tokens=tokens)
+    assert "short" not in str(refused.value)
+    assert not (tmp_path / "archive").exists()
+
+
+def test_a_second_receiver_for_the_same_folder_does_not_start(receiver):
+    with pytest.raises(AssertionError, match="another receiver writes here"):
+        Receiver(receiver.archive)
+
+
+def test_sigterm_answers_what_is_in_flight_and_loses_nothing(tmp_path):
+    async def deliver_and_stop(receiver: Receiver) -> dict[bytes, int]:
+        connections = [await Connection.to(receiver.port) for _ in range(50)]
+        bodies = [delivery(number) for number in range(50)]
+        sent = [
+            asyncio.create_task(c.send(request(body))) for c, body in zip(connections, bodies, strict=True)
+        ]
+        await asyncio.sleep(0.005)
+        receiver.process.terminate()
+        answers = await asyncio.gather(*sent)
+        for connection in connections:
+            connection.close()
+        return dict(zip(bodies, answers, strict=True))
+
+    with Receiver(tmp_path / "archive") as receiver:
+        answers = asyncio.run(deliver_and_stop(receiver))
+        receiver.process.wait(5)
+    acknowledged = {body for body, status in answers.items() if status == 200}
+    assert acknowledged
+    assert acknowledged - set(stored(tmp_path / "archive")) == set()
+
+
+def test_sigterm_takes_less_than_five_seconds_while_a_body_trickles_in(tmp_path):
+    with Receiver(tmp_path / "archive") as receiver:
+        with socket.create_connection(("127.0.0.1", receiver.port)) as connection:
+            connection.sendall(f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n[".encode())
+            time.sleep(0.1)
+            began = time.monotonic()
+            receiver.process.terminate()
+            connection.settimeout(5)
+            assert _status(connection.recv(1000)) == 503
+            receiver.process.wait(5)
+        assert time.monotonic() - began < 5
+    assert "Traceback" not in receiver.log.read_text()
+
+
+def _archive_with_1000_sealed_segments(archive: Path) -> Path:
+    worker = Worker(archive, "main", segment_bytes=1)
+    for number in (1, 2):
+        line = Envelope.of(delivery(number), sequence=number, at="2026-11-21T10:00:00Z", reason=None).line()
+        worker.deliveries.append([line], day="2026-11-21")
+    seal_finished(worker.deliveries, stop=threading.Event())
+    worker.close()
+    (archive / "main/2026-11-21/000000000002.ndjson").unlink()
+    first = archive / "main/2026-11-21/000000000001.ndjson.zst"
+    for number in range(2, 1001):
+        first.with_name(f"{number:012}.ndjson.zst").write_bytes(first.read_bytes())
+    return archive
+
+
+def test_an_archive_of_1000_sealed_segments_is_opened_in_a_moment(tmp_path):
+    archive = _archive_with_1000_sealed_segments(tmp_path / "archive")
+    began = time.monotonic()
+    worker = Worker(archive, "main", segment_bytes=1)
+    assert time.monotonic() - began < 0.5
+    worker.close()
+    assert worker.deliveries.next_sequence == 1001
+
+
+@pytest.mark.long
+def test_a_start_with_1000_sealed_segments_takes_less_than_two_seconds(tmp_path):
+    archive = _archive_with_1000_sealed_segments(tmp_path / "archive")
+    began = time.monotonic()
+    with Receiver(archive) as receiver:
+        assert _post(receiver, delivery(1)).status_code == 200
+        seconds = time.monotonic() - began
+    print(f"started and answered in {seconds:.2f} s")
+    assert seconds < 2

@@ -1,0 +1,236 @@
+"""What keeps an archive whole: verify, and erase."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from osdi_frames.cli.archive import command
+from osdi_frames.receiver import erase, verify
+from osdi_frames.receiver.envelope import Envelope, read
+from osdi_frames.receiver.erasure import elements
+from osdi_frames.receiver.judge import quarantine_reason
+from osdi_frames.receiver.segments import segments
+from osdi_frames.receiver.worker import Worker, quarantine, torn
+from tests.receiver.process import quarantined, stored
+
+AT = "2026-11-21T10:42:07.000000Z"
+NOW = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
+
+
+def signature(person: str, email: str, **more: object) -> str:
+    return json.dumps(
+        {
+            "osdi:signature": {
+                "person": {"email_addresses": [{"address": "other@x.org"}, {"address": email}]},
+                "_links": {"osdi:person": {"href": f"https://x.org/api/v2/people/{person}"}},
+                **more,
+            },
+            "idempotency_key": "k",
+        },
+        ensure_ascii=False,
+    )
+
+
+ANN, BOB = signature("ann-1", "Ann@Example.org"), signature("bob-2", "bob@example.org")
+
+
+def write(archive: Path, bodies: list[bytes], *, segment_bytes: int = 1, worker: str = "main") -> None:
+    """Write an archive whose segments hold one delivery each, unless they are told to hold more."""
+    owner = Worker(archive, worker, segment_bytes=segment_bytes)
+    for body in bodies:
+        reason = quarantine_reason(body)
+        log = owner.deliveries if reason is None else owner.quarantine
+        entry = Envelope.of(body, sequence=log.next_sequence, at=AT, reason=reason)
+        log.append([entry.line()], day=AT[:10])
+    owner.close()
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def lines(archive: Path) -> list[Envelope]:
+    """Read every line of the deliveries, whose damage would fail here."""
+    read_lines = [read(line[:-1]) for segment in segments(archive / "main") for line in segment.lines()]
+    return [entry for entry in read_lines if entry is not None]
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    bodies = [f"[{ANN}]", f"[{BOB}]", f"[{BOB},{ANN} , {BOB}]", f"[\n{ANN}\n]", f"[{BOB},\r\n{ANN}]"]
+    write(tmp_path / "archive", [body.encode() for body in bodies])
+    return tmp_path / "archive"
+
+
+def test_an_archive_that_is_whole_verifies_with_status_0(archive):
+    done = run("verify", archive)
+    assert done.exit_code == 0
+    assert "5 segments, 5 deliveries, 0 in quarantine" in done.output
+    assert "0 damages" in done.output
+
+
+def test_a_changed_byte_is_named_with_file_and_line_and_status_1(tmp_path):
+    write(tmp_path, [b"[]"] * 3, segment_bytes=1000)
+    (path,) = (tmp_path / "main").glob("2*/*")
+    path.write_bytes(path.read_bytes().replace(b'"sequence":2', b'"sequence":5'))
+    done = run("verify", tmp_path)
+    assert done.exit_code == 1
+    assert f"{path}:2: the checksum or the line break does not match" in done.output
+
+
+@pytest.mark.parametrize(("gone", "named"), [(1, 3), (2, 4)])
+def test_a_segment_that_is_gone_is_noticed_by_the_next(tmp_path, gone, named):
+    write(tmp_path, [b"[]"] * 5)
+    paths = [segment.path for segment in segments(tmp_path / "main")]
+    paths[gone].unlink()
+    done = run("verify", tmp_path)
+    assert done.exit_code == 1
+    assert f"{paths[gone + 1]}:0: begins with {named} where {named - 1} follows" in done.output
+
+
+def test_a_line_that_is_gone_is_noticed(tmp_path):
+    write(tmp_path, [b"[]"] * 4, segment_bytes=1000)
+    (path,) = (tmp_path / "main").glob("2*/*")
+    first, _, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first, *rest]))
+    assert [str(damage) for damage in verify(tmp_path).damages] == [f"{path}:2: number 3 where 2 follows"]
+
+
+def test_a_sealed_segment_that_cannot_be_read_is_noticed(archive):
+    erase(archive, persons=["nobody"])
+    (path, *_) = (segment.path for segment in segments(archive / "main"))
+    path.write_bytes(path.read_bytes()[:-20])
+    assert f"{path}:" in run("verify", archive).output
+    assert run("verify", archive).exit_code == 1
+
+
+def test_a_torn_end_is_counted_and_is_no_damage(archive):
+    path = max(segments(archive / "main")).path
+    path.write_bytes(path.read_bytes() + b'{"checksum":"0')
+    found = verify(archive)
+    assert (found.deliveries, found.torn, found.damages) == (5, 1, [])
+
+
+def test_a_last_line_break_that_is_damaged_is_no_torn_end(archive):
+    path = max(segments(archive / "main")).path
+    path.write_bytes(path.read_bytes()[:-1] + b"\x0b")
+    assert [damage.line for damage in verify(archive).damages] == [1]
+
+
+def test_damage_in_quarantine_is_noticed(tmp_path):
+    write(tmp_path, [b"no JSON"])
+    (path,) = quarantine(tmp_path / "main").glob("2*/*")
+    path.write_bytes(path.read_bytes().replace(b"not JSON", b"not json"))
+    assert [damage.path for damage in verify(tmp_path).damages] == [path]
+
+
+def test_a_folder_that_no_receiver_wrote_is_said_to_be_none(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no archive of the receiver"):
+        verify(tmp_path)
+
+
+def test_erasing_by_id_takes_the_person_out_and_leaves_the_others_byte_for_byte(archive):
+    done = erase(archive, persons=["ann-1"], clock=lambda: NOW)
+    assert (done.deliveries, done.elements, done.complete) == (4, 4, True)
+    assert b"ann-1" not in b"".join(entry.exact for entry in lines(archive))
+    assert [entry.body.decode() for entry in lines(archive)] == [
+        "[]", f"[{BOB}]", f"[{BOB},{BOB}]", "[]", f"[{BOB}]",
+    ]  # fmt: skip
+
+
+def test_erasing_leaves_a_tombstone_and_the_sequence_whole(archive):
+    erase(archive, persons=["ann-1"], clock=lambda: NOW)
+    assert [entry.sequence for entry in lines(archive)] == [1, 2, 3, 4, 5]
+    assert [entry.erased_at for entry in lines(archive)][:2] == ["2026-12-01T08:00:00.000000Z", None]
+    assert verify(archive).damages == []
+    assert verify(archive).erased == 4
+
+
+@pytest.mark.parametrize("email", ["ann@example.org", "ANN@EXAMPLE.ORG", " Ann@Example.org "])
+def test_erasing_by_email_takes_every_address_of_the_person_in_any_case(archive, email):
+    assert erase(archive, emails=[email]).elements == 4
+
+
+def test_erasing_someone_who_is_not_there_changes_no_file(archive):
+    erase(archive, persons=["nobody"])
+    before = {path: path.stat().st_ino for path in archive.rglob("*.zst")}
+    assert erase(archive, persons=["nobody", "ann"], emails=["nn@example.org"]).elements == 0
+    assert {path: path.stat().st_ino for path in archive.rglob("*.zst")} == before
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        r'{"osdi:signature":{"person":{"email_addresses":[{"address":"ann\u0040example.org"}]}}}',
+        '{"a":{"email_addresses":[{"address":"ann@example.org"}],"email_addresses":[]}}',
+        '{"osdi:donation":{"_links":{"osdi:donor":{"href":"https://x.org/people/ann-1/"}}}}',
+        '{"osdi:attendance":{"_links":{"osdi:person":{"href":"https:\\/\\/x.org\\/p\\/ann-1"}}}}',
+    ],
+    ids=["escaped", "repeated key", "another link to people", "another type"],
+)
+def test_erasing_finds_the_person_however_it_is_written(tmp_path, element):
+    write(tmp_path, [f"[{element}]".encode()])
+    done = erase(tmp_path, persons=["ann-1"], emails=["ann@example.org"])
+    assert (done.elements, lines(tmp_path)[0].body) == (1, b"[]")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ANN.encode(),
+        f"[{ANN}]".encode("utf-16"),
+        b"email=ann%40example.org&x=1",
+        b"[{ann-1",
+    ],
+    ids=["no array", "UTF-16", "form", "broken"],
+)
+def test_erasing_empties_quarantined_bodies_that_name_the_person(tmp_path, body):
+    write(tmp_path, [body, b"joann@example.org", b"ann@example.organic"])
+    done = erase(tmp_path, persons=["ann-1"], emails=["ann@example.org"])
+    assert done.quarantined == 1
+    assert body not in quarantined(tmp_path)
+    assert quarantined(tmp_path).total() == 3
+    assert verify(tmp_path).damages == []
+
+
+def test_erasing_empties_torn_ends_that_name_the_person(archive):
+    path = max(segments(archive / "main")).path
+    path.write_bytes(path.read_bytes()[:-1])
+    assert erase(archive, persons=["ann-1"]).torn == 1
+    assert [aside.read_bytes() for aside in torn(archive / "main").iterdir()] == [b""]
+
+
+def test_while_a_receiver_runs_its_open_segment_is_named_and_left_alone(archive):
+    worker = Worker(archive, "main", segment_bytes=1)
+    before = stored(archive)
+    done = run("erase", archive, "--person", "ann-1")
+    worker.close()
+    assert done.exit_code == 1
+    assert "a receiver still writes to it" in done.stderr
+    assert stored(archive) == before
+    assert run("erase", archive, "--person", "ann-1").exit_code == 0
+
+
+def test_a_damaged_line_is_named_because_it_could_not_be_searched(archive):
+    path = segments(archive / "main")[0].path
+    path.write_bytes(path.read_bytes().replace(b"checksum", b"checksun") + path.read_bytes())
+    done = run("erase", archive, "--email", "ann@example.org")
+    assert done.exit_code == 1
+    assert "000000000001.ndjson.zst:1: cannot be read, so it was not searched" in done.stderr
+
+
+def test_erase_asks_whom(archive):
+    assert run("erase", archive).exit_code == 2
+
+
+def test_elements_are_found_with_their_own_bytes_whatever_stands_between_them():
+    texts = ['{"a":[1,{"b":"],["}]}', "{}", '{"é":"\\ud800"}']
+    for between in itertools.product(["", " ", "\t\n"], repeat=2):
+        body = ("[" + between[0] + f"{between[1]},{between[0]}".join(texts) + between[1] + "]").encode()
+        assert [text.decode() for _, text in elements(body)] == texts

@@ -1,0 +1,139 @@
+"""The receiver is killed at the worst moments; what it acknowledged is there afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import re
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from osdi_frames.receiver.sealing import seal_finished
+from osdi_frames.receiver.segments import segments
+from osdi_frames.receiver.verification import verify
+from osdi_frames.receiver.worker import Worker
+from tests.receiver.process import Receiver, stored, tracing, wait_for_tracer
+from tests.receiver.sender import Connection, delivery, request
+
+SEGMENT_BYTES = 100_000
+DELIVERIES = 150  # of about 1.9 KB: two rotations, and 300 calls of the writer alone
+
+
+async def _deliver_until_cut_off(port: int, numbers: itertools.count[int], acknowledged: set[bytes]) -> None:
+    connection = await Connection.to(port)
+    while connection.open:
+        body = delivery(next(numbers))
+        if await connection.send(request(body)) == 200:
+            acknowledged.add(body)
+
+
+async def _kill_under_load(receiver: Receiver, after: float, numbers: itertools.count[int]) -> set[bytes]:
+    acknowledged: set[bytes] = set()
+    clients = [
+        asyncio.create_task(_deliver_until_cut_off(receiver.port, numbers, acknowledged)) for _ in range(16)
+    ]
+    await asyncio.sleep(after)
+    receiver.kill()
+    await asyncio.gather(*clients)
+    return acknowledged
+
+
+def _kill_again_and_again(archive: Path, *, times: int) -> list[float]:
+    """Return how long each start took."""
+    acknowledged: set[bytes] = set()
+    numbers = itertools.count()
+    chance = random.Random(5)
+    started = []
+    for _ in range(times):
+        with Receiver(archive, segment_bytes=SEGMENT_BYTES) as receiver:
+            started.append(receiver.seconds_to_start)
+            acknowledged |= asyncio.run(_kill_under_load(receiver, chance.uniform(0.01, 0.5), numbers))
+    Worker(archive, "main", segment_bytes=SEGMENT_BYTES).close()
+    found = stored(archive)
+    assert len(acknowledged) > 20 * times
+    assert acknowledged - set(found) == set()
+    assert set(found) <= {delivery(n) for n in range(next(numbers))}
+    assert verify(archive).damages == []
+    print(f"{times} kills, {len(acknowledged)} acknowledged, 0 lost, slowest start {max(started):.2f} s")
+    return started
+
+
+def test_nothing_acknowledged_is_lost_or_changed_by_kills_at_random_moments(tmp_path):
+    _kill_again_and_again(tmp_path / "archive", times=4)
+
+
+@pytest.mark.long
+def test_nothing_acknowledged_is_lost_or_changed_by_100_kills_at_random_moments(tmp_path):
+    started = _kill_again_and_again(tmp_path / "archive", times=100)
+    assert max(started) < 2
+
+
+CALLS = "write,fsync,rename,unlink"
+
+
+async def _deliver(port: int) -> set[bytes]:
+    acknowledged: set[bytes] = set()
+    connection = await Connection.to(port)
+    for number in range(DELIVERIES):
+        if not connection.open:
+            break
+        body = delivery(number)
+        if await connection.send(request(body)) == 200:
+            acknowledged.add(body)
+    connection.close()
+    return acknowledged
+
+
+def _calls_of_a_run(archive: Path) -> list[tuple[str, str, int]]:
+    """Name each call of a run by its thread, its name and how often that thread had called it."""
+    trace = archive.with_suffix(".trace")
+    with Receiver(archive, segment_bytes=SEGMENT_BYTES) as receiver:
+        threads = {thread: name for name, thread in receiver.threads.items()}
+        with tracing(receiver.process.pid, "-f", "-e", f"trace={CALLS}", output=trace):
+            wait_for_tracer(receiver.threads["sealer"])
+            asyncio.run(_deliver(receiver.port))
+            receiver.stop()
+    counts: Counter[tuple[str, str]] = Counter()
+    calls = []
+    for thread, call in re.findall(r"^(\d+) +(\w+)\(", trace.read_text(), re.MULTILINE):
+        if name := threads.get(int(thread)):
+            counts[name, call] += 1
+            calls.append((name, call, counts[name, call]))
+    return calls
+
+
+def _kill_at(archive: Path, thread: str, call: str, nth: int) -> None:
+    with Receiver(archive, segment_bytes=SEGMENT_BYTES) as receiver:
+        with tracing(receiver.threads[thread], "-e", f"inject={call}:signal=KILL:when={nth}"):
+            acknowledged = asyncio.run(_deliver(receiver.port))
+            receiver.stop()
+        assert receiver.process.returncode == -signal.SIGKILL
+    worker = Worker(archive, "main", segment_bytes=SEGMENT_BYTES)
+    seal_finished(worker.deliveries, stop=threading.Event())
+    worker.close()
+    assert acknowledged - set(stored(archive)) == set()
+    assert set(stored(archive)) <= {delivery(n) for n in range(DELIVERIES)}
+    assert all(segment.sealed for segment in segments(worker.folder))
+    assert verify(archive).damages == []
+
+
+def test_nothing_acknowledged_is_lost_by_kills_at_calls_of_every_thread(tmp_path):
+    calls = _calls_of_a_run(tmp_path / "traced")
+    assert {("writer", "write"), ("writer", "fsync"), ("sealer", "rename")} <= {call[:2] for call in calls}
+    first_of_each = [call for call in calls if call[2] == 1 and call[0] != "loop"]
+    for number, call in enumerate(first_of_each):
+        _kill_at(tmp_path / f"archive-{number}", *call)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", range(10), ids=lambda share: f"calls-{30 * share + 1}-to-{30 * share + 30}")
+def test_nothing_acknowledged_is_lost_by_kills_at_each_of_the_first_300_calls(tmp_path, share):
+    calls = _calls_of_a_run(tmp_path / "traced")
+    assert len(calls) >= 300
+    for number, call in enumerate(calls[30 * share : 30 * share + 30]):
+        _kill_at(tmp_path / f"archive-{number}", *call)

@@ -1,0 +1,65 @@
+"""What the receiver writes is what `read_signatures` reads."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pandas as pd
+
+import osdi_frames as of
+from osdi_frames.receiver import erase, verify
+from osdi_frames.receiver.sealing import seal_finished
+from osdi_frames.receiver.worker import Worker
+from tests.receiver.test_archive import write
+
+
+def _body(number: int, *, indent: int | None = None) -> bytes:
+    href = f"https://x.org/api/v2/people/person-{number}"
+    signature = {
+        "identifiers": [f"action_network:s-{number}"],
+        "created_date": "2026-11-21T10:42:07Z",
+        "modified_date": "2026-11-21T10:42:07Z",
+        "comments": "a\u2028b",
+        "_links": {"osdi:person": {"href": href}},
+    }
+    return json.dumps(
+        [{"osdi:signature": signature, "idempotency_key": f"k-{number}"}], indent=indent
+    ).encode()
+
+
+def _archive(archive: Path) -> Path:
+    rubbish = [b"no JSON", b"[" * 100_000, b"\xff", b'{"a":1}', b'[{"a":NaN}]']
+    write(archive, [_body(1), *rubbish, _body(2, indent=2), b"[]", _body(3), _body(1)])
+    return archive
+
+
+def test_reading_an_archive_finds_every_signature_and_passes_over_the_quarantine(tmp_path):
+    frame = of.read_signatures(_archive(tmp_path))
+    assert sorted(frame.signature_id) == ["s-1", "s-2", "s-3"]
+    assert frame.received_at.eq(pd.Timestamp("2026-11-21T10:42:07Z")).all()
+
+
+def test_what_several_workers_wrote_is_read_together(tmp_path):
+    write(tmp_path, [_body(1), _body(2)])
+    write(tmp_path, [_body(2), _body(3)], worker="second")
+    assert sorted(of.read_signatures(tmp_path).signature_id) == ["s-1", "s-2", "s-3"]
+    assert verify(tmp_path).deliveries == 4
+
+
+def test_reading_is_the_same_before_and_after_sealing(tmp_path):
+    before = of.read_signatures(_archive(tmp_path), dedupe=False)
+    worker = Worker(tmp_path, "main", segment_bytes=1)
+    seal_finished(worker.deliveries, stop=threading.Event())
+    worker.close()
+    after = of.read_signatures(tmp_path, dedupe=False)
+    assert len(after) == 4
+    columns = [name for name in before.columns if name != "source_file"]
+    pd.testing.assert_frame_equal(before[columns], after[columns])
+
+
+def test_who_was_erased_is_not_read_any_more_and_the_tombstone_is_no_problem(tmp_path):
+    erase(_archive(tmp_path), persons=["person-1"])
+    assert sorted(of.read_signatures(tmp_path).signature_id) == ["s-2", "s-3"]
+    assert (of.check(tmp_path).severity != "error").all()

@@ -1,0 +1,115 @@
+"""The command `osdi-frames receive`."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from osdi_frames.cli.receive import command
+from osdi_frames.errors import ArchiveOwned, BadWorkerName, WeakToken
+from osdi_frames.receiver.worker import Worker
+from tests.receiver.process import SOURCE, Receiver, stored
+from tests.receiver.sender import delivery
+
+_RECEIVE = [sys.executable, "-c", "from osdi_frames.cli.receive import command; command()", "--port", "0"]
+_TOKENS = ("one-token-that-is-long-enough", "two-token-that-is-long-enough")
+
+
+def _start(archive: Path, *options: str, **environment: str) -> Receiver:
+    return Receiver(archive, program=[*_RECEIVE, *options, str(archive)], environment=environment)
+
+
+def _post(receiver: Receiver, token: str) -> int:
+    return httpx.post(f"http://127.0.0.1:{receiver.port}/{token}", content=delivery(1)).status_code
+
+
+def _invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_without_a_token_one_is_made_kept_and_never_shown(tmp_path):
+    archive = tmp_path / "archive"
+    with _start(archive) as receiver:
+        (token,) = (archive / ".tokens").read_text().split()
+        assert _post(receiver, token) == 200
+        receiver.stop()
+    with _start(archive) as receiver:
+        assert _post(receiver, token) == 200
+        receiver.stop()
+    assert len(token) >= 40
+    assert stat.S_IMODE((archive / ".tokens").stat().st_mode) == 0o600
+    assert token not in receiver.log.read_text()
+    assert stored(archive).total() == 2
+
+
+def test_two_tokens_of_the_environment_are_valid(tmp_path):
+    with _start(tmp_path / "archive", OSDI_FRAMES_TOKENS=" ".join(_TOKENS)) as receiver:
+        assert [_post(receiver, token) for token in (*_TOKENS, "three-token-that-is-long-too")] == [
+            200,
+            200,
+            404,
+        ]
+    assert not (tmp_path / "archive" / ".tokens").exists()
+
+
+def test_the_largest_body_can_be_set(tmp_path):
+    with _start(tmp_path / "archive", "--token", _TOKENS[0], "--max-body", "100") as receiver:
+        assert _post(receiver, _TOKENS[0]) == 413
+
+
+def test_a_second_owner_is_refused_with_a_clear_error(tmp_path):
+    owner = Worker(tmp_path, "main", segment_bytes=1)
+    refused = _invoke(tmp_path, "--port", 0, "--token", _TOKENS[0])
+    owner.close()
+    assert isinstance(refused.exception, ArchiveOwned)
+    assert str(refused.exception).endswith("give this one a name of its own with --worker")
+
+
+def test_a_port_that_is_taken_is_named(tmp_path, taken_port):
+    refused = _invoke(tmp_path, "--port", taken_port, "--token", _TOKENS[0])
+    assert isinstance(refused.exception, OSError)
+    assert f"127.0.0.1:{taken_port}: Address already in use" in str(refused.exception)
+
+
+def test_a_token_or_a_name_that_will_not_do_is_refused(tmp_path):
+    assert isinstance(_invoke(tmp_path, "--port", 0, "--token", "short").exception, WeakToken)
+    bad_name = _invoke(tmp_path, "--port", 0, "--token", _TOKENS[0], "--worker", "../other")
+    assert isinstance(bad_name.exception, BadWorkerName)
+
+
+def test_the_help_shows_an_example():
+    assert "osdi-frames receive archive --host 0.0.0.0" in _invoke("--help").output
+
+
+def test_without_the_extra_the_error_says_what_to_install_and_the_archive_can_still_be_checked():
+    program = (
+        "import sys; sys.modules['starlette'] = None\n"
+        "from osdi_frames import receiver, errors\n"
+        "print(receiver.verify.__name__, receiver.erase.__name__)\n"
+        "try: receiver.create_app\n"
+        "except errors.MissingExtra as error: print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": SOURCE},
+        check=True,
+    )
+    assert ran.stdout.splitlines()[0] == "verify erase"
+    assert "pip install 'osdi-frames[serve]'" in ran.stdout
