@@ -182,7 +182,7 @@ class Ledger:
             parts.append(f"rows on more than one page: {_few(straddling)}")
         if self.nameless:
             parts.append(f"{self.nameless} rows have no id")
-        return "; ".join(parts) or "the pages contradict each other"
+        return "; ".join(parts) or "rows moved while the pages were read"
 
     def _straddling(self) -> list[str]:
         """Give the ids that stand on two pages of this pass: rows moved while the pages were read."""
