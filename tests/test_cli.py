@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import sys
+import termios
 import time
 
 import pandas as pd
@@ -119,6 +120,7 @@ def test_long_work_shows_a_bar_on_a_terminal_and_none_in_a_pipe(terminal, tmp_pa
     program = "import sys, osdi_frames as of; of.read_events(sys.argv[1:], columns=['title'])"
     files = sorted(tmp_path.iterdir())
     main, side = pty.openpty()
+    termios.tcsetwinsize(side, (24, 80))
     command = [sys.executable, "-c", program, *map(str, files)]
     with subprocess.Popen(command, stderr=side if terminal else subprocess.PIPE) as process:
         os.close(side)

@@ -430,3 +430,13 @@ def test_an_archive_without_problems_warns_of_none(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         assert of.scan(tmp_path, "events", on_error="skip").read_all().num_rows == 1
     assert listed(tmp_path) == []
+
+
+def test_a_segment_that_is_sealed_after_it_was_listed_is_read_all_the_same(tmp_path: Path) -> None:
+    first, second = tmp_path / "1.ndjson", tmp_path / "2.ndjson"
+    first.write_text(json.dumps(GOOD) + "\n")
+    second.write_text(json.dumps(GOOD | {"identifiers": ["platform:other"]}) + "\n")
+    reader = of.scan(tmp_path, "events", columns=["event_id"])  # lists the files
+    (tmp_path / "2.ndjson.zst").write_bytes(zstd(second.read_bytes()))
+    second.unlink()
+    assert reader.read_all()["event_id"].to_pylist() == ["good", "other"]

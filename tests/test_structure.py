@@ -23,7 +23,7 @@ FLOORS = [
     {"frames", "check"},
     {"reports", "files", "client"},
     {"export"},
-    {"sandbox"},
+    {"sandbox", "receiver"},
     {"cli"},
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Literal
 
 import duckdb
@@ -47,8 +47,8 @@ def key_columns(table: Table, dedupe: Dedupe) -> tuple[Column, ...]:
 
 
 def kept(
-    batches: Iterable[pa.RecordBatch], table: Table, dedupe: Dedupe, connection: duckdb.DuckDBPyConnection
-) -> Iterator[pa.RecordBatch]:
+    tables: Iterable[pa.Table], table: Table, dedupe: Dedupe, connection: duckdb.DuckDBPyConnection
+) -> Iterator[pa.Table]:
     """Give the rows of the elements that are kept: of each thing the newest, then the last read.
 
     Which those are is known at the end only, so the rows wait, in a temporary file when they are many, and
@@ -57,16 +57,45 @@ def kept(
     connection.execute(
         "CREATE TABLE seen (ordinal BIGINT, thing UHUGEINT, modified TIMESTAMPTZ, stamp TIMESTAMPTZ)"
     )
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, prefix="osdi-frames-") as file:
-        elements = _stage(batches, file, connection, _seen(table, dedupe))
-        if not elements:
-            return
+    seen = _seen(table, dedupe)
+    with tempfile.TemporaryFile(prefix="osdi-frames-") as file:
+        waiting, elements = _Waiting(file), 0
+        for rows in tables:
+            connection.register("rows", rows)
+            connection.execute(seen)
+            elements = rows[ORDINAL][-1].as_py() + 1
+            waiting.add(rows)
         keep = np.zeros(elements, bool)
         keep[connection.sql(_NEWEST).to_arrow_table()["ordinal"].to_numpy()] = True
-        file.seek(0)
-        for batch in pa.ipc.open_stream(file):
-            chosen = keep[batch[ORDINAL].to_numpy()]
-            yield batch if chosen.all() else batch.filter(pa.array(chosen))
+        for rows in waiting.all():
+            chosen = keep[rows[ORDINAL].to_numpy()]
+            yield rows if chosen.all() else rows.filter(pa.array(chosen))
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Rows that wait: in memory while they are few, then in a file."""
+
+    file: IO[bytes]
+    in_memory: list[pa.Table] = field(default_factory=list)
+    writer: pa.RecordBatchWriter | None = None
+    size: int = 0
+
+    def add(self, rows: pa.Table) -> None:
+        self.size += rows.nbytes
+        if self.size <= _IN_MEMORY:
+            self.in_memory.append(rows)
+            return
+        self.writer = self.writer or pa.ipc.new_stream(self.file, rows.schema)
+        self.writer.write_table(rows)
+
+    def all(self) -> Iterator[pa.Table]:
+        while self.in_memory:
+            yield self.in_memory.pop(0)  # and let go of it
+        if self.writer:
+            self.writer.close()
+            self.file.seek(0)
+            yield from (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(self.file))
 
 
 _NEWEST = """SELECT arg_max(ordinal, (coalesce(modified, '-infinity'::TIMESTAMPTZ),
@@ -78,21 +107,6 @@ def _seen(table: Table, dedupe: Dedupe) -> str:
     identity, stamp = "_event_id", "_fetched_at"
     if table.element == "signature":
         identity, stamp = _OF_A_MESSAGE if dedupe == "message" else _SIGNATURE, "_received_at"
-    return f"""INSERT INTO seen SELECT DISTINCT ON ({ORDINAL}) {ORDINAL},
+    once = f"DISTINCT ON ({ORDINAL})" if table.rows else ""
+    return f"""INSERT INTO seen SELECT {once} {ORDINAL},
         coalesce(md5_number({identity}), {ORDINAL}::UHUGEINT), _modified_date, {stamp} FROM rows"""
-
-
-def _stage(
-    batches: Iterable[pa.RecordBatch], file: IO[bytes], connection: duckdb.DuckDBPyConnection, seen: str
-) -> int:
-    """Write the rows to a file and note their elements; give the number of elements."""
-    writer, elements = None, 0
-    for batch in batches:
-        writer = writer or pa.ipc.new_stream(file, batch.schema)
-        writer.write_batch(batch)
-        connection.register("rows", batch)
-        connection.execute(seen)
-        elements = batch[ORDINAL][-1].as_py() + 1 if batch.num_rows else elements
-    if writer:
-        writer.close()
-    return elements

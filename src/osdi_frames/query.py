@@ -175,6 +175,9 @@ def _listed(table: Table, prefixes: Sequence[str]) -> tuple[str, str]:
     return f"list_filter([{', '.join(roles)}], lambda each: each.entry IS NOT NULL)", "false"
 
 
+_Named: TypeAlias = "dict[tuple[str, Path], str]"  # by the name of a column and one of its paths
+
+
 def _rows(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> str:
     """Cast the texts of each column, and mark the rows in which one is not plain."""
     needed = [column for column in table.needed(columns) if column.origin != "source"]
@@ -184,20 +187,23 @@ def _rows(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> s
         for path in column.paths(prefixes)
     }
     chosen = _chosen(texts.values())
-    texts = {key: _choose(text, chosen) for key, text in texts.items()}
-    alias = {key: f"t{number}" for number, key in enumerate(texts)}
+    text = {key: f"text{number}" for number, key in enumerate(texts)}
+    plain = {key: f"plain{number}" for number, key in enumerate(texts)}
     wrong = [SUSPECT, *(f"list_count({entries}) <> len({entries})" for entries in chosen)]
+    casts, values = [], []
     for column in needed:
-        wrong += [
-            _wrong(column.type, path, text) for (name, path), text in alias.items() if name == column.name
-        ]
-    values = "".join(
-        f", {_value(table, column, alias, prefixes)} AS {_quoted(column.name)}" for column in needed
-    )
-    picked = "".join(f", {_PICK.format(entries)} AS {name}" for entries, name in chosen.items())
-    extracted = "".join(f", {text} AS {alias[key]}" for key, text in texts.items())
-    return f"""SELECT number AS {NUMBER}, position AS {POSITION}, {_any(wrong)} AS {SUSPECT}, {ABSENT}{values}
-        FROM (SELECT *{extracted} FROM (SELECT *{picked} FROM entries))"""
+        keys = [key for key in texts if key[0] == column.name]
+        casts += [f"{_cast(column.type, text[key])} AS {plain[key]}" for key in keys]
+        wrong += [_wrong(column.type, key[1], text[key], plain[key]) for key in keys]
+        values.append(f"{_value(table, column, text, plain, prefixes)} AS {_quoted(column.name)}")
+    picked = [f"{_PICK.format(entries)} AS {name}" for entries, name in chosen.items()]
+    extracted = [f"{_choose(each, chosen)} AS {text[key]}" for key, each in texts.items()]
+    # One SELECT in the other, so that nothing is computed twice.
+    nested = "entries"
+    for added in (picked, extracted, casts):
+        nested = f"(SELECT {', '.join(['*', *added])} FROM {nested})"
+    rows = f"SELECT number AS {NUMBER}, position AS {POSITION}, {_any(wrong)} AS {SUSPECT}, {ABSENT}"
+    return f"{rows}{''.join(f', {value}' for value in values)} FROM {nested}"
 
 
 def _root(table: Table, column: Column, path: Path) -> str:
@@ -214,8 +220,8 @@ def _root(table: Table, column: Column, path: Path) -> str:
     return "entry.value" if last == PAIRS else "entry.entry"
 
 
-def _value(table: Table, column: Column, alias: dict[tuple[str, Path], str], prefixes: Sequence[str]) -> str:
-    found = [(path, text) for (name, path), text in alias.items() if name == column.name]
+def _value(table: Table, column: Column, text: _Named, plain: _Named, prefixes: Sequence[str]) -> str:
+    found = [(path, value) for (name, path), value in plain.items() if name == column.name]
     match column.origin:
         case "element position":
             return "position"
@@ -226,18 +232,18 @@ def _value(table: Table, column: Column, alias: dict[tuple[str, Path], str], pre
         case "key":
             return "entry.key"
         case "derived":
-            return _DERIVED[column.name](column, table, alias)
+            return _DERIVED[column.name](column, table, text)
         case _:
-            values = [_function(path, _cast(column.type, text), prefixes) for path, text in found]
+            values = [_function(path, value, prefixes) for path, value in found]
             return f"coalesce({', '.join(values)})"
 
 
-def _targeting_label(column: Column, _table: Table, _alias: dict[tuple[str, Path], str]) -> str:
+def _targeting_label(column: Column, _table: Table, _alias: _Named) -> str:
     accepted, origin, title = map(_quoted, column.derived)
     return f"CASE WHEN {accepted} >= 1 THEN '[1, (' || {origin} || ') Event], (' || {title} || ')' END"
 
 
-def _api_version(column: Column, table: Table, alias: dict[tuple[str, Path], str]) -> str:
+def _api_version(column: Column, table: Table, alias: _Named) -> str:
     def any_of(version: str, other: str) -> str:
         keys = [
             Path.parse(text)
@@ -269,7 +275,7 @@ def _cast(kind: Type, text: str) -> str:
             return text
 
 
-def _wrong(kind: Type, path: Path, text: str) -> str:
+def _wrong(kind: Type, path: Path, text: str, plain: str) -> str:
     """Tell a text that is not plain: it may be no text at all, or not of the type."""
     opening = "starts_with({0}, '{{') OR starts_with({0}, '[')"
     if kind == "list<string>" or path.function == "own":
@@ -282,7 +288,7 @@ def _wrong(kind: Type, path: Path, text: str) -> str:
         return f"{opening.format(text)} OR {odd}"
     if kind == "string":
         return opening.format(text)
-    return f"{text} IS NOT NULL AND {_cast(kind, text)} IS NULL"
+    return f"{text} IS NOT NULL AND {plain} IS NULL"
 
 
 _AFTER_COLON = "substr({0}, strpos({0}, ':') + 1)"
@@ -351,29 +357,30 @@ def _is_plain(steps: Sequence[Step]) -> bool:
 
 def _wrong_in_lists(kind: ElementKind, shape: ElementShape) -> Iterator[str]:
     """Tell lists in whose entries an object or a list is none; looked at only where one is bare."""
+    checks: dict[str, list[tuple[str, str]]] = {}
     for steps, form, below in _all_containers(kind, shape):
         if _is_plain(steps):
             continue
         start = next(number for number, step in enumerate(steps) if not isinstance(step, str))
-        bare = " AND ".join(_missing(_at("each", steps[start + 1 :]), below))
-        bare = f"len(list_filter({_at('x', steps[:start])}, lambda each: {bare})) > 0"
+        bare = _bare(_at("each", steps[start + 1 :]), below, form)
         types = f"json_type(element, {_literal(_json_path(steps))})"
+        wrong = f"len(list_filter({types}, lambda type: type NOT IN ('{form}', 'NULL'))) > 0"
+        checks.setdefault(_at("x", steps[:start]), []).append((bare, wrong))
+    for entries, found in checks.items():
+        bare = " OR ".join(f"({bare})" for bare, _ in found)
+        wrong = " OR ".join(wrong for _, wrong in found)
         # CASE, since AND looks at both sides for every row.
-        yield f"CASE WHEN {bare} THEN len(list_filter({types}, lambda type: type NOT IN ('{form}', 'NULL'))) > 0 END"
+        yield f"CASE WHEN len(list_filter({entries}, lambda each: {bare})) > 0 THEN {wrong} END"
 
 
-def _missing(value: str, shape: Shape) -> Iterator[str]:
-    """Tell that nothing came through; what should be an object and is none is one of nulls."""
-    keys = {step: below for step, below in shape.inside.items() if isinstance(step, str)}
-    if not keys:
-        # Of an object none of whose keys is asked for, the text came through.
-        yield (
-            f"NOT coalesce(starts_with({value}, '{{'), false)"
-            if shape.form == "object"
-            else f"{value} IS NULL"
-        )
-    for step, below in keys.items():
-        yield from _missing(f"{value}.{_quoted(step)}", below)
+def _bare(value: str, shape: Shape, form: str) -> str:
+    """Tell what may be a misplaced list, which comes through as NULL, or object, which does as one of NULLs."""
+    keys = [step for step in shape.inside if isinstance(step, str)]
+    if form == "ARRAY":
+        return f"{value} IS NULL"
+    if not keys:  # none of its keys is asked for, so its text came through
+        return f"NOT coalesce(starts_with({value}, '{{'), false)"
+    return " AND ".join([f"{value} IS NOT NULL", *(f"{value}.{_quoted(key)} IS NULL" for key in keys)])
 
 
 # The entry that is primary, else the first; computed once for all the columns that are read from it.

@@ -102,13 +102,13 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        batches = reading.batches(_grouped(chunks), connection)
+        tables = reading.tables(_grouped(chunks), connection)
         if dedupe is not False:
-            batches = kept(batches, reading.table, dedupe, connection)
-        for batch in batches:
-            present = batch.filter(pc.invert(batch[ABSENT])) if batch[ABSENT].true_count else batch
-            if present.num_rows:
-                yield present.select(schema.names).cast(schema)
+            tables = kept(tables, reading.table, dedupe, connection)
+        for rows in tables:
+            absent = rows[ABSENT]
+            present = rows.filter(pc.invert(absent)) if pc.any(absent).as_py() else rows
+            yield from present.select(schema.names).cast(schema).to_batches()
     reading.policy.close()
 
 
@@ -166,9 +166,7 @@ class _Reading:
         sql = query.extraction(table, columns, prefixes)
         return cls(table, columns, prefixes, policy, element_shape(table, columns, prefixes), sql, schema)
 
-    def batches(
-        self, groups: Iterable[_Group], connection: duckdb.DuckDBPyConnection
-    ) -> Iterator[pa.RecordBatch]:
+    def tables(self, groups: Iterable[_Group], connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         """Give the rows of each group, numbered by element in the order of reading."""
         elements_before = 0
         for group in groups:
@@ -176,8 +174,7 @@ class _Reading:
             ordinals = _ordinals(table) + elements_before
             if len(ordinals):
                 elements_before = int(ordinals[-1]) + 1
-                table = table.append_column(ORDINAL, pa.array(ordinals))
-                yield from table.to_batches()
+                yield table.append_column(ORDINAL, pa.array(ordinals))
 
     def _rows(self, group: _Group, connection: duckdb.DuckDBPyConnection) -> pa.Table:
         """Read a group by the query, and precisely where the query cannot vouch for a document."""

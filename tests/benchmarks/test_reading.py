@@ -14,18 +14,20 @@ from osdi_frames import sample
 
 #: Each program reads the file named in its first argument and holds every column in memory at the end.
 PROGRAMS = {
+    # Row for row what json_normalize does, which keeps the retries.
     "osdi_frames": """
-        import osdi_frames as of
-        table = of.scan(path, "signatures").read_all()
+        table = of.scan(path, "signatures", dedupe=False).read_all()
         rows = table.num_rows
     """,
     "three columns": """
-        import osdi_frames as of
-        table = of.scan(path, "signatures", columns=["signature_id", "created_date", "source"]).read_all()
+        table = of.scan(path, "signatures", dedupe=False, columns=["signature_id", "created_date", "source"]).read_all()
+        rows = table.num_rows
+    """,
+    "one row a signature": """
+        table = of.scan(path, "signatures").read_all()
         rows = table.num_rows
     """,
     "json_normalize": """
-        import orjson, pandas as pd
         with open(path, "rb") as file:
             frame = pd.json_normalize([element for line in file for element in orjson.loads(line)])
         rows = len(frame)
@@ -34,6 +36,7 @@ PROGRAMS = {
 
 MEASURED = """
 import json, resource, sys, textwrap, time
+import orjson, osdi_frames as of, pandas as pd
 path = sys.argv[1]
 started = time.perf_counter()
 exec(textwrap.dedent(sys.argv[2]))
@@ -66,7 +69,7 @@ def deliveries(tmp_path_factory):
 
 
 def test_20_000_deliveries_are_read_faster_than_by_json_normalize(deliveries):
-    ratio, mine, _ = compare("osdi_frames", "json_normalize", deliveries(20_000), runs=1)
+    ratio, mine, _ = compare("osdi_frames", "json_normalize", deliveries(20_000), runs=3)
     assert ratio < 1
     assert mine["peak"] < 1.5e9
 
@@ -76,8 +79,15 @@ def test_200_000_deliveries_are_read_in_a_quarter_of_the_time_of_json_normalize(
     path = deliveries(200_000)
     print(f"\n{path.stat().st_size / 1e6:.0f} MB")
     ratio, mine, theirs = compare("osdi_frames", "json_normalize", path, runs=3)
-    assert mine["rows"] <= theirs["rows"]  # json_normalize keeps the retries
+    assert 0 < mine["rows"] <= theirs["rows"]  # json_normalize makes rows of other element types, too
     assert ratio <= 0.25
+    assert mine["peak"] < 1.5e9
+
+
+@pytest.mark.long
+def test_one_row_a_signature_is_read_in_little_more_than_all_rows(deliveries):
+    ratio, mine, _ = compare("one row a signature", "osdi_frames", deliveries(200_000), runs=3)
+    assert ratio < 1.6
     assert mine["peak"] < 1.5e9
 
 

@@ -186,7 +186,13 @@ def _open(file: str) -> BinaryIO:
     if "://" in file:
         filesystem, path = _filesystem(file)
         return cast("BinaryIO", filesystem.open(path, "rb"))
-    return open(file, "rb", buffering=0)
+    try:
+        return open(file, "rb", buffering=0)
+    except FileNotFoundError:
+        # A receiver has sealed and compressed it since it was listed.
+        if not os.path.exists(f"{file}.zst"):
+            raise
+        return open(f"{file}.zst", "rb", buffering=0)
 
 
 def _size(file: str) -> int:
