@@ -21,14 +21,14 @@ FLOORS = [
     {"identity"},
     {"scan"},
     {"frames", "check"},
-    {"reports", "files"},
+    {"reports", "files", "client"},
     {"export"},
     {"sandbox", "receiver"},
     {"cli"},
 ]
 
 #: Libraries that one room alone imports, so that a successor is one room away.
-ONLY = {"duckdb": {"scan", "identity"}, "click": {"cli"}, "pyarrow.parquet": {"files"}}
+ONLY = {"duckdb": {"scan", "identity"}, "click": {"cli"}, "httpx": {"client"}, "pyarrow.parquet": {"files"}}
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -15,6 +15,23 @@
     ├── WeakToken           (ValueError)        a receiver's token that could be guessed
     ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
     ├── RequestRefused      (ValueError)        a request that the sandbox answers with an error status
+    ├── BadAddress          (ValueError)        an address that a client cannot use
+    │   ├── InsecureAddress                     one that would show the key to others on the way
+    │   └── ForeignAddress                      a link or redirect that leads away from the service
+    ├── MissingKey          (LookupError)       no API key was given
+    ├── ServiceUnreachable  (ConnectionError)   no answer, or only a part of one
+    │   └── ServiceSilent   (TimeoutError)      no answer in time
+    ├── ServiceError        (OSError)           an answer that is an error, with status, address and words
+    │   ├── KeyRefused      (PermissionError)   401 or 403
+    │   ├── ResourceNotFound (LookupError)      404
+    │   ├── DeletionRefused (PermissionError)   events cannot be deleted
+    │   └── BadAnswer       (ValueError)        an answer that is no resource: not JSON, or empty
+    │       └── PageTooLarge                    one that is larger than any page
+    ├── IncompletePull      (RuntimeError)      not every record came; the message says what is missing
+    ├── PullRunning         (BlockingIOError)   another pull writes into the same folder
+    ├── UneditableField     (ValueError)        a field that the service would ignore
+    ├── MissingField        (ValueError)        a field that the service requires
+    ├── UnfitField          (ValueError)        a value that a field cannot hold
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
     ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
@@ -86,6 +103,101 @@ class RequestRefused(OsdiError, ValueError):
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
         self.status = status
+
+
+class BadAddress(OsdiError, ValueError):
+    """An address that a client cannot use; the message says why."""
+
+
+class InsecureAddress(BadAddress):
+    """An address that would show the key to others on the way."""
+
+
+class ForeignAddress(BadAddress):
+    """A link or redirect that leads away from the service: the key stays with its own origin."""
+
+
+class MissingKey(OsdiError, LookupError):
+    """No API key was given, or one that no header can carry."""
+
+
+class ServiceUnreachable(OsdiError, ConnectionError):
+    """The service gave no answer, or only a part of one."""
+
+
+class ServiceSilent(ServiceUnreachable, TimeoutError):
+    """The service gave no answer in time."""
+
+
+class ServiceError(OsdiError, OSError):
+    """The service answered with an error.
+
+    Attributes
+    ----------
+    status
+        The HTTP status.
+    address
+        What was asked for, without the values of its query.
+    words
+        What the service said about it, as short plain text.
+    retry_after
+        Seconds after which to ask again, where the service told them.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        address: str = "",
+        words: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.address = address
+        self.words = words
+        self.retry_after = retry_after
+
+
+class KeyRefused(ServiceError, PermissionError):
+    """The service does not take the key, or the key may not do this (401, 403)."""
+
+
+class ResourceNotFound(ServiceError, LookupError):
+    """The service has nothing at that address, or not for this key (404)."""
+
+
+class DeletionRefused(ServiceError, PermissionError):
+    """The service refuses to delete events (interface 7)."""
+
+
+class BadAnswer(ServiceError, ValueError):
+    """An answer that is no resource: not JSON, or empty."""
+
+
+class PageTooLarge(BadAnswer):
+    """An answer that is larger than any page; it was not read to its end."""
+
+
+class IncompletePull(OsdiError, RuntimeError):
+    """Not every record of a collection came; the message says what is missing."""
+
+
+class PullRunning(OsdiError, BlockingIOError):
+    """Another pull is writing into the same folder."""
+
+
+class UneditableField(OsdiError, ValueError):
+    """A field that the service would ignore; the message names it."""
+
+
+class MissingField(OsdiError, ValueError):
+    """A field that the service requires; the message names it."""
+
+
+class UnfitField(OsdiError, ValueError):
+    """A value that a field cannot hold; the message says why."""
 
 
 class MissingExtra(OsdiError, ImportError):

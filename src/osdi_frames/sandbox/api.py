@@ -47,7 +47,8 @@ def _collection(service: Service, call: Call, *, path: str, name: str, read: Rea
     if orders:
         before = read(1, start - 1)[1] if start else []
         page = Page(head, tuple(rows), before[0] if before else None, kept)
-        for order in orders:
+        # Without totals the other faults could not tell which page is the last.
+        for order in sorted(orders, key=lambda order: order.name == "totals_missing"):
             page = EFFECTS[order.name](page, order)
         head, rows = page.head, list(page.rows)
     return page_text(head, rows, name)

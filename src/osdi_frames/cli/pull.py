@@ -1,0 +1,51 @@
+"""`osdi-frames pull`: every page of a service's events into an archive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from osdi_frames.client import Client
+from osdi_frames.errors import IncompletePull
+
+
+@click.command()
+@click.argument("url")
+@click.argument("dest", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--campaign", "campaigns", multiple=True, metavar="ID", help="Read this event campaign, too.")
+@click.option("--filter", metavar="ODATA", help="What the service is to select: \"title eq 'Picnic'\".")
+@click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
+@click.option("--rate", default=4, show_default=True, type=click.IntRange(min=1), help="Requests a second.")
+@click.option("--prefix", help="The service's own prefix, beside platform and action_network.")
+@click.option("--no-resume", is_flag=True, help="Begin anew although the last pull is not complete.")
+@click.option(
+    "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust, as PEM."
+)
+@click.option("--allow-http", is_flag=True, help="Send the key in clear to another machine.")
+def command(
+    url: str,
+    dest: Path,
+    *,
+    campaigns: tuple[str, ...],
+    filter: str | None,  # noqa: A002 (the option's name)
+    since: str | None,
+    rate: int,
+    prefix: str | None,
+    no_resume: bool,
+    ca_file: str | None,
+    allow_http: bool,
+) -> None:
+    """Read every page of the events at URL into the folder DEST, and say whether that is all.
+
+    The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
+
+    \b
+    Example:
+        OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --since last
+    """  # noqa: D301 (click keeps the lines after a backspace as they are)
+    with Client(url, rate=rate, prefix=prefix, ca_file=ca_file, allow_http=allow_http) as client:
+        manifest = client.pull(dest, campaigns=campaigns, filter=filter, since=since, resume=not no_resume)
+    click.echo(manifest)
+    if not manifest.complete:
+        raise IncompletePull(f"{manifest.folder} is not complete; pull again to go on")

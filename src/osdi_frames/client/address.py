@@ -1,0 +1,170 @@
+"""The one origin that the key goes to: which addresses lie there, decided without I/O.
+
+An address that is asked for is always put together from the client's own scheme, host and port; of a link only
+path and query are taken. So no difference between two parsers can carry the key elsewhere.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Literal, cast
+from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+
+from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
+
+Version = Literal["v1", "v2"]
+
+_PORTS = {"http": 80, "https": 443}
+# What parsers of addresses disagree about: control characters, backslashes, spaces before the query, a scheme
+# without slashes.
+_DISPUTED = re.compile(r"[\x00-\x1f\x7f\\]|^[^?]*\s|^[A-Za-z][A-Za-z0-9+.-]*:(?!//)")
+_HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
+_UNRESERVED = "%/:@!$&()*+,;=?-._~"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The base address of a service (interface 4): its origin, its path, and the version."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    version: Version
+
+    @classmethod
+    def parse(cls, base_url: str, *, version: str | None = None, allow_http: bool = False) -> Address:
+        """Read a base address; the version is its last segment unless it is given.
+
+        >>> Address.parse("https://example.org/api/v2/").collection("events")
+        'https://example.org/api/v2/events'
+
+        Raises
+        ------
+        BadAddress
+            Not an http(s) address, or one that does not tell the version.
+        InsecureAddress
+            ``http://`` to another machine, or a name and password in the address.
+        """
+        text = base_url.strip()
+        scheme, host, port = _origin(text)
+        parts = urlsplit(text)
+        if parts.query or parts.fragment:
+            raise BadAddress(f"a base address has no query and no fragment: {shown(text)}")
+        if scheme == "http" and not (allow_http or _is_loopback(host)):
+            raise InsecureAddress(
+                f"{shown(text)} would send the key in clear; write https:// or say allow_http=True"
+            )
+        path = parts.path.rstrip("/")
+        told = version or path.rpartition("/")[2]
+        if told not in ("v1", "v2"):
+            raise BadAddress(f"{shown(text)} does not end in v1 or v2; say version='v1' or version='v2'")
+        return cls(scheme, host, port, quote(path, safe=_UNRESERVED), cast("Version", told))
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host, and the port where it is not the scheme's own."""
+        port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{self.host}{port}"
+
+    @property
+    def base_url(self) -> str:
+        """The service root (interface 4)."""
+        return f"{self.origin}{self.path}"
+
+    def collection(self, path: str, *, page: int | None = None, filter: str | None = None) -> str:  # noqa: A002 (the service's name for it)
+        """Give the address of a collection, or of one of its pages (interface 2.6)."""
+        given = {"page": page, "filter": filter or None}
+        query = {name: value for name, value in given.items() if value is not None}
+        address = f"{self.base_url}/{quote(path.strip('/'), safe=_UNRESERVED.replace('?', ''))}"
+        return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
+
+    def resource(self, collection: str, resource_id: str) -> str:
+        """Give the address of a resource by its id.
+
+        Raises
+        ------
+        BadAddress
+            The id would be another place in the address.
+        """
+        if not resource_id.strip("."):
+            raise BadAddress(f"{resource_id!r} is no id")
+        return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
+
+    def own(self, link: str, *, at: str) -> str:
+        """Give the address that a link on the page `at` leads to, if it lies at this origin.
+
+        Raises
+        ------
+        ForeignAddress
+            It lies elsewhere, or parsers could disagree about where it lies.
+        """
+        if _DISPUTED.search(link):
+            raise ForeignAddress(f"a link of {shown(at)} that cannot be trusted: {_plain(link)!r}")
+        try:
+            joined = urljoin(at, link)
+            found = _origin(joined)
+        except ValueError as error:
+            raise ForeignAddress(f"a link of {shown(at)} that leads nowhere: {_plain(link)!r}") from error
+        if found != (self.scheme, self.host, self.port):
+            raise ForeignAddress(
+                f"a link of {shown(at)} leads to {found[0]}://{found[1]}:{found[2]};"
+                f" the key goes to {self.origin} only"
+            )
+        parts = urlsplit(joined)
+        query = f"?{quote(parts.query, safe=_UNRESERVED)}" if parts.query else ""
+        return f"{self.origin}{quote(parts.path or '/', safe=_UNRESERVED)}{query}"
+
+
+def shown(address: str) -> str:
+    """Show an address without name, password and the values of its query.
+
+    >>> shown("https://me:secret@example.org/api/v2/events?page=2&filter=title eq 'x'")
+    'https://example.org/api/v2/events?page&filter'
+    """
+    head, _, query = _plain(address).partition("#")[0].partition("?")
+    scheme, slashes, rest = head.partition("//")
+    authority, slash, path = rest.partition("/")
+    names = "&".join(name for name, _ in parse_qsl(query, keep_blank_values=True))
+    return f"{scheme}{slashes}{authority.rpartition('@')[2]}{slash}{path}{'?' if names else ''}{names}"
+
+
+def asked_page(address: str) -> int | None:
+    """Give the number of the page that an address asks for.
+
+    >>> asked_page("https://example.org/api/v2/events?filter=x&page=7")
+    7
+    """
+    told = dict(parse_qsl(urlsplit(address).query)).get("page", "")
+    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else None
+
+
+def _origin(address: str) -> tuple[str, str, int]:
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError as error:
+        raise BadAddress(f"not an address: {shown(address)!r}") from error
+    host = parts.netloc.rpartition("@")[2].lower()
+    host = host.rpartition(":")[0] if re.search(r":\d*$", host) else host
+    if parts.scheme not in _PORTS or not host:
+        raise BadAddress(f"not an address of a service: {shown(address)!r}; write https://…/v2")
+    if "@" in parts.netloc:
+        raise InsecureAddress(f"no name and no password in an address: {shown(address)}")
+    if not _HOST.fullmatch(host):
+        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(address)!r}")
+    return parts.scheme, host, port or _PORTS[parts.scheme]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _plain(text: str) -> str:
+    """Cut a text to a line that a terminal can show."""
+    return "".join(each if each.isprintable() else "·" for each in text[:200])

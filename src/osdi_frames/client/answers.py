@@ -1,0 +1,165 @@
+"""What the service answered: a JSON object, or an error with its words. Decided on bytes, without I/O."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NoReturn
+
+from osdi_frames.client.address import shown
+from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
+
+_WORDS = 200  # characters of the service's words that an error repeats
+_SAYING = ("error", "errors", "message", "error_description", "description", "detail", "title")
+_ELEMENT = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<[^>]*>")
+_MISTAKES = range(400, 500)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP response, read to its end."""
+
+    method: str
+    url: str
+    status: int
+    content: bytes = field(repr=False)
+    retry_after: str = ""
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A JSON object from the service: the text as it came, and what it says."""
+
+    url: str
+    text: str
+    body: dict[str, Any]
+    fetched_at: datetime
+
+    def envelope(self) -> dict[str, Any]:
+        """Give the document as an archive holds it: with when and where it was fetched."""
+        return {"fetched_at": _stamp(self.fetched_at), "url": self.url, "body": self.body}
+
+    def line(self) -> bytes:
+        r"""Write the envelope as one line; the body stays as it came, character by character.
+
+        >>> Answer("http://x/v2/events", '{"page":\n 1.0}', {}, datetime(2026, 1, 1, tzinfo=UTC)).line()
+        b'{"fetched_at": "2026-01-01T00:00:00.000000Z", "url": "http://x/v2/events", "body": {"page":  1.0}}\n'
+        """
+        # A newline of valid JSON is never inside a string.
+        text = self.text.replace("\r", " ").replace("\n", " ")
+        head = f'"fetched_at": "{_stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
+        return f'{{{head}, "body": {text}}}\n'.encode()
+
+
+def answer(reply: Reply, *, fetched_at: datetime) -> Answer:
+    """Read a successful reply.
+
+    Raises
+    ------
+    BadAnswer
+        It is not JSON in UTF-8, not an object, an empty one, or an error in disguise.
+    """
+    try:
+        text = reply.content.decode("utf-8-sig")
+        body = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise _bad(reply, "no JSON") from error
+    if not isinstance(body, dict):
+        raise _bad(reply, "no JSON object")
+    if not body:
+        raise _bad(reply, "an empty object")
+    if "_links" not in body and "_embedded" not in body and any(key in body for key in _SAYING[:2]):
+        raise _bad(reply, "an error")
+    return Answer(reply.url, text, body, fetched_at)
+
+
+def failure(reply: Reply, *, now: datetime) -> ServiceError:
+    """Make the error of a reply whose status is one."""
+    words = spoken(reply.content)
+    said = f": {words}" if words else ""
+    return _kind(reply)(
+        f"{reply.method} {shown(reply.url)} was answered {reply.status}{said}",
+        status=reply.status,
+        address=shown(reply.url),
+        words=words,
+        retry_after=retry_after(reply.retry_after, now=now),
+    )
+
+
+def is_passing(status: int) -> bool:
+    """Tell whether an error may be gone when the service is asked again."""
+    return status == 429 or status >= 500
+
+
+def retry_after(header: str, *, now: datetime) -> float | None:
+    """Read a Retry-After: seconds, or a date.
+
+    >>> now = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> retry_after("7", now=now), retry_after("Thu, 01 Jan 2026 00:01:00 GMT", now=now), retry_after("?", now=now)
+    (7.0, 60.0, None)
+    """
+    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,6})?\s*", header, re.ASCII):
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header)
+    except (ValueError, TypeError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())
+
+
+def spoken(content: bytes) -> str:
+    """Give what the service says in an error's body, as one short line of plain text.
+
+    >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
+    ('API key invalid', 'Not found')
+    """
+    text = content[:65536].decode("utf-8", "replace")
+    try:
+        text = _said(json.loads(text)) or ""
+    except (ValueError, RecursionError):
+        text = html.unescape(_ELEMENT.sub(" ", text))
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if len(line) <= _WORDS else f"{line[:_WORDS]}…"
+
+
+def _kind(reply: Reply) -> type[ServiceError]:
+    # How a deletion is refused is open (interface 7): by any status that does not say something else.
+    if reply.method == "DELETE" and reply.status in _MISTAKES and reply.status not in (401, 404, 429):
+        return DeletionRefused
+    if reply.status in (401, 403):
+        return KeyRefused
+    return ResourceNotFound if reply.status == 404 else ServiceError
+
+
+def _said(body: Any) -> str | None:
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return next((words for each in body if (words := _said(each))), None)
+    if isinstance(body, dict):
+        return next((words for key in _SAYING if (words := _said(body.get(key)))), None)
+    return None
+
+
+def _bad(reply: Reply, what: str) -> BadAnswer:
+    words = spoken(reply.content)
+    return BadAnswer(
+        f"{reply.method} {shown(reply.url)} was answered {reply.status} with {what}{f': {words}' if words else ''}",
+        status=reply.status,
+        address=shown(reply.url),
+        words=words,
+    )
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,401 @@
+"""The public client: the service's collections as DataFrames and archives, and its events written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+from urllib.parse import quote
+
+import pandas as pd
+from tqdm.auto import tqdm
+
+from osdi_frames.client.address import Address
+from osdi_frames.client.key import ApiKey
+from osdi_frames.client.manifest import Manifest
+from osdi_frames.client.paging import Page
+from osdi_frames.client.pull import CAMPAIGN, EVENTS, Order, last_change, pull
+from osdi_frames.client.rate import RateLimit
+from osdi_frames.client.reading import Collection, Service
+from osdi_frames.client.transport import Patience, Transport
+from osdi_frames.client.writing import Wording, changes, new_event
+from osdi_frames.errors import IncompletePull, UnfitField
+from osdi_frames.frames import read_table
+from osdi_frames.tables import known_prefixes
+
+#: How far before the last change a pull begins: a service's search lags behind its writes.
+OVERLAP = timedelta(minutes=10)
+
+
+class Client:
+    """Read and write the events of a service, politely and completely.
+
+    A client can be shared by threads, and used where an event loop runs. It reads many pages at once, and
+    never asks more than `rate` times in any `per` seconds, retries counted. The key is sent to the origin
+    of `base_url` only. Use it as a context manager, or close it.
+
+    Parameters
+    ----------
+    base_url
+        The service root, ending in its version: ``https://…/api/v2``. ``http://`` is for this machine only.
+    api_key
+        The key of a person or group; ``OSDI_API_KEY`` of the environment when not given.
+    rate, per
+        At most `rate` requests in any `per` seconds, as they reach the service; None for no limit.
+    workers
+        How many pages are read at once.
+    timeout
+        Seconds without a byte after which a request is given up.
+    retries, backoff
+        How often a request is sent again after 429, 5xx, a timeout or a cut connection, and the seconds before the
+        first time; they double, with jitter. A Retry-After is honoured up to five minutes.
+    prefix
+        The service's own prefix, beside ``platform`` and ``action_network``.
+    version
+        ``"v1"`` or ``"v2"`` where the address does not tell.
+    ca_file
+        Certificates (PEM) to trust instead of the system's. They are always verified.
+    allow_http
+        Send the key in clear to another machine.
+    now
+        The clock that stamps `fetched_at`.
+
+    Raises
+    ------
+    MissingKey
+        Neither given nor in the environment.
+    BadAddress, InsecureAddress
+        The address does not tell a version, or would show the key to others.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> from osdi_frames import sandbox
+    >>> with sandbox.serve() as running, Client(running.base_url, running.group_key) as client:
+    ...     created = client.create_event({"title": "Picnic", "origin_system": "Desk"})
+    ...     client.events()[["title", "origin_system"]]
+        title origin_system
+    0  Picnic          Desk
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        *,
+        rate: int | None = 4,
+        per: float = 1.0,
+        workers: int = 16,
+        timeout: float = 30.0,
+        retries: int = 5,
+        backoff: float = 0.5,
+        prefix: str | None = None,
+        version: Literal["v1", "v2"] | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        allow_http: bool = False,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
+        key.check()
+        if workers < 1 or retries < 0:
+            raise ValueError("workers is at least 1, retries at least 0")
+        self._address = Address.parse(base_url, version=version, allow_http=allow_http)
+        self._transport = Transport(
+            self._address,
+            key,
+            limit=RateLimit(rate, per=per),
+            patience=Patience(timeout, retries, backoff),
+            connections=workers,
+            now=now,
+            ca_file=None if ca_file is None else os.fspath(ca_file),
+        )
+        self._prefix = prefix
+        self._now = now
+        self._wording = Wording(self._address.version, known_prefixes(prefix))
+        self._service = Service(self._address, self._transport.get, known_prefixes(prefix), workers)
+
+    @property
+    def base_url(self) -> str:
+        """The service root."""
+        return self._address.base_url
+
+    @property
+    def version(self) -> str:
+        """The version of the interface, ``v1`` or ``v2``."""
+        return self._address.version
+
+    def events(
+        self,
+        campaign: str | None = None,
+        filter: str | None = None,  # noqa: A002 (the service's name for it)
+        *,
+        progress: bool | None = None,
+    ) -> pd.DataFrame:
+        """Read all events of the key, or of one event campaign.
+
+        Some events appear under their campaign only (`campaign_events`). Either all of them come, or an error.
+
+        Parameters
+        ----------
+        campaign
+            The id of an event campaign.
+        filter
+            What the service is to select by: ``"modified_date gt '2026-01-01'"``, in the version's names.
+        progress
+            A bar by pages; None shows one on a terminal only.
+
+        Returns
+        -------
+        DataFrame
+            The table `events`: one row an event, the same columns from v1 and v2.
+
+        Raises
+        ------
+        IncompletePull
+            It could not be proved that every event came. `pull` keeps what there is.
+        ServiceError, ServiceUnreachable
+            The service refused, or did not answer.
+        """
+        return self._frame([EVENTS if campaign is None else _campaign(campaign)], filter, progress)
+
+    def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
+        """Read the events of several event campaigns, one row an event.
+
+        Raises
+        ------
+        IncompletePull
+            It could not be proved that every event came.
+        ServiceError, ServiceUnreachable
+            The service refused, or did not answer.
+        """
+        return self._frame([_campaign(each) for each in _several(campaigns)], None, progress)
+
+    def event(self, event_id: str) -> pd.DataFrame:
+        """Read one event: a DataFrame of one row.
+
+        Raises
+        ------
+        ResourceNotFound
+            There is none with that id for this key.
+        """
+        answer = self._transport.get(self._at(event_id))
+        return read_table([answer.envelope()], "events", prefix=self._prefix)
+
+    def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002
+        """Give the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
+
+        Nothing is checked but that each is a page: whether rows moved meanwhile is for `events` and `pull` to see.
+
+        Parameters
+        ----------
+        path
+            Below the service root: ``"events"``, ``"petitions"``, ``"people/<id>/signatures"``.
+
+        Raises
+        ------
+        ForeignAddress
+            The service tells no totals, and a `next` leads away from it.
+        """
+        with closing(Collection(self._service, path, filter).sweep()) as answers:
+            for answer in answers:
+                yield answer.body
+
+    def pull(
+        self,
+        destination: str | os.PathLike[str],
+        *,
+        campaigns: Iterable[str] = (),
+        filter: str | None = None,  # noqa: A002
+        since: datetime | str | None = None,
+        overlap: timedelta = OVERLAP,
+        resume: bool = True,
+        progress: bool | None = None,
+    ) -> Manifest:
+        """Read every page of the events into an archive, and say whether that is all of them.
+
+        Each pull has a folder in `destination` with the pages as they came (`read_events` reads them) and a
+        manifest, ``.manifest.json``. Killed at any moment and called again, it reads what is missing; so it
+        does after an error. After a complete pull a new one begins.
+
+        Parameters
+        ----------
+        destination
+            A folder; it is made where there is none.
+        campaigns
+            Ids of event campaigns whose events are read, too: some appear nowhere else.
+        filter
+            What the service is to select by, in the version's names.
+        since
+            Only events modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
+            modified_date of the last complete pull of the same collections; without one, all.
+        overlap
+            How far before ``"last"`` to begin.
+        resume
+            False begins anew although the last pull is not complete.
+        progress
+            A bar by pages; None shows one on a terminal only.
+
+        Returns
+        -------
+        Manifest
+            `complete`, and `why`: the proof, or what is missing.
+
+        Raises
+        ------
+        ServiceError, ServiceUnreachable
+            The service refused, or did not answer; what was read stays.
+        PullRunning
+            Another pull is writing into `destination`.
+        """
+        paths = (EVENTS, *dict.fromkeys(_campaign(each) for each in _several(campaigns)))
+        order = Order(Path(destination), paths, filter, None, resume)
+        if since == "last":
+            order = replace(order, since=last_change(self._service, order, overlap=overlap))
+        elif since is not None:
+            order = replace(order, since=_moment(since))
+        with _bar(progress) as tell:
+            return pull(self._service, order, now=self._now, tell=tell)
+
+    def create_event(
+        self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
+    ) -> pd.DataFrame:
+        """Create an event; its row as the service answers it.
+
+        It is not sent twice where the first might have arrived: then an error says so.
+
+        Parameters
+        ----------
+        event
+            Its fields, in the names of either version. `title` and `origin_system` are required, in v1 also
+            ``location.postal_code``. `start_date` and `end_date` are datetimes without zone: the wall clock
+            at its place.
+        creator
+            The id of the person who is to own it.
+        strict
+            False leaves out what the service would ignore; True refuses it.
+
+        Raises
+        ------
+        UneditableField, MissingField, UnfitField
+            Before anything is sent, with the name of the field.
+        ServiceError, ServiceUnreachable
+            The service refused, or did not answer.
+        """
+        if creator is not None:
+            href = self._address.resource("people", _bare(creator, self._wording.prefixes))
+            event = {**event, "_links": {"osdi:creator": {"href": href}}}
+        body = new_event(event, wording=self._wording, strict=strict)
+        answer = self._transport.send("POST", self._address.collection(EVENTS), body)
+        return read_table([answer.envelope()], "events", prefix=self._prefix)
+
+    def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
+        """Change fields of an event; its row after the change.
+
+        Parameters
+        ----------
+        event_id
+            With or without the service's prefix.
+        changed
+            The fields to change, in the names of either version; None empties one.
+        strict
+            False leaves out what the service would ignore; True refuses it.
+
+        Raises
+        ------
+        UneditableField, MissingField, UnfitField
+            Before anything is sent, with the name of the field.
+        ResourceNotFound
+            There is none with that id for this key.
+        """
+        body = changes(changed, wording=self._wording, strict=strict)
+        answer = self._transport.send("PUT", self._at(event_id), body)
+        return read_table([answer.envelope()], "events", prefix=self._prefix)
+
+    def delete_event(self, event_id: str) -> None:
+        """Ask the service to delete an event, which it refuses (interface 7).
+
+        Raises
+        ------
+        DeletionRefused
+            With the service's own words.
+        """
+        self._transport.send("DELETE", self._at(event_id))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        # An error of the constructor can show a client without address.
+        return f"Client({self.base_url!r})" if hasattr(self, "_address") else "Client()"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a client holds a key and connections, and is not pickled; open one where it is needed"
+        )
+
+    def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002
+        documents: list[dict[str, Any]] = []
+        with _bar(progress) as tell:
+            for path in dict.fromkeys(paths):
+                collection = Collection(
+                    self._service,
+                    path,
+                    filter,
+                    keep=lambda answer: documents.append(answer.envelope()),
+                    tell=tell,
+                )
+                if collection.settle() is None:
+                    raise IncompletePull(f"{path}: {collection.ledger.lack()}; pull keeps what there is")
+        return read_table(documents, "events", prefix=self._prefix)
+
+    def _at(self, event_id: str) -> str:
+        return self._address.resource(EVENTS, _bare(event_id, self._wording.prefixes))
+
+
+def _bare(resource_id: str, prefixes: Iterable[str]) -> str:
+    """Give an id without the service's own prefix."""
+    system, colon, bare = resource_id.partition(":")
+    return bare if colon and system in prefixes else resource_id
+
+
+def _campaign(campaign_id: str) -> str:
+    return CAMPAIGN.format(quote(campaign_id, safe=""))
+
+
+def _several(ids: Iterable[str]) -> Iterable[str]:
+    if isinstance(ids, str):
+        raise TypeError(f"campaigns is a list of ids: [{ids!r}]")
+    return ids
+
+
+def _moment(since: datetime | str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(since) if isinstance(since, str) else since
+    except ValueError as error:
+        raise UnfitField(f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}") from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+@contextmanager
+def _bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
+    """Show a bar by pages, and give what is to be called with each."""
+    with tqdm(
+        unit="page", desc="pulling", delay=1, disable=None if progress is None else not progress
+    ) as bar:
+
+        def tell(page: Page) -> None:
+            bar.total = page.total_pages or bar.total
+            bar.update()
+
+        yield tell

@@ -1,0 +1,246 @@
+"""The pages of a collection: what each says, which is next, and whether all records came. Decided without I/O.
+
+What deployments do is taken into account: a `next` on the last page or one that leads to the same page, totals that are
+left out, rows that move to another page while the pages are read (interface 2.6).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from osdi_frames.documents import Element, elements
+from osdi_frames.tables.events import EVENT_ID, EVENTS
+from osdi_frames.values import rows
+
+_IDLE = 3  # pages in a row without anything new after which no further ones are tried
+_COLUMNS = (EVENT_ID, EVENTS.column("modified_date"))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page says of itself and of its collection."""
+
+    number: int
+    """The page that was asked for."""
+    ids: tuple[str | None, ...]
+    """The id of each row; None for a row that has none."""
+    told: int | None = None
+    """The number that it gives itself."""
+    total_pages: int | None = None
+    total_records: int | None = None
+    next: str | None = None
+    newest: datetime | None = None
+    """The newest modified_date of its rows."""
+
+
+def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) -> Page:
+    """Read what a collection page says.
+
+    >>> read_page({"total_records": 60, "per_page": "25", "_embedded": {}}, number=1, prefixes=()).total_pages
+    3
+    """
+    found = list(_rows(body, prefixes))
+    records, pages = _count(body.get("total_records")), _count(body.get("total_pages"))
+    per_page = _count(body.get("per_page")) or (len(found) if number == 1 else 0)
+    if pages is None and records is not None and per_page:
+        pages = -(-records // per_page)
+    link = body.get("_links")
+    link = link.get("next") if isinstance(link, dict) else None
+    href = link.get("href") if isinstance(link, dict) else None
+    moments = [moment for _, moment in found if moment]
+    return Page(
+        number,
+        tuple(row_id for row_id, _ in found),
+        _count(body.get("page")),
+        pages,
+        records,
+        href if isinstance(href, str) and href else None,
+        max(moments, default=None),
+    )
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The pages of one collection that have been read, in the order in which they came."""
+
+    path: str
+    pages: list[Page] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    _current: list[Page] = field(default_factory=list)  # of this pass over the collection
+    _seen: set[str | None] = field(default_factory=set)  # the ids of this pass
+    _idle: int = 0  # pages in a row without anything new to this pass
+    _ended: bool = False  # a page of this pass was found behind the last one
+
+    def add(self, page: Page) -> bool:
+        """Enter a page; tell whether it has a row that none before it had."""
+        fresh = {each for each in page.ids if each is not None} - self.ids
+        self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
+        self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
+        self._seen.update(page.ids)
+        self.pages.append(page)
+        self._current.append(page)
+        self.ids |= fresh
+        return bool(fresh)
+
+    def begin_pass(self) -> None:
+        """Read the collection once more: all of it, or the pages that told other totals than the last one told."""
+        total = self._current[-1].total_records if self._current else None
+        fresh = [page for page in self._current if total is not None and page.total_records == total]
+        self._current = fresh if len(fresh) < len(self._current) else []
+        self._seen = {each for page in self._current for each in page.ids}
+        self._idle, self._ended = 0, False
+
+    def missing(self) -> Iterable[int]:
+        """Give the pages that are still to be read in this pass, so far as the pages before tell it."""
+        read = {page.number for page in self._current}
+        told = [page.total_pages for page in self._current if page.total_pages]
+        last = max(told) if told else int(not read)
+        if told and len(self._current) > 2 * told[0] + _IDLE:
+            return ()  # rows arrive as fast as they are read
+        if last:
+            return (number for number in range(1, last + 1) if number not in read)
+        # No totals: one after the other. A missing `next` is not believed; the page behind the last tells.
+        return () if self._ended or self._idle >= _IDLE else (max(read, default=0) + 1,)
+
+    def next_of(self, number: int) -> str | None:
+        """Give the `next` of a page; None where totals are told, since they tell more."""
+        if any(page.total_pages for page in self._current):
+            return None
+        return next((page.next for page in reversed(self.pages) if page.number == number), None)
+
+    @property
+    def rows(self) -> int:
+        """How many rows came; one on a page that was read again counts again."""
+        return sum(len(page.ids) for page in self.pages)
+
+    @property
+    def nameless(self) -> int:
+        """How many rows have no id."""
+        return sum(page.ids.count(None) for page in self.pages)
+
+    @property
+    def newest(self) -> datetime | None:
+        """The newest modified_date."""
+        return max((page.newest for page in self.pages if page.newest), default=None)
+
+    @property
+    def totals(self) -> list[int]:
+        """The totals of records that were told, in the order in which they came."""
+        return [page.total_records for page in self.pages if page.total_records is not None]
+
+    def outgrew(self, first: int) -> bool:
+        """Tell whether the collection grew to more than twice its size since a page: reading again would not help."""
+        totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
+        return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
+
+    def gaps(self) -> list[range]:
+        """Give the pages that were told of and never read."""
+        read = sorted({page.number for page in self.pages})
+        last = max((page.total_pages or page.number for page in self.pages), default=0)
+        edges = zip([0, *read], [*read, last + 1], strict=True)
+        return [range(before + 1, after) for before, after in edges if after - before > 1]
+
+    def proof(self) -> str | None:
+        """Say why every record of the collection is among those read; None where nothing proves it."""
+        if self.nameless or next(iter(self.missing()), None) is not None:
+            return None
+        told = {page.total_records for page in self._current}
+        ids = {each for page in self._current for each in page.ids}
+        if told == {None}:
+            if self._ended and not self._straddling():
+                return "no totals were told; an empty page ended it, and no row was on two pages"
+            return None
+        if len(told) == 1 and told == {len(ids)}:
+            return f"every page told {len(ids)} records, and so many came"
+        if told - {None} == {len(ids)} and not self._straddling():
+            return f"{len(ids)} records were told and came, and no row was on two pages"
+        return None
+
+    def proof_after(self, check: Page) -> str | None:
+        """Say why every record is among those read, by what a page told that was read alone, after all others."""
+        total = check.total_records
+        fell = total is None or any(told > total for told in self.totals)
+        if fell or self.nameless or total != len(self.ids) or self.gaps():
+            return None
+        return f"rows moved meanwhile; {total} records were told in the end, and so many came"
+
+    def lack(self) -> str:
+        """Say what is missing, so far as anything tells it."""
+        parts = []
+        if gaps := self.gaps():
+            parts.append(f"not read: page {', '.join(map(_span, gaps))}")
+        if self.totals and self.totals[-1] != len(self.ids):
+            parts.append(f"{self.totals[-1]} records were told, {len(self.ids)} different ones came")
+        elif not self.totals:
+            parts.append(f"no totals were told, {len(self.ids)} different records came")
+        if straddling := self._straddling():
+            parts.append(f"rows on more than one page: {_few(straddling)}")
+        if self.nameless:
+            parts.append(f"{self.nameless} rows have no id")
+        return "; ".join(parts) or "rows moved while the pages were read"
+
+    def _straddling(self) -> list[str]:
+        """Give the ids that stand on two pages of this pass: rows moved while the pages were read."""
+        latest = {page.number: set(page.ids) for page in self._current if not _stands_still(page)}
+        counts = Counter(each for ids in latest.values() for each in ids if each is not None)
+        return [each for each, count in counts.items() if count > 1]
+
+    def _is_behind(self, page: Page) -> bool:
+        """Tell whether a page without anything new lies behind the last one.
+
+        It is empty, without a `next` or after another empty one; its number does not advance; or it is a page that
+        was there before.
+        """
+        if not page.ids:
+            return page.next is None or (bool(self._current) and not self._current[-1].ids)
+        again = any(page.number > other.number and page.ids == other.ids for other in self._current)
+        return again if page.told is None else _stands_still(page)
+
+
+def _stands_still(page: Page) -> bool:
+    return page.told is not None and page.told < page.number
+
+
+def _span(numbers: range) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+
+
+def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
+    """Give id and modified_date of each embedded row; of events as the tables read them."""
+    embedded = body.get("_embedded")
+    lists = embedded if isinstance(embedded, dict) else {}
+    for name, entries in lists.items():
+        if not isinstance(entries, list) or name == "osdi:events":
+            continue
+        for entry in entries:
+            yield _address(entry), None
+    if "osdi:events" in lists:
+        for each in elements({"_embedded": {"osdi:events": lists["osdi:events"]}}):
+            if isinstance(each, Element):
+                row, _ = rows(each, EVENTS, _COLUMNS, prefixes)
+                yield row["event_id"], row["modified_date"]
+            else:
+                yield None, None
+
+
+def _address(entry: Any) -> str | None:
+    """Give what tells a row of any collection from others: its own link, else what it is."""
+    try:
+        return str(entry["_links"]["self"]["href"])
+    except (KeyError, TypeError):
+        return json.dumps(entry, sort_keys=True)
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
+
+
+def _few(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")

@@ -1,0 +1,148 @@
+"""Read a collection: its pages in parallel, and again where rows moved, until every record is proved to be there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain
+
+from osdi_frames.client.address import Address, asked_page
+from osdi_frames.client.answers import Answer
+from osdi_frames.client.paging import Ledger, Page, read_page
+from osdi_frames.documents import PAGE_KEYS
+from osdi_frames.errors import BadAnswer, OsdiError
+
+_FRONT = 20  # pages that are looked through for new arrivals before all are read again
+
+_OF_PAGES = [key for key in PAGE_KEYS if key != "_links"]  # which every resource has
+
+#: How often the whole collection is read again before it is called incomplete.
+ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What it takes to read: where the service is, how to ask it, and how many pages at once."""
+
+    address: Address
+    get: Callable[[str], Answer]
+    prefixes: tuple[str, ...]
+    workers: int
+
+
+@dataclass(slots=True)
+class Collection:
+    """One collection that is being read."""
+
+    service: Service
+    path: str
+    filter: str | None = None
+    keep: Callable[[Answer], None] = lambda _: None
+    """Called with each page, in the thread that read it."""
+    tell: Callable[[Page], None] = lambda _: None
+    """Called with each page that was entered in the ledger, in the caller's thread."""
+    ledger: Ledger = field(init=False)
+    _followed: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.path)
+
+    def sweep(self) -> Generator[Answer, None, None]:
+        """Read every page that is missing, so far as totals or `next` tell of it; give them in their order."""
+        with ThreadPoolExecutor(self.service.workers, "osdi-frames") as pool:
+            while (numbers := _peeked(self.ledger.missing())) is not None:
+                with closing(self._read_together(numbers, pool)) as pages:
+                    for answer, page in pages:
+                        yield answer
+                        if not page.ids and page.next is None:
+                            return  # behind the last page, whatever was told
+
+    def settle(self) -> str | None:
+        """Read until it is proved that every record came; give the proof, or None when rounds are over."""
+        for round_ in range(ROUNDS):
+            if round_:
+                self.ledger.begin_pass()
+                self._followed.clear()
+            first = len(self.ledger.pages)
+            deque(self.sweep(), maxlen=0)
+            proof = self.ledger.proof() or self.ledger.proof_after(self._walk())
+            if proof or self.ledger.outgrew(first):
+                return proof
+        return None
+
+    def _walk(self) -> Page:
+        """Read from the front, one page alone after the other, while there are rows that no page had before."""
+        for number in range(1, _FRONT + 1):
+            _, page = self._read(number)
+            if not self._enter(page):
+                break
+        return page
+
+    def _read_together(
+        self, numbers: Iterable[int], pool: ThreadPoolExecutor
+    ) -> Generator[tuple[Answer, Page], None, None]:
+        waiting: deque[Future[tuple[Answer, Page]]] = deque()
+        try:
+            for number in numbers:
+                waiting.append(pool.submit(self._read, number))
+                if len(waiting) >= 2 * self.service.workers:
+                    yield self._entered(waiting.popleft())
+            while waiting:
+                yield self._entered(waiting.popleft())
+        finally:
+            for each in waiting:
+                each.cancel()
+            for each in waiting:
+                self._enter_if_read(each)
+
+    def _read(self, number: int) -> tuple[Answer, Page]:
+        """Read one page, and keep it."""
+        answer = self.service.get(self._address(number))
+        if not any(key in answer.body for key in _OF_PAGES):
+            raise BadAnswer(f"{self.path}, page {number}: not a page of a collection", address=self.path)
+        page = read_page(answer.body, number=number, prefixes=self.service.prefixes)
+        self.keep(answer)
+        return answer, page
+
+    def _address(self, number: int) -> str:
+        """Give the address of a page: by its number, or a `next` that leads on without telling one.
+
+        So the filter is our own: a `next` can carry it with raw spaces and signs.
+        """
+        address = self.service.address
+        numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
+        link = self.ledger.next_of(number - 1)
+        if link is None:
+            return numbered
+        before = address.collection(self.path, page=number - 1, filter=self.filter)
+        followed = address.own(link, at=before)
+        advances = asked_page(followed) is None and followed not in self._followed
+        self._followed.add(followed)
+        return followed if advances else numbered
+
+    def _entered(self, future: Future[tuple[Answer, Page]]) -> tuple[Answer, Page]:
+        answer, page = future.result()
+        self._enter(page)
+        return answer, page
+
+    def _enter_if_read(self, future: Future[tuple[Answer, Page]]) -> None:
+        """Enter a page that came although another one failed."""
+        try:
+            self._entered(future)
+        except (CancelledError, OsdiError, OSError):
+            return  # the first error is on its way
+
+    def _enter(self, page: Page) -> bool:
+        fresh = self.ledger.add(page)
+        self.tell(page)
+        return fresh
+
+
+def _peeked(numbers: Iterable[int]) -> Iterator[int] | None:
+    """Give numbers as they are, or None if there are none."""
+    rest = iter(numbers)
+    first = next(rest, None)
+    return None if first is None else chain((first,), rest)

@@ -1,0 +1,72 @@
+"""A served sandbox with events in it, what its store holds as a frame, and clients that do not wait long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from osdi_frames import sandbox
+from osdi_frames.client import Client
+from osdi_frames.frames import read_table
+
+GROUP, PERSON = "group:sandbox", "person:sandbox-person"
+#: Columns that say how an event was read, not what it is.
+READ = ["fetched_at", "source_file", "source_line"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stocked:
+    """A sandbox with events, and what can be known of it without its API."""
+
+    running: sandbox.Running
+
+    def add(self, count: int, account: str = GROUP, **fields: Any) -> list[str]:
+        """Put events into the store, past the API."""
+        events = [{"title": f"Event {number}", "origin_system": "Tests"} | fields for number in range(count)]
+        return list(self.running.admin("POST", "events", account=account, events=events)["event_ids"])
+
+    def truth(self, account: str = GROUP, version: str = "v2") -> pd.DataFrame:
+        """Give what the store holds, as a frame in the order of ids."""
+        events = self.running.admin("GET", f"events?account={account}&version={version}")
+        return comparable(read_table([{"_embedded": {"osdi:events": events}}], "events"))
+
+    def client(self, **settings: Any) -> Client:
+        """Open a client that asks as often as it likes, and does not wait long before it asks again."""
+        settings = {"rate": None, "backoff": 0.005, "retries": 2, "workers": 8} | settings
+        version = settings.pop("speaks", "v2")
+        base = self.running.base_url if version == "v2" else self.running.base_url_v1
+        return Client(base, settings.pop("key", self.running.group_key), **settings)
+
+    def asked(self) -> list[dict[str, Any]]:
+        """Give the requests that the API saw."""
+        return self.running.requests()
+
+    def forget(self) -> None:
+        """Take back faults and the list of requests."""
+        self.running.clear_faults()
+        self.running.admin("DELETE", "requests")
+
+
+def comparable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out where rows were read, and sort them."""
+    return frame.drop(columns=READ).sort_values("event_id").reset_index(drop=True)
+
+
+@pytest.fixture
+def stocked() -> Callable[..., AbstractContextManager[Stocked]]:
+    """Serve a sandbox with so many events on so many pages."""
+
+    @contextmanager
+    def serve(*, pages: int = 0, per_page: int = 25, **settings: Any) -> Iterator[Stocked]:
+        with sandbox.serve(sandbox.create_app(per_page=per_page, **settings)) as running:
+            served = Stocked(running)
+            if pages:
+                served.add(pages * per_page)
+            yield served
+
+    return serve

@@ -1,0 +1,72 @@
+"""A service that answers as it is told, byte by byte, and keeps the headers that it got; no sandbox would do this."""
+
+from __future__ import annotations
+
+import http.server
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+#: What answers a request: (status, headers, body), by the path that was asked.
+Answers = Callable[[str], tuple[int, dict[str, str], bytes]]
+
+
+@dataclass
+class Listener:
+    """A server on a port of its own, and what it was sent."""
+
+    port: int = 0
+    scheme: str = "http"
+    host: str = "127.0.0.1"
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.scheme}://{self.host}:{self.port}/api/v2"
+
+    def got(self, text: str) -> bool:
+        """Tell whether a text was in anything that was sent."""
+        return any(
+            text in path or any(text in value for value in headers.values()) for path, headers in self.asked
+        )
+
+
+@contextmanager
+def listening(answers: Answers, *, tls: ssl.SSLContext | None = None) -> Iterator[Listener]:
+    """Serve such answers on loopback while the context lasts."""
+    listener = Listener(scheme="https" if tls else "http")
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            listener.asked.append((self.path, dict(self.headers)))
+            status, headers, body = answers(self.path)
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                self.wfile.write(body)
+            except OSError:
+                self.close_connection = True  # the client has seen enough
+
+        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        listener.port = server.server_port
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield listener
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,418 @@
+"""Everything that the client does, against the sandbox over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from pandas.testing import assert_frame_equal
+
+from osdi_frames.cli.pull import command
+from osdi_frames.errors import (
+    BadAddress,
+    BadAnswer,
+    DeletionRefused,
+    IncompletePull,
+    KeyRefused,
+    MissingKey,
+    PullRunning,
+    ResourceNotFound,
+    ServiceError,
+    ServiceSilent,
+    ServiceUnreachable,
+)
+from osdi_frames.frames import read_table
+
+from .conftest import GROUP, PERSON, comparable
+
+# Of a version: which version it is, its addresses, and the fields that v1 lacks (interface 9).
+OF_VERSION = [
+    "api_version", "name", "end_date", "capacity", "hidden", "featured_image_url", "self_url",
+    "attendances_url", "record_attendance_url", "event_campaign_url", "embed_url", "browser_url",
+]  # fmt: skip
+
+
+# -- reading --
+
+
+@pytest.mark.parametrize("version", ["v2", "v1"])
+@pytest.mark.parametrize(("key", "account"), [("group_key", GROUP), ("individual_key", PERSON)])
+def test_events_are_those_of_the_key(stocked, version, key, account):
+    with stocked(per_page=4) as served:
+        served.add(11, GROUP, title="of the group")
+        served.add(6, PERSON, title="of the person")
+        with served.client(speaks=version, key=getattr(served.running, key)) as client:
+            events = client.events()
+        assert_frame_equal(comparable(events), served.truth(account, version))
+        assert events.fetched_at.notna().all()
+
+
+def test_v1_and_v2_give_the_same_frame(stocked):
+    with stocked(per_page=5) as served:
+        served.add(13, start_date="2026-05-01T18:00:00Z", location={"locality": "Oakland", "venue": "Hall"})
+        with served.client() as v2, served.client(speaks="v1") as v1:
+            of_v2, of_v1 = v2.events(), v1.events()
+    assert list(of_v1.columns) == list(of_v2.columns)
+    assert (of_v1.dtypes == of_v2.dtypes).all()
+    assert_frame_equal(comparable(of_v1).drop(columns=OF_VERSION), comparable(of_v2).drop(columns=OF_VERSION))
+
+
+def test_no_events_give_an_empty_frame_with_every_column(stocked):
+    with stocked() as served, served.client() as client:
+        events = client.events()
+    assert len(events) == 0
+    assert list(events.columns) == list(read_table([], "events").columns)
+
+
+def test_one_event_is_one_row_with_or_without_the_prefix(stocked):
+    with stocked() as served, served.client() as client:
+        event_id, _ = served.add(2)
+        assert list(client.event(event_id).event_id) == [event_id]
+        assert list(client.event(f"platform:{event_id}").event_id) == [event_id]
+
+
+def test_an_unknown_event_is_an_error_with_status_address_and_words(stocked):
+    with stocked() as served, served.client() as client:
+        with pytest.raises(ResourceNotFound, match="no event 'nobody'") as caught:
+            client.event("nobody")
+        assert (caught.value.status, caught.value.address) == (404, f"{client.base_url}/events/nobody")
+        assert isinstance(caught.value, LookupError)
+        with pytest.raises(BadAddress, match="no id"):
+            client.event("..")
+
+
+def test_a_filter_is_sent_and_kept_from_page_to_page(stocked):
+    with stocked(per_page=3) as served, served.client() as client:
+        served.add(8, title="River's edge & more")
+        served.add(8, title="Hill")
+        served.running.order("totals_missing")
+        served.running.order("next_unescaped")
+        found = client.events(filter="title eq 'River''s edge & more'")
+    assert set(found.title) == {"River's edge & more"}
+    assert len(found) == 8
+
+
+def test_events_that_only_their_campaign_lists_are_found_there(stocked):
+    with stocked(per_page=3) as served, served.client() as client:
+        campaigns = [
+            served.running.admin("POST", "campaigns", title=title, account=GROUP)["id"] for title in "AB"
+        ]
+        listed = served.add(4, **{"platform:event_campaign_id": campaigns[0]})
+        unlisted = served.add(5, **{"platform:event_campaign_id": campaigns[1], "listed": False})
+        assert set(client.events().event_id) == set(listed)
+        assert set(client.events(campaign=campaigns[1]).event_id) == set(unlisted)
+        both = client.campaign_events([*campaigns, campaigns[0]])
+        assert sorted(both.event_id) == sorted([*listed, *unlisted])
+        with pytest.raises(TypeError, match="list of ids"):
+            client.campaign_events(campaigns[0])
+
+
+def test_pages_are_given_as_they_came_and_in_order(stocked):
+    with stocked(pages=7, per_page=3) as served, served.client() as client:
+        assert [page["page"] for page in client.pages()] == [1, 2, 3, 4, 5, 6, 7]
+        served.running.order("totals_missing")
+        numbers = [page["page"] for page in client.pages("events")]
+        assert numbers == [1, 2, 3, 4, 5, 6, 7, 8]  # the one behind the last proves that it is the last
+        served.forget()
+        event_id = client.events().event_id[0]
+        attendances = list(client.pages(f"events/{event_id}/attendances"))
+        assert attendances[0]["total_records"] == 0
+
+
+def test_leaving_the_pages_early_asks_for_no_more(stocked):
+    with stocked(pages=60, per_page=1) as served, served.client(workers=2) as client:
+        for page in client.pages():
+            if page["page"] == 2:
+                break
+        assert len(served.asked()) < 10
+
+
+def test_what_is_no_page_is_an_error(stocked):
+    with stocked() as served, served.client() as client:
+        event_id = served.add(1)[0]
+        with pytest.raises(BadAnswer, match="not a page of a collection"):
+            list(client.pages(f"/events/{event_id}/embed"))
+
+
+# -- errors --
+
+
+def test_a_key_that_the_service_does_not_know_is_refused_at_once(stocked):
+    with stocked() as served, served.client(key="nobody's") as client:
+        with pytest.raises(KeyRefused, match="API key invalid") as caught:
+            client.events()
+        assert caught.value.status == 403
+        assert isinstance(caught.value, PermissionError)
+        assert len(served.asked()) == 1
+
+
+def test_without_a_key_nothing_is_asked(stocked, monkeypatch):
+    monkeypatch.delenv("OSDI_API_KEY", raising=False)
+    with stocked() as served:
+        with pytest.raises(MissingKey, match="OSDI_API_KEY"):
+            served.client(key=None)
+        monkeypatch.setenv("OSDI_API_KEY", f"{served.running.group_key}\n")
+        served.add(3)
+        with served.client(key=None) as client:
+            assert len(client.events()) == 3
+
+
+def test_429_and_5xx_are_asked_again_and_4xx_are_not(stocked):
+    with stocked(pages=1) as served, served.client(retries=3) as client:
+        for status, attempts in ((429, 4), (500, 4), (503, 4), (400, 1), (404, 1), (422, 1)):
+            served.forget()
+            served.running.order("status", status=status)
+            with pytest.raises(ServiceError, match=f"answered {status}: ordered fault: {status}") as caught:
+                client.events(filter="title eq 'secret'")
+            assert len(served.asked()) == attempts, status
+            assert caught.value.status == status
+            assert caught.value.words == f"ordered fault: {status}"
+            assert caught.value.address == f"{client.base_url}/events?filter"
+            assert "secret" not in str(caught.value)
+
+
+def test_retry_after_holds_back_every_thread(stocked):
+    with stocked(pages=20, per_page=1) as served, served.client() as client:
+        served.running.order("status", status=429, retry_after=1, page=9, times=1)
+        assert len(client.events()) == 20
+        seen = served.asked()
+        refused = next(each["at"] for each in seen if each["status"] == 429)
+        held = [each["at"] for each in seen if refused + 0.2 < each["at"] < refused + 0.95]
+        assert not held
+        assert seen[-1]["at"] >= refused + 1.0
+
+
+def test_a_retry_after_that_is_too_long_is_an_error_at_once(stocked):
+    with stocked(pages=20, per_page=1) as served, served.client() as client:
+        served.running.order("status", status=503, retry_after=9999, page=9)
+        began = time.monotonic()
+        with pytest.raises(ServiceError) as caught:
+            client.events()
+        assert caught.value.retry_after == 9999
+        assert sum(each["page"] == 9 for each in served.asked()) == 1
+        assert time.monotonic() - began < 20
+
+
+def test_html_errors_are_told_as_short_text(stocked):
+    with stocked(pages=1) as served, served.client() as client:
+        served.running.order("html_error", status=500)
+        with pytest.raises(ServiceError) as caught:
+            client.events()
+        assert caught.value.words == "Ordered error"
+
+
+def test_no_answer_in_time_and_half_an_answer_are_errors_of_connection(stocked):
+    with stocked(pages=1) as served:
+        served.running.order("latency", seconds=1.0)
+        with served.client(timeout=0.1, retries=0) as client, pytest.raises(ServiceSilent) as silent:
+            client.events()
+        assert isinstance(silent.value, TimeoutError)
+        served.forget()
+        served.running.order("half_body")
+        with served.client(retries=1) as client, pytest.raises(ServiceUnreachable):
+            client.events()
+        assert len(served.asked()) == 2
+    with served.client(retries=0) as client, pytest.raises(ServiceUnreachable, match="refused"):
+        client.events()
+
+
+def test_events_are_never_given_in_part(stocked):
+    with stocked(pages=4, per_page=5) as served, served.client() as client:
+        served.running.order("repeat_row", instead=True, page=3)
+        with pytest.raises(IncompletePull, match="20 records were told, 19 different ones came"):
+            client.events()
+
+
+# -- writing --
+
+
+@pytest.mark.parametrize("version", ["v2", "v1"])
+def test_events_are_created_changed_and_not_deleted(stocked, version):
+    with stocked() as served, served.client(speaks=version) as client:
+        created = client.create_event(
+            {
+                "title": "Picnic",
+                "originating_system": "Desk",
+                "start_date": datetime(2026, 5, 1, 18, 30),  # noqa: DTZ001 (a wall clock)
+                "location": {"postal_code": "94607", "venue": "Park"},
+            }
+        )
+        event_id = created.event_id[0]
+        assert created.title[0] == "Picnic"
+        assert created.start_date[0] == pd.Timestamp("2026-05-01T18:30")
+        changed = client.update_event(event_id, {"summary": "Brunch", "start": "2026-05-02T10:00:00"})
+        assert (changed.title[0], changed.origin_system[0]) == ("Brunch", "Desk")
+        assert_frame_equal(comparable(client.event(event_id)), served.truth(version=version))
+        with pytest.raises(DeletionRefused, match="events cannot be deleted") as caught:
+            client.delete_event(event_id)
+        assert caught.value.words == "events cannot be deleted"
+        assert len(client.events()) == 1
+
+
+def test_a_creator_is_named_by_id(stocked):
+    with stocked() as served, served.client() as client:
+        created = client.create_event(
+            {"title": "A", "origin_system": "Desk"}, creator="platform:sandbox-founder"
+        )
+        assert created.creator_id[0] == "sandbox-founder"
+
+
+def test_an_event_is_not_created_twice_when_the_answer_is_lost(stocked):
+    with stocked() as served, served.client() as client:
+        served.running.order("drop", method="POST")
+        with pytest.raises(ServiceUnreachable, match="whether it was done is not known"):
+            client.create_event({"title": "A", "origin_system": "Desk"})
+        assert len(served.truth()) == 1
+        served.forget()
+        served.running.order("status", method="POST", status=429, times=1)
+        client.create_event({"title": "B", "origin_system": "Desk"})
+        assert len(served.truth()) == 2
+
+
+def test_a_change_is_sent_again_when_the_answer_is_lost(stocked):
+    with stocked() as served, served.client() as client:
+        event_id = served.add(1)[0]
+        served.running.order("drop", method="PUT", times=1)
+        assert client.update_event(event_id, {"title": "New"}).title[0] == "New"
+
+
+def test_an_answer_without_content_is_an_error(stocked):
+    with stocked() as served, served.client() as client, pytest.raises(BadAnswer, match="an empty object"):
+        client._transport.send(
+            "POST",
+            f"{client.base_url}/events?background_request=true",
+            {"title": "A", "origin_system": "B"},
+        )
+
+
+# -- where it runs --
+
+
+def test_a_client_is_shared_by_threads(stocked):
+    with stocked(pages=4, per_page=5) as served, served.client() as client, ThreadPoolExecutor(6) as threads:
+        frames = list(threads.map(lambda _: client.events(), range(6)))
+        truth = served.truth()
+    for frame in frames:
+        assert_frame_equal(comparable(frame), truth)
+
+
+def test_a_client_works_where_an_event_loop_runs(stocked):
+    async def cell() -> int:
+        return len(client.events())
+
+    with stocked(pages=3, per_page=5) as served, served.client() as client:
+        assert asyncio.run(cell()) == 15
+
+
+def test_a_bar_counts_the_pages_when_asked(stocked, capfd):
+    with stocked(pages=3, per_page=5) as served, served.client() as client:
+        client.events()
+        assert capfd.readouterr().err == ""
+        served.running.order("latency", seconds=0.5)
+        client.events(progress=True)
+        assert "3/3" in capfd.readouterr().err
+
+
+# -- pulling --
+
+
+def test_a_pull_is_an_archive_of_the_pages_as_they_came(stocked, tmp_path):
+    with stocked(pages=6, per_page=5) as served, served.client() as client:
+        manifest = client.pull(tmp_path)
+        truth = served.truth()
+    assert_frame_equal(comparable(read_table(tmp_path, "events")), truth)
+    assert manifest.complete
+    assert manifest.why == "events: every page told 30 records, and so many came"
+    told = json.loads((manifest.folder / ".manifest.json").read_text())
+    assert told["complete"] is True
+    of_events = told["collections"][0]
+    assert (of_events["pages"], of_events["rows"], of_events["distinct_ids"]) == (6, 30, 30)
+    assert (of_events["total_records_at_start"], of_events["total_records_at_end"]) == (30, 30)
+    assert [path.name for path in manifest.folder.iterdir() if path.name[0] != "."] == told["files"]
+
+
+def test_a_pull_reads_campaigns_too_and_keeps_one_row_an_event(stocked, tmp_path):
+    with stocked(per_page=3) as served, served.client() as client:
+        campaign = served.running.admin("POST", "campaigns", title="A", account=GROUP)["id"]
+        served.add(4, **{"platform:event_campaign_id": campaign})
+        served.add(5, **{"platform:event_campaign_id": campaign, "listed": False})
+        served.add(2)
+        manifest = client.pull(tmp_path, campaigns=[campaign])
+        truth = served.truth()
+    assert manifest.complete
+    assert [each.distinct_ids for each in manifest.collections] == [6, 9]
+    assert_frame_equal(comparable(read_table(tmp_path, "events")), truth)
+
+
+def test_since_last_asks_for_what_changed_only(stocked, tmp_path):
+    days = [datetime(2026, 3, 1, tzinfo=UTC)]
+    with stocked(per_page=3, now=lambda: days[-1]) as served, served.client(now=lambda: days[-1]) as client:
+        ids = served.add(9)
+        days.append(datetime(2026, 3, 5, tzinfo=UTC))
+        first = client.pull(tmp_path, since="last")
+        assert (first.since, first.newest_modified_date) == (None, days[0])
+        client.update_event(ids[4], {"title": "Changed"})
+        served.add(2, title="Newer")
+        days.append(datetime(2026, 3, 9, tzinfo=UTC))
+        second = client.pull(tmp_path, since="last", overlap=timedelta(seconds=-1))
+        assert (second.complete, second.collections[0].rows) == (True, 3)
+        third = client.pull(tmp_path, since="last")
+        assert third.since == days[1] - timedelta(minutes=10)
+        assert_frame_equal(comparable(read_table(tmp_path, "events")), served.truth())
+        far = client.pull(tmp_path / "far", since=datetime(2100, 1, 1, tzinfo=UTC))
+        assert (far.complete, far.collections[0].rows) == (True, 0)
+
+
+def test_a_pull_that_failed_goes_on_where_it_stopped(stocked, tmp_path):
+    with stocked(pages=10, per_page=3) as served, served.client(retries=0) as client:
+        served.running.order("status", page=6)
+        with pytest.raises(ServiceError) as caught:
+            client.pull(tmp_path)
+        assert "pull again to go on" in caught.value.__notes__[0]
+        failed = json.loads(next(tmp_path.glob("*/.manifest.json")).read_text())
+        assert failed["complete"] is False
+        assert "not read: page 6" in failed["why"][0]
+        read = failed["collections"][0]["pages"]
+        assert len(read_table(tmp_path, "events")) == 3 * read
+        served.forget()
+        manifest = client.pull(tmp_path)
+        assert manifest.complete
+        assert len(served.asked()) == 10 - read
+        assert_frame_equal(comparable(read_table(tmp_path, "events")), served.truth())
+
+
+def test_after_a_complete_pull_a_new_one_begins(stocked, tmp_path):
+    with stocked(pages=2) as served, served.client() as client:
+        assert client.pull(tmp_path).folder != client.pull(tmp_path).folder
+
+
+def test_two_pulls_into_one_folder_at_once_are_refused(stocked, tmp_path):
+    with stocked(pages=2) as served, served.client() as client, ThreadPoolExecutor(1) as thread:
+        served.running.order("latency", seconds=0.5)
+        first = thread.submit(client.pull, tmp_path)
+        while not list(tmp_path.glob("*")):
+            pass
+        with pytest.raises(PullRunning):
+            client.pull(tmp_path)
+        assert first.result().complete
+
+
+def test_the_command_pulls_and_says_whether_it_is_all(stocked, tmp_path: Path):
+    with stocked(pages=3, per_page=5) as served:
+        environment = {"OSDI_API_KEY": served.running.group_key}
+        words = [served.running.base_url, str(tmp_path / "archive"), "--rate", "100"]
+        result = CliRunner().invoke(command, words, env=environment)
+        assert result.exit_code == 0, result.output
+        assert "15 different records" in result.output
+        assert "complete: yes" in result.output
+        served.running.order("repeat_row", instead=True, page=2)
+        result = CliRunner().invoke(command, words, env=environment)
+        assert "complete: no" in result.output
+        assert isinstance(result.exception, IncompletePull)

@@ -1,0 +1,184 @@
+"""Whatever the service does while it is read: the frame is what the store holds, or it is said to be incomplete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from osdi_frames import sandbox
+from osdi_frames.client import Manifest
+from osdi_frames.client.manifest import manifests
+from osdi_frames.errors import OsdiError
+from osdi_frames.frames import read_table
+from osdi_frames.sandbox.faults import FAULTS
+
+from .conftest import GROUP, Stocked
+
+#: Every fault of a request, a page or an answer, with settings that make it strike within a short test.
+ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "rate limit": ("rate_limit", {"calls": 3, "per": 0.05, "retry_after": 0}),
+    "latency": ("latency", {"seconds": 0.02}),
+    "500": ("status", {"status": 500}),
+    "429 with Retry-After": ("status", {"status": 429, "retry_after": 0}),
+    "400": ("status", {"status": 400}),
+    "404 in HTML": ("html_error", {"status": 404}),
+    "502 in HTML": ("html_error", {"status": 502}),
+    "a row arrives": ("insert_rows", {"count": 1}),
+    "a page of rows arrives": ("insert_rows", {"count": 3}),
+    "a row moves": ("move_row", {}),
+    "no answer": ("drop", {}),
+    "half an answer": ("half_body", {}),
+    "next on the last page": ("next_on_last", {}),
+    "next leads to the same page": ("next_repeats", {}),
+    "next leads elsewhere": ("next_elsewhere", {}),
+    "no next": ("next_missing", {}),
+    "next with raw spaces": ("next_unescaped", {}),
+    "no totals": ("totals_missing", {}),
+    "a row on two pages": ("repeat_row", {}),
+    "a row on two pages, another on none": ("repeat_row", {"instead": True}),
+    "a row twice on a page": ("row_twice", {}),
+}
+SMALL, LARGE = 3, 50  # pages
+TELLS = ("not read", "records were told", "no totals were told", "rows on more than one page", "rows moved")
+
+
+def pulled(served: Stocked, folder: Path) -> Manifest:
+    """Pull once; give what the manifest on disk says, whether or not the pull ended in an error."""
+    with served.client() as client, suppress(OsdiError):
+        client.pull(folder)
+    return manifests(folder)[-1]
+
+
+def check(served: Stocked) -> bool:
+    """Pull, and see that there is no third outcome; tell which of the two it was."""
+    columns = [
+        "event_id",
+        "title",
+        "modified_date",
+    ]  # whole frames are compared elsewhere, and take their time
+    with TemporaryDirectory() as folder:
+        manifest = pulled(served, Path(folder))
+        frame = read_table(folder, "events", columns=columns)
+    found = dict(zip(frame.event_id, frame.title, strict=True))
+    events = served.running.admin("GET", f"events?account={GROUP}&version=v2")
+    truth = {event["identifiers"][0].removeprefix("platform:"): event["title"] for event in events}
+    if manifest.complete:
+        assert found == truth
+        assert len(frame) == len(truth)
+    else:
+        assert any(words in manifest.why for words in TELLS), manifest.why
+        assert found.items() <= truth.items()
+    return manifest.complete
+
+
+def at_every_page(served: Stocked, order: str, pages: int, *, times: int | None) -> list[bool]:
+    fault, told = ORDERS[order]
+    outcomes = []
+    for page in range(1, pages + 2):
+        served.running.order(fault, page=page, times=times, **told)
+        outcomes.append(check(served))
+        served.forget()
+    return outcomes
+
+
+def test_every_fault_of_the_sandbox_is_tried():
+    assert {fault for fault, _ in ORDERS.values()} == {
+        fault.name for fault in FAULTS if fault.at in ("request", "page", "answer")
+    }
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_fault_once_at_every_page(stocked, order):
+    with stocked(pages=SMALL, per_page=3) as served:
+        outcomes = at_every_page(served, order, SMALL, times=1)
+    assert all(outcomes) or order.startswith(("400", "404"))
+
+
+def test_one_fault_always_at_the_same_page(stocked):
+    with stocked(pages=SMALL, per_page=3) as served:
+        for order, (fault, told) in ORDERS.items():
+            served.running.order(fault, page=3, **told)
+            complete = check(served)
+            assert complete != order.startswith(("4", "5", "no answer", "half", "a row on two pages, an")), (
+                order
+            )
+            served.forget()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("order", ORDERS)
+def test_one_fault_at_every_page_of_fifty(stocked, order):
+    with stocked(pages=LARGE, per_page=5) as served:
+        at_every_page(served, order, LARGE, times=1)
+        at_every_page(served, order, LARGE, times=None)
+
+
+def no_totals_and(also: Sequence[str], served: Stocked) -> None:
+    for fault, told in ORDERS.values():
+        for each in ("no totals", *also):
+            served.running.order(ORDERS[each][0])
+        served.running.order(fault, page=3, times=1, **told)
+        check(served)
+        served.forget()
+
+
+def test_one_fault_where_no_totals_are_told_and_next_leads_nowhere(stocked):
+    with stocked(pages=SMALL, per_page=3) as served:
+        no_totals_and(["next leads to the same page"], served)
+
+
+@pytest.mark.long
+def test_one_fault_where_no_totals_are_told(stocked):
+    with stocked(pages=SMALL, per_page=3) as served:
+        no_totals_and([], served)
+        no_totals_and(["no next"], served)
+
+
+def test_rows_that_arrive_faster_than_they_are_read_are_not_chased_for_ever(stocked):
+    with stocked(pages=3, per_page=1) as served:
+        served.running.order("insert_rows", count=2)
+        assert not check(served)
+        assert len(served.asked()) < 1000
+
+
+def mixtures(pages: int) -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
+    """Draw several faults, each at some pages or all, some times or always."""
+    chosen = st.fixed_dictionaries(
+        {
+            "page": st.none() | st.integers(1, pages + 1) | st.lists(st.integers(1, pages + 1), min_size=1),
+            "times": st.none() | st.integers(1, 4),
+            "probability": st.sampled_from([1.0, 0.5, 0.1]),
+            "seed": st.integers(0, 999),
+        }
+    )
+    return st.lists(st.tuples(st.sampled_from(sorted(ORDERS)), chosen), min_size=1, max_size=5)
+
+
+def try_mixture(mixture: list[tuple[str, dict[str, Any]]], *, pages: int, per_page: int) -> None:
+    with sandbox.serve(sandbox.create_app(per_page=per_page)) as running:
+        served = Stocked(running)
+        served.add(pages * per_page)
+        for order, chosen in mixture:
+            fault, told = ORDERS[order]
+            running.order(fault, **told, **chosen)
+        check(served)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(mixtures(SMALL))
+def test_mixtures_of_faults(mixture):
+    try_mixture(mixture, pages=SMALL, per_page=3)
+
+
+@pytest.mark.long
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(mixtures(LARGE))
+def test_mixtures_of_faults_on_fifty_pages(mixture):
+    try_mixture(mixture, pages=LARGE, per_page=5)

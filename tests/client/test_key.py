@@ -1,0 +1,381 @@
+"""The key is in the header of requests to its own origin, and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import logging
+import pickle
+import socket
+import ssl
+import subprocess
+import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osdi_frames.client import Client
+from osdi_frames.client.address import Address
+from osdi_frames.errors import (
+    BadAddress,
+    BadAnswer,
+    ForeignAddress,
+    InsecureAddress,
+    KeyRefused,
+    MissingKey,
+    OsdiError,
+    PageTooLarge,
+    ServiceError,
+    ServiceUnreachable,
+)
+
+from .hostile import Answers, listening
+
+CANARY = "canary-7f3a9c"
+PAGE = {"page": 1, "_links": {}, "_embedded": {"osdi:events": []}}
+
+#: Links and redirects that lead elsewhere, or that parsers read differently. {evil} listens, {good} is the service.
+HOSTILE = {
+    "another port": "http://127.0.0.1:{evil}/api/v2/events?page=2",
+    "without scheme": "//127.0.0.1:{evil}/api/v2/events?page=2",
+    "another scheme": "https://127.0.0.1:{good}/api/v2/events?page=2",
+    "the service as user name": "http://127.0.0.1:{good}@127.0.0.1:{evil}/api/v2/events",
+    "a user name at the service": "http://someone@127.0.0.1:{good}/api/v2/events",
+    "a trailing dot": "http://127.0.0.1.:{evil}/api/v2/events",
+    "another name of the host": "http://localhost:{good}/api/v2/events",
+    "an address as one number": "http://2130706433:{evil}/api/v2/events",
+    "an IPv6 literal": "http://[::ffff:127.0.0.1]:{evil}/api/v2/events",
+    "an international name": "http://ⅼocalhost:{evil}/api/v2/events",
+    "backslashes": "\\\\127.0.0.1:{evil}\\api\\v2\\events",
+    "a slash and a backslash": "/\\127.0.0.1:{evil}/api/v2/events",
+    "a backslash before the at sign": "http://127.0.0.1:{evil}\\@127.0.0.1:{good}/api/v2/events",
+    "a tab in the scheme": "ht\ttp://127.0.0.1:{evil}/api/v2/events",
+    "a line break before the host": "http:\n//127.0.0.1:{evil}/api/v2/events",
+    "a fragment before the at sign": "http://127.0.0.1:{evil}#@127.0.0.1:{good}/api/v2/events",
+    "an encoded at sign": "http://127.0.0.1:{good}%40127.0.0.1:{evil}/api/v2/events",
+    "another protocol": "ftp://127.0.0.1:{evil}/api/v2/events",
+    "no authority": "http:127.0.0.1:{evil}/api/v2/events",
+    "a script": "javascript:alert(1)",
+}
+
+
+@contextlib.contextmanager
+def everything_logged() -> Iterator[io.StringIO]:
+    """Log everything at DEBUG, and give what was logged."""
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield text
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+def all_of(error: BaseException) -> str:
+    """Write an error as a reporter of errors would: with everything that led to it, and the locals of every frame.
+
+    Frames of this test are left out: the canary is in their names.
+    """
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    seen: list[str] = []
+    waiting = [told]
+    while waiting:
+        each = waiting.pop()
+        each.stack = traceback.StackSummary.from_list(
+            [frame for frame in each.stack if "tests" not in Path(frame.filename).parts]
+        )
+        seen += [*each.format(chain=False)]
+        waiting += [inner for inner in (each.__cause__, each.__context__) if inner]
+    return "".join(seen) + repr(error) + str(vars(error)) + repr(pickle.dumps(error))
+
+
+def client_of(base_url: str, **settings: object) -> Client:
+    return Client(base_url, CANARY, **({"rate": None, "retries": 1, "backoff": 0.001} | settings))
+
+
+def events_with_next(link: str) -> Answers:
+    body = json.dumps(
+        PAGE | {"_links": {"next": {"href": link}}, "_embedded": {"osdi:events": [{"title": "A"}]}}
+    )
+    return lambda _: (200, {}, body.encode())
+
+
+@pytest.mark.parametrize("form", HOSTILE)
+@pytest.mark.parametrize("how", ["next", "redirect"])
+def test_the_key_goes_along_no_link_and_no_redirect_elsewhere(form, how, tmp_path):
+    answers: list[Answers] = []
+    with (
+        listening(lambda _: (200, {}, b"{}")) as evil,
+        listening(lambda path: answers[0](path)) as good,
+        everything_logged() as log,
+        client_of(good.base_url) as client,
+    ):
+        link = HOSTILE[form].format(evil=evil.port, good=good.port)
+        redirect = {"Location": link.replace("\n", "%0a").encode("utf-8").decode("latin-1")}
+        answers.append(events_with_next(link) if how == "next" else lambda _: (302, redirect, b""))
+        with pytest.raises(OsdiError) as caught:
+            list(client.pages())
+        with contextlib.suppress(OsdiError):
+            client.pull(tmp_path)
+        assert good.got(CANARY)
+        assert not evil.asked
+        assert all(path.startswith("/") and CANARY not in path for path, _ in good.asked)
+    assert isinstance(caught.value, ForeignAddress | ServiceError), caught.value
+    assert how == "redirect" or isinstance(caught.value, ForeignAddress)
+    assert CANARY not in all_of(caught.value)
+    assert CANARY not in log.getvalue()
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(CANARY.encode() in path.read_bytes() for path in written)
+
+
+def test_redirects_within_the_origin_are_followed_but_not_without_end():
+    def answers(path: str) -> tuple[int, dict[str, str], bytes]:
+        if path == "/api/v2/events":
+            return 307, {"Location": "/api/v2/events/"}, b""
+        if path.startswith("/api/v2/petitions"):
+            return 302, {"Location": f"{path}x"}, b""
+        return 200, {}, json.dumps(PAGE).encode()
+
+    with listening(answers) as good, client_of(good.base_url) as client:
+        assert next(client.pages())["page"] == 1
+        with pytest.raises(ServiceError, match="redirected without end"):
+            list(client.pages("petitions"))
+        with pytest.raises(ServiceError, match="answered 307"):
+            client.create_event({"title": "A", "origin_system": "B"})
+
+
+def test_neither_repr_nor_pickle_shows_the_key():
+    with client_of("http://127.0.0.1:1/v2") as client:
+        assert repr(client) == "Client('http://127.0.0.1:1/v2')"
+        for each in (client, client._transport, client._transport._key, client._service):
+            assert CANARY not in repr(each)
+        for each in (client, client._transport._key):
+            with pytest.raises(TypeError, match="not pickled"):
+                pickle.dumps(each)
+        assert CANARY not in repr(vars(client)) + repr(vars(client._transport))
+
+
+def test_a_service_that_repeats_the_key_does_not_bring_it_into_an_error(tmp_path):
+    words = json.dumps({"error": f"the key {CANARY} is unknown"}).encode()
+    with listening(lambda _: (403, {}, words)) as good, client_of(good.base_url) as client:
+        with pytest.raises(KeyRefused, match=r"the key \[key\] is unknown") as caught:
+            client.pull(tmp_path)
+        assert CANARY not in all_of(caught.value)
+        assert CANARY not in next(tmp_path.glob("*/.manifest.json")).read_text()
+
+
+def broken_off() -> Iterator[int]:
+    """Listen for connections and reset them as soon as they are made."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        server.settimeout(0.05)
+        stop = threading.Event()
+
+        def reset() -> None:
+            while not stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    connection, _ = server.accept()
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                    connection.close()
+
+        thread = threading.Thread(target=reset)
+        thread.start()
+        yield server.getsockname()[1]
+        stop.set()
+        thread.join()
+
+
+def test_a_traceback_with_locals_does_not_show_the_key():
+    with contextlib.contextmanager(broken_off)() as port, everything_logged() as log:
+        for _ in range(20):  # where in httpx it breaks is a matter of moments
+            with client_of(f"http://127.0.0.1:{port}/v2", retries=0) as client:
+                with pytest.raises(ServiceUnreachable) as caught:
+                    client.events()
+                assert CANARY not in all_of(caught.value)
+    assert CANARY not in log.getvalue()
+
+
+def test_an_error_of_the_constructor_does_not_show_the_key():
+    for wrong in ("http://example.org/v2", "https://example.org/", "https://a:b@example.org/v2", "nonsense"):
+        with pytest.raises(BadAddress) as caught:
+            client_of(wrong)
+        assert CANARY not in all_of(caught.value)
+    with pytest.raises(MissingKey) as caught_key:
+        Client("https://example.org/v2", f"{CANARY}\nX-Other: 1")
+    assert CANARY not in all_of(caught_key.value)
+
+
+# -- where the key may go at all --
+
+
+@pytest.mark.parametrize(
+    "address", ["http://example.org/v2", "http://10.0.0.1/v2", "http://127.0.0.1.nip.io/v2"]
+)
+def test_http_to_another_machine_is_refused_unless_allowed(address):
+    with pytest.raises(InsecureAddress, match="in clear"):
+        client_of(address)
+    client_of(address, allow_http=True).close()
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:8700/v2", "http://localhost/v1", "http://[::1]/v2"])
+def test_http_to_this_machine_is_allowed(address):
+    client_of(address).close()
+
+
+def test_the_version_is_that_of_the_address_or_is_told():
+    assert Address.parse("https://example.org/api/v1/").version == "v1"
+    assert Address.parse("https://example.org/api", version="v2").version == "v2"
+    with pytest.raises(BadAddress, match="version="):
+        Address.parse("https://example.org/api")
+
+
+@given(link=st.text() | st.from_regex(r"(http:|https:|/|\\)?[/\\]{0,3}[a-z@:.0-9\\/%]{0,30}", fullmatch=True))
+def test_whatever_a_link_is_the_key_stays_at_the_origin(link):
+    address = Address.parse("https://example.org/api/v2")
+    try:
+        found = address.own(link, at="https://example.org/api/v2/events")
+    except ForeignAddress:
+        return
+    assert found.startswith("https://example.org/")
+    assert found.isascii()
+    assert found.isprintable()
+
+
+# -- what comes back --
+
+
+def zeros(size: int) -> bytes:
+    return gzip.compress(b'{"page": 1, "filler": "' + b"0" * size + b'"}')
+
+
+def test_a_page_over_64_mib_is_refused_while_it_is_read():
+    bomb = zeros(80 << 20)
+    assert len(bomb) < 1 << 20
+    answers = {"/api/v2/bomb": bomb, "/api/v2/large": zeros(60 << 20)}
+    with (
+        listening(lambda path: (200, {"Content-Encoding": "gzip"}, answers[path])) as good,
+        client_of(good.base_url) as client,
+    ):
+        with pytest.raises(PageTooLarge, match="64 MiB"):
+            next(client.pages("bomb"))
+        assert len(good.asked) == 1
+        assert len(next(client.pages("large"))["filler"]) == 60 << 20
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "what"),
+    [
+        (b"<html><title>x</title><p>Down for\n<b>maintenance</b></html>", {}, "no JSON: x Down for maintenance"),
+        (b'{"page": 1', {}, "no JSON"),
+        (b"", {}, "no JSON"),
+        (b"{}", {}, "an empty object"),
+        (b"[]", {}, "no JSON object"),
+        (b'{"page": NaN}', {}, "no JSON"),
+        (b"\xff\xfe{}", {}, "no JSON"),
+        (b"[" * 100_000, {}, "no JSON"),
+        (b'{"error": "no such thing"}', {}, "an error: no such thing"),
+        (b'{"page": 1}', {"Content-Encoding": "br"}, "compressed as nobody asked"),
+    ],
+    ids=["html", "half", "nothing", "empty", "list", "nan", "utf-16", "deep", "error", "brotli"],
+)  # fmt: skip
+def test_what_is_no_resource_is_an_error_with_status_address_and_words(body, headers, what):
+    with listening(lambda _: (200, headers, body)) as good, client_of(good.base_url) as client:
+        with pytest.raises(BadAnswer, match=what) as caught:
+            client.events(filter="title eq 'x'")
+        assert caught.value.status == 200
+        assert caught.value.address == f"{good.base_url}/events?filter"
+        assert len(str(caught.value)) < 500
+
+
+def test_a_compressed_answer_that_breaks_off_is_asked_for_again():
+    whole = gzip.compress(json.dumps(PAGE | {"total_pages": 1, "total_records": 0}).encode())
+    bodies = [whole[:-9], whole]
+    with (
+        listening(lambda _: (200, {"Content-Encoding": "gzip"}, bodies.pop(0))) as good,
+        client_of(good.base_url) as client,
+    ):
+        assert len(client.events()) == 0
+        assert len(good.asked) == 2
+
+
+def test_words_of_the_service_cannot_command_a_terminal():
+    words = json.dumps({"error": "\x1b[31mred\r\n" + "long " * 200}).encode()
+    with listening(lambda _: (400, {}, words)) as good, client_of(good.base_url) as client:
+        with pytest.raises(ServiceError) as caught:
+            client.events()
+        assert str(caught.value).isprintable()
+        assert len(caught.value.words) <= 201
+
+
+# -- TLS --
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
+    """Make a certificate that nobody vouches for."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=127.0.0.1",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return folder / "cert.pem", context
+
+
+def test_certificates_are_verified_and_others_can_be_trusted(certificate):
+    trusted, context = certificate
+    page = json.dumps(PAGE | {"total_pages": 1, "total_records": 0}).encode()
+    with listening(lambda _: (200, {}, page), tls=context) as good:
+        with (
+            client_of(good.base_url) as client,
+            pytest.raises(ServiceUnreachable, match="CERTIFICATE_VERIFY"),
+        ):
+            client.events()
+        assert not good.asked
+        with client_of(good.base_url, ca_file=trusted) as client:
+            assert len(client.events()) == 0
+        assert good.got(CANARY)
+        wrong_name = good.base_url.replace("127.0.0.1", "localhost")
+        with client_of(wrong_name, ca_file=trusted) as client, pytest.raises(ServiceUnreachable):
+            client.events()
+
+
+def test_a_proxy_is_not_shown_a_key_in_clear(monkeypatch):
+    page = json.dumps(PAGE | {"total_pages": 1, "total_records": 0}).encode()
+    with listening(lambda _: (502, {}, b"")) as proxy, listening(lambda _: (200, {}, page)) as good:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("all_proxy", f"http://127.0.0.1:{proxy.port}")
+        with client_of(good.base_url) as client:
+            assert len(client.events()) == 0
+        assert not proxy.asked

@@ -1,0 +1,175 @@
+"""Killed with SIGKILL at any moment and called again, a pull reads what is missing, and nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+from osdi_frames.client import Client
+from osdi_frames.client.batches import Batches
+from osdi_frames.client.manifest import manifests
+from osdi_frames.frames import read_table
+
+from .conftest import Stocked, comparable
+
+PULL = """
+import sys
+from osdi_frames.client import Client
+with Client(sys.argv[1], rate=None, workers=4, backoff=0.01) as client:
+    print("begins", flush=True)
+    client.pull(sys.argv[2])
+"""
+
+
+def killed_pull(served: Stocked, folder: Path, seconds: float) -> bool:
+    """Pull in a process of its own, and kill it after some seconds; tell whether the pull was complete by then."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", PULL, served.running.base_url, str(folder)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OSDI_API_KEY": served.running.group_key},
+    )
+    with process:
+        assert process.stdout
+        process.stdout.readline()
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+    begun = manifests(folder)
+    return bool(begun) and begun[-1].complete
+
+
+def kept(folder: Path) -> list[int]:
+    """Give the numbers of the pages on disk that are whole, the file that still grows included."""
+    numbers = []
+    for path in sorted(folder.glob("*/*pages-*")):
+        with gzip.open(path) as lines, suppress(EOFError):
+            for line in lines:
+                numbers.append(json.loads(line)["body"]["page"])  # noqa: PERF401 (those before the torn one count)
+    return numbers
+
+
+def kill_and_resume(served: Stocked, folder: Path, *, pages: int, kills: int, seed: int) -> None:
+    """Kill pulls at random moments until there were so many kills, each resumed by the next."""
+    chance = random.Random(seed)
+    truth = served.truth()
+    done = killed = 0
+    while killed < kills:
+        before = len(kept(folder / str(done)))
+        served.running.admin("DELETE", "requests")
+        (folder / str(done)).mkdir(exist_ok=True)
+        ended = killed_pull(served, folder / str(done), chance.uniform(0.0, 0.6))
+        time.sleep(0.05)  # what was on its way has arrived
+        asked = len(served.asked())
+        assert asked <= pages - before, (asked, before)
+        numbers = kept(folder / str(done))
+        assert len(numbers) == len(set(numbers)) >= before
+        killed += not ended
+        if ended:
+            assert_frame_equal(comparable(read_table(folder / str(done), "events")), truth)
+            done += 1
+    with served.client() as client:
+        manifest = client.pull(folder / str(done))
+    assert manifest.complete
+    assert sorted(kept(folder / str(done))) == list(range(1, pages + 1))
+    assert_frame_equal(comparable(read_table(folder / str(done), "events")), truth)
+
+
+def test_a_pull_that_is_killed_goes_on_and_asks_for_less(stocked, tmp_path):
+    with stocked(pages=40, per_page=5) as served:
+        served.running.order("latency", seconds=0.03)
+        kill_and_resume(served, tmp_path, pages=40, kills=4, seed=7)
+
+
+@pytest.mark.long
+def test_a_pull_that_is_killed_at_fifty_moments(stocked, tmp_path):
+    with stocked(pages=50, per_page=25) as served:
+        served.running.order("latency", seconds=0.03)
+        kill_and_resume(served, tmp_path, pages=50, kills=50, seed=11)
+
+
+def test_until_it_ends_a_manifest_says_that_it_has_not(stocked, tmp_path):
+    with stocked(pages=10, per_page=2) as served:
+        served.running.order("latency", seconds=0.3)
+        assert not killed_pull(served, tmp_path, 0.5)
+    told = json.loads(next(tmp_path.glob("*/.manifest.json")).read_text())
+    assert told["complete"] is False
+    assert told["why"][0].startswith("not finished")
+
+
+@pytest.mark.parametrize("torn", range(1, 60, 7))
+def test_a_torn_page_is_cut_off_and_those_before_it_stay(tmp_path, torn):
+    with Batches(tmp_path) as batches:
+        batches.keep(b'{"page": 1}\n')
+    whole = tmp_path / "pages-0001.ndjson.gz"
+    part = tmp_path / ".pages-0001.ndjson.gz.part"
+    part.write_bytes(whole.read_bytes() * 2 + whole.read_bytes()[: min(torn, whole.stat().st_size - 1)])
+    whole.unlink()
+    with Batches(tmp_path) as batches:
+        assert list(batches.read()) == [{"page": 1}, {"page": 1}]
+        assert not part.exists()
+
+
+def test_a_full_disk_tears_no_page(tmp_path):
+    # A limit on the size of files stands for the disk; the process gets EFBIG where a disk says ENOSPC.
+    program = """
+import os, resource, signal, sys
+from pathlib import Path
+from osdi_frames.client.batches import Batches
+from osdi_frames.client.manifest import manifests
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+folder = Path(sys.argv[1])
+with Batches(folder) as batches:
+    batches.keep(b'{"page": 1}\\n')
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    try:
+        batches.keep(b'{"page": "%s"}\\n' % os.urandom(400).hex().encode())
+    except OSError as error:
+        print(error.strerror)
+    batches.keep(b'{"page": 2}\\n')
+print(list(Batches(folder).read()))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines() == ["File too large", "[{'page': 1}, {'page': 2}]"]
+
+
+def test_batches_are_files_of_a_hundred_pages(tmp_path):
+    with Batches(tmp_path) as batches:
+        for page in range(250):
+            batches.keep(b'{"page": %d}\n' % page)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == [
+        f"pages-000{number}.ndjson.gz" for number in (1, 2, 3)
+    ]
+    assert [each["page"] for each in Batches(tmp_path).read()] == list(range(250))
+
+
+def test_without_resume_a_pull_begins_anew(stocked, tmp_path):
+    with stocked(pages=3, per_page=2) as served, served.client(retries=0) as client:
+        served.running.order("status", page=2, times=1)
+        with pytest.raises(OSError, match="500"):
+            client.pull(tmp_path)
+        served.forget()
+        assert client.pull(tmp_path, resume=False).complete
+        assert len(served.asked()) == 3
+
+
+def test_another_address_is_another_pull(stocked, tmp_path):
+    with stocked(pages=2, per_page=2) as served:
+        served.running.order("status", page=2)
+        with served.client(retries=0) as client, pytest.raises(OSError, match="500"):
+            client.pull(tmp_path)
+        served.forget()
+        with Client(served.running.base_url_v1, served.running.group_key, rate=None) as v1:
+            manifest = v1.pull(tmp_path)
+    assert (manifest.complete, manifest.version, manifest.collections[0].pages) == (True, "v1", 2)

@@ -1,0 +1,127 @@
+"""Fast where the service is slow, and never more often than the limit allows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from osdi_frames import sandbox
+from osdi_frames.client.rate import RateLimit
+
+from .conftest import Stocked
+
+SERVE = """
+from osdi_frames import sandbox
+with sandbox.bind() as listening:
+    print(listening.getsockname()[1], flush=True)
+    sandbox.run(sandbox.create_app(per_page=%d), listening)
+"""
+
+
+@contextmanager
+def apart(per_page: int) -> Iterator[Stocked]:
+    """Serve a sandbox in a process of its own, so that it does not take the client's time."""
+    with subprocess.Popen([sys.executable, "-c", SERVE % per_page], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        try:
+            yield Stocked(sandbox.Running("127.0.0.1", int(process.stdout.readline())))
+        finally:
+            process.terminate()
+
+
+def pull_times(pages: int, per_page: int) -> tuple[float, float]:
+    """Give the seconds that events take one request after the other, and with the client's defaults."""
+    with apart(per_page) as served:
+        served.add(pages * per_page)
+        served.running.order("latency", seconds=0.05)
+        times = []
+        for workers in ({"workers": 1}, {"workers": 16}):
+            with served.client(**workers) as client:
+                began = time.monotonic()
+                count = sum(len(page["_embedded"]["osdi:events"]) for page in client.pages())
+                times.append(time.monotonic() - began)
+                assert count == pages * per_page
+    return times[0], times[1]
+
+
+def test_pages_are_read_in_parallel():
+    alone, together = pull_times(96, 5)
+    assert together < alone / 4
+
+
+@pytest.mark.long
+def test_four_hundred_pages_take_an_eighth_of_the_time():
+    alone, together = pull_times(400, 25)
+    print(f"400 pages at 50 ms: one after the other {alone:.1f} s, together {together:.1f} s")
+    assert together <= alone / 8
+
+
+def most_in_a_window(moments: list[float], per: float) -> int:
+    moments = sorted(moments)
+    return max(sum(begin <= each < begin + per for each in moments) for begin in moments)
+
+
+@pytest.mark.parametrize("rate", [4, 1])
+def test_no_second_ever_holds_more_requests_than_the_rate(stocked, rate):
+    with stocked(pages=9 if rate == 4 else 3, per_page=2) as served, served.client(rate=rate) as client:
+        served.running.order("status", status=503, page=2, times=1)  # retries count
+        served.running.order("latency", seconds=0.1, page=[3, 5])
+        client.events()
+        seen = [each["at"] for each in served.asked()]
+        assert len(seen) == (10 if rate == 4 else 4)
+        assert most_in_a_window(seen, 1.0) <= rate
+
+
+@pytest.mark.long
+def test_no_second_holds_more_with_faults_and_several_threads(stocked):
+    with stocked(pages=20, per_page=2) as served, served.client(rate=4, retries=5) as client:
+        served.running.order("status", status=503, probability=0.2, seed=3)
+        served.running.order("drop", probability=0.1, seed=4)
+        served.running.order("latency", seconds=0.4, probability=0.3, seed=5)
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(lambda _: client.events(), range(3)))
+        seen = [each["at"] for each in served.asked()]
+        assert len(seen) > 60
+        assert most_in_a_window(seen, 1.0) <= 4
+
+
+def test_a_slot_rests_from_the_answer_on_however_late_it_came():
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    limit = RateLimit(2, per=1.0, clock=lambda: now[0], sleep=sleep)
+    began = []
+    for took in (0.7, 0.0, 0.0, 0.2, 0.0):
+        with limit.slot():
+            began.append(now[0])
+            now[0] += took
+    assert began == pytest.approx([0.0, 0.7, 1.7, 1.7, 2.7])
+
+
+def test_a_pause_holds_back_whoever_waits():
+    now = [0.0]
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    limit = RateLimit(None, clock=lambda: now[0], sleep=sleep)
+    limit.hold(2.5)
+    limit.hold(1.0)
+    with limit.slot():
+        assert slept == [2.5]
+
+
+@pytest.mark.parametrize("wrong", [{"calls": 0}, {"calls": 2.5}, {"calls": 4, "per": 0}])
+def test_a_limit_that_is_none_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"rate|per"):
+        RateLimit(wrong.pop("calls"), **wrong)
