@@ -1,5 +1,7 @@
 """OSDI event collections and signature webhooks as typed DataFrames, reports and Parquet."""
 
+from typing import TYPE_CHECKING, Any
+
 from osdi_frames.check import check
 from osdi_frames.errors import OsdiError, ProblemsWarning
 from osdi_frames.export import export
@@ -17,7 +19,12 @@ from osdi_frames.reports import (
 from osdi_frames.scan import scan
 from osdi_frames.tables import describe
 
+if TYPE_CHECKING:
+    from osdi_frames.client import Client, Manifest
+
 __all__ = [
+    "Client",
+    "Manifest",
     "OsdiError",
     "ProblemsWarning",
     "check",
@@ -36,3 +43,12 @@ __all__ = [
     "signatures_by_website",
     "signatures_over_time",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the client when it is asked for: who reads archives needs no HTTP."""
+    if name in ("Client", "Manifest"):
+        from osdi_frames import client
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ from osdi_frames.errors import OsdiError
 
 # Each command lives in the module of its name and is imported when it is asked for,
 # so `osdi-frames --help` needs none of the optional dependencies.
-COMMANDS = ("report", "export", "check", "describe", "receive", "archive", "sample", "sandbox")
+COMMANDS = ("report", "export", "check", "describe", "pull", "receive", "archive", "sample", "sandbox")
 
 
 class _Commands(click.Group):
