@@ -217,15 +217,15 @@ def edited(draw: st.DrawFn, of: Any, *, most: int = 4) -> Any:
         if how == "take away":
             del holder[key]
         elif how == "add" and isinstance(inner, dict):
-            inner[draw(KEYS)] = draw(VALUES)
+            inner[draw(KEYS)] = copy.deepcopy(draw(VALUES))
         elif how == "add" and isinstance(inner, list):
-            inner.insert(draw(st.integers(0, len(inner))), draw(VALUES))
+            inner.insert(draw(st.integers(0, len(inner))), copy.deepcopy(draw(VALUES)))
         elif how == "double" and isinstance(holder, list):
             holder.insert(key, copy.deepcopy(inner))
         elif how == "swap" and isinstance(inner, list):
             inner.reverse()
         else:
-            holder[key] = None if how == "null" else draw(VALUES)
+            holder[key] = None if how == "null" else copy.deepcopy(draw(VALUES))
     return value
 
 

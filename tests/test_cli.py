@@ -42,7 +42,10 @@ def test_report_on_a_problem_is_one_line_and_skip_passes_over_it(tmp_path):
     (tmp_path / "a.json").write_text('{"title": "t", "total_accepted": "lots"}')
     ran = run("report", "a.json", cwd=tmp_path)
     assert ran.returncode == 1
-    assert ran.stderr == 'osdi-frames: a.json:1: not an integer: total_accepted = "lots"\n'
+    assert ran.stderr == (
+        'osdi-frames: a.json:1: not an integer: total_accepted = "lots"'
+        " (--on-error skip passes over it, osdi-frames check lists all)\n"
+    )
     skipped = run("report", "a.json", "--on-error", "skip", cwd=tmp_path)
     assert skipped.returncode == 0
     assert skipped.stderr.startswith("osdi-frames: warning: passed over one problem, the first: a.json:1: ")
@@ -153,3 +156,9 @@ def read_all(descriptor):
     except OSError:
         pass
     return said.decode()
+
+
+def test_report_warns_of_a_folder_in_which_there_is_nothing(tmp_path):
+    ran = run("report", ".", cwd=tmp_path)
+    assert ran.returncode == 0
+    assert ran.stderr == "osdi-frames: warning: no event and no signature in .\n"

@@ -89,3 +89,8 @@ def test_what_pandas_users_do_with_the_frames_works(data, tmp_path):
     again["add_tags"] = again["add_tags"].map(lambda tags: None if tags is None else list(tags))
     for name in ("signature_id", "created_date", "add_tags", "location_latitude"):
         pd.testing.assert_series_equal(again[name], signatures[name])
+
+
+def test_an_unknown_way_of_deduplication_is_refused():
+    with pytest.raises(ValueError, match="dedupe is True, False or 'message', not 'none'"):
+        of.read_signatures([], dedupe="none")

@@ -32,6 +32,8 @@ _OF_A_MESSAGE = """CASE
 
 def key_columns(table: Table, dedupe: Dedupe) -> tuple[Column, ...]:
     """Give the columns that decide, under names of their own."""
+    if dedupe not in (True, False, "message"):
+        raise ValueError(f"dedupe is True, False or 'message', not {dedupe!r}")
     if dedupe is False:
         return ()
     if table.element == "event":

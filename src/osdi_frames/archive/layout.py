@@ -204,5 +204,5 @@ def _after_space(text: str, at: int) -> int:
 
 def _reason(error: ValueError | RecursionError) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at column {error.colno}"
+        return f"{error.msg.removesuffix(' at')} at column {error.colno}"
     return "nested too deep" if isinstance(error, RecursionError) else str(error)

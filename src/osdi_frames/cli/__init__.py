@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 import warnings
 
 import click
 
-from osdi_frames.errors import OsdiError
+from osdi_frames.errors import BadDocument, OsdiError
 
 # Each command lives in the module of its name and is imported when it is asked for,
 # so `osdi-frames --help` needs none of the optional dependencies.
@@ -38,9 +39,16 @@ def group() -> None:
 
 def main() -> None:
     """Run a command; a user's error is one line on standard error and exit status 1."""
+    # Retries are said by the errors that end them.
+    logging.getLogger("stamina").addHandler(logging.NullHandler())
     warnings.showwarning = _warn  # type: ignore[assignment] # the place in the code is nothing to a user
     try:
         group(prog_name="osdi-frames")
+    except BadDocument as error:
+        click.echo(
+            f"osdi-frames: {error} (--on-error skip passes over it, osdi-frames check lists all)", err=True
+        )
+        sys.exit(1)
     except (OsdiError, OSError) as error:
         click.echo(f"osdi-frames: {error}", err=True)
         sys.exit(1)

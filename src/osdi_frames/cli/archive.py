@@ -38,11 +38,11 @@ def verify(archive: Path) -> None:
 @click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")
 @click.option("--email", "emails", multiple=True, help="An e-mail address of the person, in any case.")
 def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> None:
-    """Take one person's data out of ARCHIVE; status 1 when some of it may be left.
+    """Take one person's data out of what the receiver wrote in ARCHIVE; status 1 when some of it may be left.
 
     Every element about the person goes; the other elements of its delivery stay as they were received, and
-    the line keeps its number. While a receiver runs, its newest segment is not changed: stop it, or run
-    this again later.
+    the line keeps its number. Other files in ARCHIVE are not searched. While a receiver runs, its newest
+    segment is not changed: stop it, or run this again later.
     """
     if not persons and not emails:
         raise click.UsageError("say whom: --person ID, --email ADDRESS")
@@ -52,7 +52,9 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
         f"{done.quarantined} bodies in quarantine, {done.torn} torn ends"
     )
     for path in done.still_open:
-        click.echo(f"{path}: holds more, and a receiver still writes to it", err=True)
+        click.echo(
+            f"{path}: holds more, and a receiver still writes to it: stop it, then repeat this", err=True
+        )
     for place in done.unreadable:
         click.echo(f"{place}: cannot be read, so it was not searched", err=True)
     sys.exit(0 if done.complete else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -81,6 +82,8 @@ def command(
     signatures = read_signatures(
         list(source), columns=_SIGNATURE_COLUMNS, prefix=prefix, on_error=on_error, progress=progress
     )
+    if events.empty and signatures.empty:
+        warnings.warn(f"no event and no signature in {', '.join(source)}", stacklevel=1)
     made = [(report, report.make(events)) for report in _OF_EVENTS]
     made += [(report, report.make(signatures)) for report in _OF_SIGNATURES]
     click.echo(_totals(events, signatures))
