@@ -24,7 +24,7 @@ def blocks(language):
 
 @pytest.fixture
 def folder(data, tmp_path, monkeypatch):
-    """A folder to stand in as a reader does, with ``data`` in it."""
+    """Stand in a folder with ``data`` in it, as a reader of the README does."""
     shutil.copytree(data, tmp_path / "data")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -48,5 +48,6 @@ def ending_commands():
 
 @pytest.mark.parametrize("line", ending_commands())
 def test_a_command_of_the_readme_runs(line, folder):
-    run = [sys.executable, "-c", "from osdi_frames.cli import main; main()", *shlex.split(line, comments=True)[1:]]
-    assert subprocess.run(run, check=False, stdout=subprocess.DEVNULL).returncode == 0
+    words = shlex.split(line, comments=True)[1:]
+    run = [sys.executable, "-c", "from osdi_frames.cli import main; main()"]
+    assert subprocess.run([*run, *words], check=False, stdout=subprocess.DEVNULL).returncode == 0
