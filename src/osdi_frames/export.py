@@ -100,7 +100,9 @@ def _partitioned(tables: Sequence[Table], by: str | None) -> Iterable[tuple[Tabl
     declaring = {table.name for table in tables if any(column.name == by for column in table.columns)}
     if by is not None and not declaring:
         names = {column.name for table in tables for column in table.columns}
-        raise UnknownColumn(f"partition by month or by a column; {by!r} is none; {nearest(by, sorted(names))}")
+        raise UnknownColumn(
+            f"partition by month or by a column; {by!r} is none; {nearest(by, sorted(names))}"
+        )
     yield from ((table, Partition(str(by)) if table.name in declaring else None) for table in tables)
 
 
