@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import cos, radians
 from typing import Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
@@ -84,7 +85,7 @@ def _discs(ax: Axes, placed: pd.DataFrame) -> None:
             color=colors.MAIN,
             alpha=0.45,
             fmt="{x:,.0f}",
-            func=lambda area: (area - _SMALLEST) / (_LARGEST - _SMALLEST) * most,
+            func=lambda area: (np.asarray(area) - _SMALLEST) / (_LARGEST - _SMALLEST) * most,
         )
         ax.legend(handles, names, title="RSVPs", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 
@@ -102,7 +103,7 @@ def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
 def _degree(degrees: float, signs: str, limit: int) -> str:
     if abs(degrees) > limit:
         return ""
-    sign = "" if round(degrees, 6) == 0 else signs[degrees < 0]
+    sign = "" if round(degrees, 6) == 0 else signs[int(degrees < 0)]
     return f"{abs(round(degrees, 6)):g}°{sign}"
 
 

@@ -151,6 +151,5 @@ def _rows(report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool, pl
     if not capacity:
         counts = counts[["count"]]
     if isinstance(counts.index, pd.DatetimeIndex):
-        seats = counts.get("capacity")
-        return periods.draw(counts[["count"]], ax=ax, top=top, title=title, unit="RSVPs", capacity=seats)
+        return periods.draw_counts(counts, ax=ax, title=title, unit="RSVPs")
     return categories.draw(counts, ax=ax, top=top, title=title, unit="RSVPs")
