@@ -1,0 +1,116 @@
+"""One horizontal bar for each value of a report, the largest on top."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from osdi_frames.plots import axes, colors
+from osdi_frames.plots.labels import labels, name_of
+from osdi_frames.tables.schema import NONE
+
+_SLOT = 0.3  # inches of height for each bar of an own figure
+_ROOM = 1.3  # inches for title and axis
+_WIDEST = 40  # letters of a label
+_FINEST = 4.0  # points; smaller text is none
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: what it is called, what it counts, and the seats of the events that have a capacity."""
+
+    name: str
+    kind: colors.Kind
+    count: int
+    capacity: float = 0
+    taken: float = 0
+
+    def text(self) -> str:
+        """Say the count, and how many of the seats are taken.
+
+        >>> Bar("climate", "value", 1553, 1250, 25).text()
+        '1,553 · 2% of 1,250 seats'
+        """
+        if not self.capacity:
+            return f"{self.count:,}"
+        rate = self.taken / self.capacity
+        share = "<1%" if 0 < rate < 0.005 else f"{rate:.0%}"
+        return f"{self.count:,} · {share} of {self.capacity:,.0f} seats"
+
+
+def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
+    """Draw the counts of a report's rows, at most `top` of them and the others together."""
+    bars = _bars(counts, top)
+    ax = axes.own_or(ax, height=_ROOM + _SLOT * max(len(bars), 3))
+    if not bars:
+        return axes.say_nothing(ax, title)
+    axes.entitle(ax, title)
+    seated = any(each.capacity for each in bars)
+    for position, each in enumerate(bars):
+        ax.barh(position, each.count, 0.45 if seated else 0.75, **colors.bar(each.kind))
+    if seated:
+        _seat(ax, bars)
+    note = f"\n{colors.SEATS_NOTE}" if seated else ""
+    ax.set_xlabel(f"{unit}: {counts['count'].sum():,} in all{note}")
+    ax.set_xticks([])  # each bar has its number
+    ax.spines["bottom"].set_visible(False)
+    size = _font_points(ax, len(bars))
+    _name(ax, bars, size=size)
+    _count(ax, bars, size=size)
+    return ax
+
+
+def is_none(key: object) -> bool:
+    """Tell whether a key, or every part of one, stands for no value."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(part == NONE if isinstance(part, str) else pd.isna(part) for part in parts)
+
+
+def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
+    ranked = counts.sort_values("count", ascending=False, kind="stable")
+    first, rest = ranked.iloc[:top], ranked.iloc[top:]
+    bars = [
+        Bar(name_of(key), "none" if is_none(key) else "value", **numbers)
+        for key, numbers in zip(first.index, _records(first), strict=True)
+    ]
+    if len(rest):
+        bars.append(Bar(f"(other: {len(rest):,})", "other", **_records(rest.sum().to_frame().T)[0]))
+    return bars
+
+
+def _records(counts: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): number for name, number in row.items()} for row in counts.to_dict("records")]
+
+
+def _seat(ax: Axes, bars: list[Bar]) -> None:
+    """Draw the seats below each bar, filled as far as they are taken."""
+    below = [position + 0.33 for position in range(len(bars))]
+    ax.barh(below, [each.capacity for each in bars], 0.16, **colors.SEATS)
+    ax.barh(below, [each.taken for each in bars], 0.16, **colors.TAKEN)
+
+
+def _font_points(ax: Axes, bars: int) -> float:
+    """Choose the size of the text: as set, but smaller where the bars stand closer than its lines."""
+    slot = axes.inches(ax)[1] * axes.POINTS / bars
+    return max(min(axes.label_points(), slot * 0.8), _FINEST)
+
+
+def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
+    half = axes.inches(ax)[0] / 2 * axes.POINTS / (size * axes.LETTER)
+    names = labels([each.name for each in bars], width=max(min(int(half), _WIDEST), 8))
+    ax.set_yticks(range(len(bars)), names.texts, fontsize=size, **names.style)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(bars) - 0.5, -0.5)
+
+
+def _count(ax: Axes, bars: list[Bar], *, size: float) -> None:
+    """Write each count at its bar, and leave room for it."""
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
+    for position, each in enumerate(bars):
+        ax.annotate(each.text(), (each.count, position), (4, 0), **style)
+    letter = axes.LETTER * size / axes.POINTS / axes.inches(ax)[0]
+    ends = [each.count / (1 - min((len(each.text()) + 1) * letter, 0.6)) for each in bars]
+    ax.set_xlim(0, max(*ends, *(each.capacity * 1.02 for each in bars), 1))
