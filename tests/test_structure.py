@@ -34,6 +34,7 @@ ONLY = {
     "httpx": {"client"},
     "matplotlib": {"plots"},
     "pyarrow.parquet": {"files"},
+    "tqdm": {"progress"},
     "tzfpy": {"local_time"},
 }
 
