@@ -110,6 +110,13 @@ def test_a_sealed_segment_that_cannot_be_read_is_noticed(archive):
     assert run("verify", archive).exit_code == 1
 
 
+def test_a_sealed_segment_that_was_emptied_is_noticed_although_none_follows(archive):
+    erase(archive, persons=["nobody"])
+    path = segments(archive / "main")[-1].path
+    path.write_bytes(b"")
+    assert [str(damage) for damage in verify(archive).damages] == [f"{path}:0: holds no line"]
+
+
 def test_a_torn_end_is_counted_and_is_no_damage(archive):
     path = max(segments(archive / "main")).path
     path.write_bytes(path.read_bytes() + b'{"checksum":"0')
