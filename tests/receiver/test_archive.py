@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -222,6 +223,15 @@ def test_while_a_receiver_runs_its_open_segment_is_named_and_left_alone(archive)
     assert "a receiver still writes to it" in done.stderr
     assert stored(archive) == before
     assert run("erase", archive, "--person", "ann-1").exit_code == 0
+
+
+def test_two_erasures_at_once_bring_nothing_back_and_lose_nothing(tmp_path):
+    write(tmp_path, [f"[{ANN},{BOB},{signature('eve-3', 'eve@x.org')}]".encode()] * 40)
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda person: erase(tmp_path, persons=[person]), ["ann-1", "bob-2"]))
+    assert [each.elements for each in done] == [40, 40]
+    assert {entry.body for entry in lines(tmp_path)} == {f"[{signature('eve-3', 'eve@x.org')}]".encode()}
+    assert verify(tmp_path).damages == []
 
 
 def test_a_damaged_line_is_named_because_it_could_not_be_searched(archive):

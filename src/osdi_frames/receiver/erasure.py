@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -55,18 +57,29 @@ def erase(
     something was erased. In quarantine the whole body goes.
 
     Where a receiver is writing, what it has not sealed yet is searched and named in `Erasure.still_open`, not
-    changed; without one, everything is sealed first.
+    changed; without one, everything is sealed first. A second erasure waits for the first.
     """
     folders = worker_folders(Path(archive))
     if not folders:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     eraser = _Eraser(Person(frozenset(persons), frozenset(email.strip().lower() for email in emails)), clock)
     for folder in folders:
-        with _sealed_if_at_rest(folder):
+        with _alone(folder), _sealed_if_at_rest(folder):
             eraser.erase_log(folder)
             eraser.erase_log(quarantine(folder))
             eraser.erase_torn(torn(folder))
     return eraser.done
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let no two erasures rewrite one segment: the later would bring back what the earlier took out."""
+    descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
