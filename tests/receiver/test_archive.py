@@ -242,6 +242,15 @@ def test_a_damaged_line_is_named_because_it_could_not_be_searched(archive):
     assert "000000000001.ndjson.zst:1: cannot be read, so it was not searched" in done.stderr
 
 
+def test_a_person_who_is_not_found_is_no_success_that_looks_like_any_other(archive):
+    done = run("erase", archive, "--person", "https://x.org/api/v2/people/ann-1")
+    assert (done.exit_code, done.stdout.split(";")[0]) == (0, "searched 5 deliveries")
+    assert "nothing was found" in done.stderr
+    done = run("erase", archive, "--person", "ann-1")
+    assert "searched 5 deliveries; erased 4 elements in 4 of them" in done.stdout
+    assert "nothing was found" not in done.stderr
+
+
 def test_erase_asks_whom(archive):
     assert run("erase", archive).exit_code == 2
 

@@ -27,8 +27,9 @@ _BETWEEN = re.compile(r"[ \t\r\n,]*")
 
 @dataclass(slots=True)
 class Erasure:
-    """What was erased, and what could not be: segments still written, lines that cannot be read."""
+    """What was searched and erased, and what could not be: segments still written, lines that cannot be read."""
 
+    searched: int = 0
     deliveries: int = 0
     elements: int = 0
     quarantined: int = 0
@@ -40,6 +41,11 @@ class Erasure:
     def complete(self) -> bool:
         """Whether nothing of the person can be left."""
         return not self.still_open and not self.unreadable
+
+    @property
+    def found(self) -> bool:
+        """Whether anything of the person was there."""
+        return bool(self.deliveries or self.quarantined or self.torn or self.still_open)
 
 
 def erase(
@@ -171,6 +177,7 @@ class _Eraser:
         if entry is None:
             self.done.unreadable.append(f"{segment.path}:{number + 1}")
             return False
+        self.done.searched += 1
         if entry.reason is not None:
             return self._person.in_bytes(entry.exact)
         return self._person.may_be_in(entry.body) and any(
