@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -95,6 +96,29 @@ def test_a_pull_that_is_killed_at_fifty_moments(stocked, tmp_path):
     with stocked(pages=50, per_page=25) as served:
         served.running.order("latency", seconds=0.03)
         kill_and_resume(served, tmp_path, pages=50, kills=50, seed=11)
+
+
+def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says_how_to_go_on(tmp_path):
+    program = (
+        "from osdi_frames.cli import pull; import functools; "
+        "pull.Client = functools.partial(pull.Client, timeout=0.5, retries=60, backoff=0.01); pull.command()"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v2"
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, url, str(tmp_path)],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OSDI_API_KEY": "any"},
+        )
+        with process:
+            silent.accept()[0].close()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=5) == 130
+            said = process.stderr.read()
+    assert said.startswith(f"osdi-frames: stopped\nwhat was read stays in {tmp_path}")
+    assert said.endswith("pull again to go on\n")
+    assert manifests(tmp_path)[0].why == "events: interrupted; not read"
 
 
 def test_until_it_ends_a_manifest_says_that_it_has_not(stocked, tmp_path):

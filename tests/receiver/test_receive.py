@@ -95,7 +95,7 @@ def test_an_interrupted_receiver_ends_with_status_0_and_says_what_it_stored(tmp_
         receiver.process.send_signal(signal.SIGINT)
         assert receiver.process.wait(timeout=5) == 0
     log = receiver.log.read_text()
-    assert "stopped: 1 deliveries stored, 0 answered 503" in log
+    assert "stopped; deliveries stored: 1, answered 503: 0" in log
     assert "Aborted" not in log
 
 
