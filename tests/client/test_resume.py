@@ -178,6 +178,16 @@ def test_batches_are_files_of_a_hundred_pages(tmp_path):
     assert [each["page"] for each in Batches(tmp_path).read()] == list(range(250))
 
 
+def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path):
+    with Batches(tmp_path, full=1) as batches:
+        for page in (1, 2):
+            batches.keep(b'{"page": %d}\n' % page)
+    (tmp_path / "pages-0001.ndjson.gz").unlink()
+    with Batches(tmp_path, full=1) as batches:
+        batches.keep(b'{"page": 3}\n')
+        assert list(batches.read()) == [{"page": 2}, {"page": 3}]
+
+
 def test_without_resume_a_pull_begins_anew(stocked, tmp_path):
     with stocked(pages=3, per_page=2) as served, served.client(retries=0) as client:
         served.running.order("status", page=2, times=1)
