@@ -214,9 +214,11 @@ def _decoded(response: httpx.Response, method: str, url: str) -> Iterator[bytes]
     member = zlib.decompressobj(wbits=31)
     for raw in response.iter_raw(_BLOCK):
         rest = raw
-        while rest and not member.eof:
+        while rest:
+            if member.eof:  # more of it could come without end
+                raise zlib.error("bytes follow the compressed answer")
             yield member.decompress(rest, _BLOCK)
-            rest = member.unconsumed_tail
+            rest = member.unconsumed_tail or member.unused_data
     yield member.flush()
     if not member.eof:
         raise zlib.error("the compressed answer breaks off")
