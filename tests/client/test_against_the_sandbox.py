@@ -306,6 +306,13 @@ def test_an_address_that_does_not_tell_the_version_is_pulled_when_it_is_told(tmp
     assert "Connection refused (port 1)" in str(refused.exception)
 
 
+def test_since_a_time_has_what_changed_at_that_very_second(stocked, tmp_path):
+    with stocked(pages=1, per_page=3) as served, served.client() as client:
+        changed = client.events().modified_date
+        client.pull(tmp_path, since=changed.max().to_pydatetime())
+    assert len(read_table(tmp_path, "events")) >= (changed == changed.max()).sum()
+
+
 def test_a_closed_client_says_so(stocked):
     with stocked() as served:
         with served.client() as client:

@@ -59,7 +59,9 @@ class Manifest:
     """What a pull asked for, what came, and whether it is complete.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
-    is missing. `newest_modified_date` is where ``since="last"`` goes on.
+    is missing. The proof counts: as many different records came as the service told. It cannot see that a record
+    left a collection while another entered it (events are not deleted, interface 7, but a filter can let them go).
+    `newest_modified_date` is where ``since="last"`` goes on.
     """
 
     folder: Path
