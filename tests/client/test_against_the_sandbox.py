@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -18,6 +20,7 @@ from osdi_frames.cli.pull import command
 from osdi_frames.errors import (
     BadAddress,
     BadAnswer,
+    ClientClosed,
     DeletionRefused,
     IncompletePull,
     KeyRefused,
@@ -293,6 +296,41 @@ def test_an_answer_without_content_is_an_error(stocked):
 
 
 # -- where it runs --
+
+
+def test_an_address_that_does_not_tell_the_version_is_pulled_when_it_is_told(tmp_path):
+    refused = CliRunner(env={"OSDI_API_KEY": "any"}).invoke(
+        command, ["http://127.0.0.1:1/", str(tmp_path), "--version", "v2"]
+    )
+    assert isinstance(refused.exception, ServiceUnreachable)
+    assert "Connection refused (port 1)" in str(refused.exception)
+
+
+def test_since_a_time_has_what_changed_at_that_very_second(stocked, tmp_path):
+    with stocked(pages=1, per_page=3) as served, served.client() as client:
+        changed = client.events().modified_date
+        client.pull(tmp_path, since=changed.max().to_pydatetime())
+    assert len(read_table(tmp_path, "events")) >= (changed == changed.max()).sum()
+
+
+def test_a_closed_client_says_so(stocked):
+    with stocked() as served:
+        with served.client() as client:
+            pass
+        with pytest.raises(ClientClosed, match="open a new one"):
+            client.events()
+
+
+def test_a_retry_that_helped_is_not_told_where_nobody_set_up_logging():
+    program = """
+from osdi_frames import sandbox
+from osdi_frames.client import Client
+with sandbox.serve() as running, Client(running.base_url, running.group_key, backoff=0.01) as client:
+    running.order("status", status=500, times=1)
+    print(len(client.events()), len(running.requests()))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("0 2\n", "")
 
 
 def test_a_client_is_shared_by_threads(stocked):

@@ -6,6 +6,7 @@ Foreign errors are mapped here, once. Their frames are dropped: locals of httpx 
 from __future__ import annotations
 
 import json
+import logging
 import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from osdi_frames.client.key import HEADERS, ApiKey
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.errors import (
     BadAnswer,
+    ClientClosed,
     ForeignAddress,
     OsdiError,
     PageTooLarge,
@@ -29,6 +31,9 @@ from osdi_frames.errors import (
     ServiceSilent,
     ServiceUnreachable,
 )
+
+# Python prints warnings that nobody handles; a retry is no news, and the error that ends retries says so itself.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 #: The largest answer that is read, in bytes after decompression.
 LARGEST = 64 << 20
@@ -88,11 +93,11 @@ class Transport:
         """Close the connections."""
         self._http.close()
 
-    def get(self, url: str) -> Answer:
-        """Read a resource; redirects are followed within the origin."""
+    def get(self, url: str, wanted: Callable[[], bool] = lambda: True) -> Answer:
+        """Read a resource; redirects are followed within the origin. Once it is not wanted, it is not asked again."""
         asked = url
         for _ in range(_REDIRECTS):
-            reply = self._ask("GET", url, None)
+            reply = self._ask("GET", url, None, wanted=wanted)
             if not isinstance(reply, Reply):
                 return replace(reply, url=asked)
             url = self._address.own(reply.location, at=url)
@@ -106,11 +111,13 @@ class Transport:
             raise failure(answered, now=self._now())
         return answered
 
-    def _ask(self, method: str, url: str, content: bytes | None) -> Answer | Reply:
+    def _ask(
+        self, method: str, url: str, content: bytes | None, *, wanted: Callable[[], bool] = lambda: True
+    ) -> Answer | Reply:
         """Ask until there is an answer, or a redirect, which is given as it is."""
         patience = self._patience
         attempts = stamina.retry_context(
-            on=lambda error: _may_ask_again(error, method),
+            on=lambda error: wanted() and _may_ask_again(error, method),
             attempts=patience.retries + 1,
             timeout=None,
             wait_initial=patience.backoff,
@@ -123,11 +130,11 @@ class Transport:
         raise AssertionError("stamina raises the last error")
 
     def _attempt(self, method: str, url: str, content: bytes | None) -> Answer | Reply:
-        with self._limit.slot():
-            reply = self._exchange(method, url, content)
-        if 300 <= reply.status < 400 and reply.location:
-            return reply
         try:
+            with self._limit.slot():
+                reply = self._exchange(method, url, content)
+            if 300 <= reply.status < 400 and reply.location:
+                return reply
             if 200 <= reply.status < 300:
                 return answer(reply, fetched_at=self._now())
             raise failure(reply, now=self._now())
@@ -138,6 +145,8 @@ class Transport:
             raise
 
     def _exchange(self, method: str, url: str, content: bytes | None) -> Reply:
+        if self._http.is_closed:
+            raise ClientClosed("this client is closed; open a new one")
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             with self._http.stream(method, url, content=content, headers=headers) as response:
@@ -150,7 +159,8 @@ class Transport:
                     response.extensions.get(_LOCATION, ""),
                 )
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, zlib.error) as error:
-            raise _mapped(error, method, url) from _without_frames(error)
+            _silence(error, self._key)
+            raise _mapped(error, method, url, port=self._address.port) from error
 
     def _redact(self, error: ServiceError) -> None:
         """Strike the key from an error, should the service repeat it."""
@@ -204,9 +214,11 @@ def _decoded(response: httpx.Response, method: str, url: str) -> Iterator[bytes]
     member = zlib.decompressobj(wbits=31)
     for raw in response.iter_raw(_BLOCK):
         rest = raw
-        while rest and not member.eof:
+        while rest:
+            if member.eof:  # more of it could come without end
+                raise zlib.error("bytes follow the compressed answer")
             yield member.decompress(rest, _BLOCK)
-            rest = member.unconsumed_tail
+            rest = member.unconsumed_tail or member.unused_data
     yield member.flush()
     if not member.eof:
         raise zlib.error("the compressed answer breaks off")
@@ -230,7 +242,7 @@ def _may_ask_again(error: Exception, method: str) -> bool | float:
     return error.retry_after <= _LONGEST_PAUSE and (error.retry_after or True)
 
 
-def _mapped(error: Exception, method: str, url: str) -> OsdiError:
+def _mapped(error: Exception, method: str, url: str, *, port: int) -> OsdiError:
     """Give an error of httpx as one of our own."""
     where = f"{method} {shown(url)}"
     unsure = (
@@ -238,13 +250,16 @@ def _mapped(error: Exception, method: str, url: str) -> OsdiError:
     )
     if isinstance(error, httpx.TimeoutException):
         return ServiceSilent(f"{where}: no answer in time{unsure}")
-    return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{unsure}")
+    at = f" (port {port})" if isinstance(error, httpx.ConnectError) else ""
+    return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
 
 
-def _without_frames(error: BaseException) -> BaseException:
-    """Drop the frames of a foreign error and of all that led to it."""
+def _silence(error: BaseException, key: ApiKey) -> None:
+    """Drop what shows the key from a foreign error and all that led to it: frames, the request, repeated words."""
     inner: BaseException | None = error
     while inner is not None:
         inner.__traceback__ = None
+        inner.args = tuple(key.redact(each) if isinstance(each, str) else each for each in inner.args)
+        if isinstance(inner, httpx.RequestError):
+            inner._request = None  # its header is the key's; the public setter takes no None
         inner = inner.__cause__ or inner.__context__
-    return error

@@ -43,6 +43,10 @@ class Segment:
         """Where the segment stands once it is sealed."""
         return self.path if self.sealed else self.path.with_name(self.path.name + ".zst")
 
+    def as_it_stands(self) -> Segment:
+        """Give the sealed form of a segment that was sealed since it was listed."""
+        return self if self.sealed or self.path.exists() else Segment(self.first, True, self.sealed_path)
+
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the lines, a mebibyte or so at a time."""
         with pa.OSFile(str(self.path), "rb") as file:
@@ -188,7 +192,10 @@ class Log:
     @property
     def writing_from(self) -> int:
         """The first number of the segment that is written now; all before it can be sealed."""
-        return self._open.first if self._open else self.next_sequence
+        # The sealer asks while the writer writes: were the number read last, a segment begun in between would
+        # lie below it, and be sealed under the writer's hands.
+        following, segment = self.next_sequence, self._open
+        return segment.first if segment else following
 
     def prepare(self, day: str) -> None:
         """Begin a segment ahead of its first line, which then waits for one sync and not for three."""
