@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import sys
 import warnings
 
@@ -39,8 +38,6 @@ def group() -> None:
 
 def main() -> None:
     """Run a command; a user's error is one line on standard error and exit status 1."""
-    # Retries are said by the errors that end them.
-    logging.getLogger("stamina").addHandler(logging.NullHandler())
     warnings.showwarning = _warn  # type: ignore[assignment] # the place in the code is nothing to a user
     try:
         group(prog_name="osdi-frames")
@@ -50,5 +47,5 @@ def main() -> None:
         )
         sys.exit(1)
     except (OsdiError, OSError) as error:
-        click.echo(f"osdi-frames: {error}", err=True)
+        click.echo("\n".join([f"osdi-frames: {error}", *getattr(error, "__notes__", [])]), err=True)
         sys.exit(1)
