@@ -67,9 +67,8 @@ def _kept_tokens(archive: Path) -> list[str]:
         make_archive(archive)
         draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
         write_whole(draft, f"{new_token()}\n".encode())
-        with contextlib.suppress(
-            FileExistsError
-        ):  # of several workers that start at once, one makes the token
+        # Of several workers that start at once, one makes the token.
+        with contextlib.suppress(FileExistsError):
             os.link(draft, path)
             click.echo(
                 f"A token was made; it is the last part of the address and is kept in {path}", err=True
