@@ -101,7 +101,7 @@ def _partitioned(tables: Sequence[Table], by: str | None) -> Iterable[tuple[Tabl
     if by is not None and not declaring:
         names = {column.name for table in tables for column in table.columns}
         raise UnknownColumn(
-            f"no table here has a column {by!r} to partition by; {nearest(by, sorted(names))}"
+            f"partition by month or by a column; {by!r} is none; {nearest(by, sorted(names))}"
         )
     yield from ((table, Partition(str(by)) if table.name in declaring else None) for table in tables)
 

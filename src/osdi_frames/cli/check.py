@@ -31,7 +31,6 @@ def command(source: tuple[str, ...], prefix: str | None, progress: bool | None) 
         click.echo(printable(f"{what}  ({row['source_file']}{line})"))
     counts = found.groupby("severity")["count"].sum()
     errors, warnings = int(counts.get("error", 0)), int(counts.get("warning", 0))
-    click.echo(
-        f"{errors} errors, {warnings} warnings, {int(counts.get('info', 0))} values that no table takes"
-    )
+    left = f"{int(counts.get('info', 0))} values that no table takes (info: they stay in the archive)"
+    click.echo(f"{errors} errors, {warnings} warnings, {left}")
     sys.exit(1 if errors else 0)
