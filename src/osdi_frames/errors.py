@@ -8,6 +8,7 @@
     ├── MissingColumn       (KeyError)          a frame that lacks a column which a report needs
     ├── UnfitColumn         (ValueError)        what a report cannot count or group by
     ├── NotAReport          (ValueError)        a frame that a plot cannot draw; the message says what to call
+    ├── UnknownTimezone     (LookupError)       a time zone that this machine's data lack
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
@@ -44,6 +45,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from types import TracebackType
 
 
 class OsdiError(Exception):
@@ -52,6 +54,32 @@ class OsdiError(Exception):
     # KeyError shows the repr of its argument; these messages are sentences.
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the caller's own lines only: IPython asks for this, so a notebook's reader sees what to mend.
+
+        Elsewhere tracebacks are whole; in a notebook, %debug still leads to where it was raised.
+        """
+        from IPython import get_ipython
+
+        cause, self.__cause__ = self.__cause__, None
+        try:
+            shown = get_ipython().InteractiveTB  # the user's colours and %xmode
+            lines: list[str] = shown.structured_traceback(type(self), self, _of_caller(self.__traceback__))
+        finally:
+            self.__cause__ = cause
+        return lines
+
+
+def _of_caller(traceback: TracebackType | None) -> TracebackType | None:
+    """Give the frames of a traceback that come before those of this package."""
+    if traceback is None:
+        return None
+    module = str(traceback.tb_frame.f_globals.get("__name__"))
+    if module.partition(".")[0] == __package__:
+        return None
+    rest = _of_caller(traceback.tb_next)
+    return TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
 
 
 class UnknownTable(OsdiError, KeyError):
@@ -72,6 +100,10 @@ class UnfitColumn(OsdiError, ValueError):
 
 class NotAReport(OsdiError, ValueError):
     """A plot was given something other than the report it draws; the message says what to call."""
+
+
+class UnknownTimezone(OsdiError, LookupError):
+    """The time zone data of this machine lack a zone; the message says how to renew them."""
 
 
 class SourceNotFound(OsdiError, FileNotFoundError):

@@ -1,0 +1,131 @@
+"""The wall clock at the place of an event, as UTC (extra ``geo``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import pandas as pd
+
+from osdi_frames.errors import MissingExtra, UnknownTimezone
+from osdi_frames.reports.columns import UTC, Convert, local, take
+
+#: The times that are a datetime in every zone. A placeholder such as 9999-12-31 may be one in none.
+_FIRST, _LAST = pd.Timestamp("0001-01-02"), pd.Timestamp("9999-12-30")
+
+
+def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
+    """Add when the events start and end in UTC, told by their coordinates.
+
+    `start_date` and `end_date` are the wall clock at the place (interface 2.1). A wall clock that is put
+    forward skips times, and one that is put back shows times twice: such a time is no single moment, so
+    it is left missing and marked, never guessed.
+
+    Parameters
+    ----------
+    events
+        one row per event, with start_date, end_date, location_latitude and location_longitude (degrees,
+        WGS 84; interface 2.2)
+
+    Returns
+    -------
+    DataFrame
+        a copy, with the same rows and index, and these columns at its end:
+
+        - timezone: IANA name; missing where there are no coordinates, or impossible ones. At sea, so also
+          at 0, 0, it is nautical: Etc/GMT+5 is five hours *behind* UTC
+        - start_utc, end_utc: ``datetime64[us, UTC]``; missing without a zone or a time, where marked, and
+          for the first and last day of the calendar (9999-12-31)
+        - start_doubt, end_doubt: ``gap`` where the clock skips the time, ``fold`` where it shows it twice,
+          else missing
+
+    Raises
+    ------
+    MissingExtra
+        the extra ``geo`` is not installed
+    MissingColumn
+        the frame lacks one of the four columns
+    UnfitColumn
+        one of them holds what is no time, or no number
+    UnknownTimezone
+        the time zone data of this machine are older than the map of zones
+
+    Notes
+    -----
+    To settle what is marked, ask who made the event, or take the later of a fold and the end of a gap:
+    ``row.start_date.tz_localize(row.timezone, ambiguous=False, nonexistent="shift_forward")``.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> oakland = {"location": {"latitude": 37.8, "longitude": -122.27}}
+    >>> events = of.read_events([
+    ...     {"title": "March", "start_date": "2026-05-01T18:00:00Z", "location": oakland},
+    ...     {"title": "Vigil", "start_date": "2026-11-01T01:30:00Z", "location": oakland},
+    ... ])
+    >>> local_to_utc(events)[["timezone", "start_utc", "start_doubt"]]
+                  timezone                 start_utc start_doubt
+    0  America/Los_Angeles 2026-05-02 01:00:00+00:00         NaN
+    1  America/Los_Angeles                       NaT        fold
+    """
+    needed = take(events, _NEEDS, by=None, report="local_to_utc")
+    zones = _zones(needed["location_latitude"], needed["location_longitude"])
+    start_utc, start_doubt = _moments(needed["start_date"], zones)
+    end_utc, end_doubt = _moments(needed["end_date"], zones)
+    # Arrays, not Series: the frame may have any index.
+    return events.assign(
+        timezone=zones.array,
+        start_utc=start_utc.array,
+        end_utc=end_utc.array,
+        start_doubt=start_doubt.array,
+        end_doubt=end_doubt.array,
+    )
+
+
+def _degrees(column: pd.Series) -> pd.Series:
+    return pd.to_numeric(column).astype("float64")
+
+
+_NEEDS: Final[Mapping[str, Convert]] = {
+    "start_date": local,
+    "end_date": local,
+    "location_latitude": _degrees,
+    "location_longitude": _degrees,
+}
+
+
+def _zones(latitude: pd.Series, longitude: pd.Series) -> pd.Series:
+    """Name the time zone of each place."""
+    try:
+        from tzfpy import get_tz
+    except ImportError as error:
+        raise MissingExtra.named("geo") from error
+    on_earth = latitude.between(-90, 90) & longitude.between(-180, 180)
+    names = [get_tz(*place) or None for place in zip(longitude[on_earth], latitude[on_earth], strict=True)]
+    return pd.Series(names, index=latitude.index[on_earth], dtype="str").reindex(latitude.index)
+
+
+def _moments(clock: pd.Series, zones: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Give the moment that each wall clock shows, and why it is none."""
+    moments = pd.Series(pd.NaT, index=clock.index, dtype=UTC)
+    doubts = pd.Series(None, index=clock.index, dtype="str")
+    told = clock[clock.between(_FIRST, _LAST)]
+    for name, times in told.groupby(zones[told.index]):
+        zone = _zone(str(name))
+        certain = times.dt.tz_localize(zone, ambiguous="NaT", nonexistent="NaT")
+        moments[times.index] = certain.dt.tz_convert("UTC")
+        doubtful = times[certain.isna()]
+        first = doubtful.dt.tz_localize(zone, ambiguous=np.ones(len(doubtful), bool), nonexistent="NaT")
+        doubts[doubtful.index] = np.where(first.isna(), "gap", "fold")
+    return moments, doubts
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except ZoneInfoNotFoundError as error:
+        raise UnknownTimezone(
+            f"the time zone data of this machine lack {name}: pip install --upgrade tzdata"
+        ) from error

@@ -1,0 +1,331 @@
+"""The wall clock at a place, as UTC: right, or marked."""
+
+import os
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import osdi_frames as of
+from osdi_frames.errors import MissingColumn, MissingExtra, UnfitColumn
+from osdi_frames.local_time import local_to_utc
+
+ADDED = ["timezone", "start_utc", "end_utc", "start_doubt", "end_doubt"]
+
+#: Latitude and longitude of places whose clocks have histories of their own.
+PLACES = {
+    "America/New_York": (40.71, -74.01),
+    "America/Phoenix": (33.45, -112.07),
+    "Australia/Lord_Howe": (-31.55, 159.08),
+    "Europe/Dublin": (53.35, -6.26),
+    "Africa/Casablanca": (33.57, -7.59),
+    "Asia/Kolkata": (22.57, 88.36),
+    "Asia/Kathmandu": (27.72, 85.32),
+    "Pacific/Apia": (-13.83, -171.77),
+    "Pacific/Kiritimati": (1.98, -157.48),
+    "America/St_Johns": (47.56, -52.71),
+    "Antarctica/Troll": (-72.01, 2.53),
+    "Etc/GMT+3": (30.0, -40.0),
+}
+
+
+def frame(*rows: tuple[str | None, str | None, float | None, float | None]) -> pd.DataFrame:
+    names = ["start_date", "end_date", "location_latitude", "location_longitude"]
+    made = pd.DataFrame(list(rows), columns=names)
+    times = {
+        name: pd.to_datetime(made[name], format="ISO8601").astype("datetime64[us]") for name in names[:2]
+    }
+    return made.assign(**times).astype(dict.fromkeys(names[2:], "float64"))
+
+
+def in_new_york(start: str) -> pd.Series:
+    return local_to_utc(frame((start, None, *PLACES["America/New_York"]))).loc[0]
+
+
+def test_a_summer_evening_in_new_york_is_four_hours_behind_utc():
+    row = in_new_york("2026-07-01 18:30")
+    assert row.timezone == "America/New_York"
+    assert row.start_utc == pd.Timestamp("2026-07-01 22:30", tz="UTC")
+    assert pd.isna(row.start_doubt)
+
+
+def test_the_times_of_the_sample_archive_are_those_of_zoneinfo():
+    events = local_to_utc(of.read_events("data"))
+    placed = events.dropna(subset=["start_utc"])
+    assert len(placed) > 100
+    assert placed.timezone.nunique() > 1
+    for start, zone, moment in zip(placed.start_date, placed.timezone, placed.start_utc, strict=True):
+        assert start.to_pydatetime().replace(tzinfo=ZoneInfo(zone)) == moment.to_pydatetime()
+
+
+@pytest.mark.parametrize(
+    ("start", "doubt"),
+    [
+        ("2026-03-08 01:59:59", None),
+        ("2026-03-08 02:00:00", "gap"),
+        ("2026-03-08 02:59:59", "gap"),
+        ("2026-03-08 03:00:00", None),
+        ("2026-11-01 00:59:59", None),
+        ("2026-11-01 01:00:00", "fold"),
+        ("2026-11-01 01:59:59", "fold"),
+        ("2026-11-01 02:00:00", None),
+    ],
+)
+def test_what_is_skipped_or_shown_twice_is_marked_and_has_no_moment(start, doubt):
+    row = in_new_york(start)
+    assert (None if pd.isna(row.start_doubt) else row.start_doubt) == doubt
+    assert pd.isna(row.start_utc) == (doubt is not None)
+
+
+def test_a_day_that_a_country_skipped_is_a_gap():
+    samoa = local_to_utc(frame(("2011-12-30 12:00", "2011-12-31 12:00", *PLACES["Pacific/Apia"]))).loc[0]
+    assert samoa.start_doubt == "gap"
+    assert samoa.end_utc == pd.Timestamp("2011-12-30 22:00", tz="UTC")
+
+
+def test_the_note_on_settling_what_is_marked_takes_the_later_of_a_fold_and_the_end_of_a_gap():
+    settled = [
+        row.start_date.tz_localize(row.timezone, ambiguous=False, nonexistent="shift_forward")
+        for row in (in_new_york("2026-11-01 01:30"), in_new_york("2026-03-08 02:30"))
+    ]
+    assert [f"{each.tz_convert('UTC'):%m-%d %H:%M}" for each in settled] == ["11-01 06:30", "03-08 07:00"]
+
+
+def test_start_and_end_are_told_apart():
+    row = local_to_utc(frame(("2026-10-31 23:00", "2026-11-01 01:30", *PLACES["America/New_York"]))).loc[0]
+    assert row.start_utc == pd.Timestamp("2026-11-01 03:00", tz="UTC")
+    assert (row.end_doubt, pd.isna(row.end_utc), pd.isna(row.start_doubt)) == ("fold", True, True)
+
+
+def test_times_from_before_standard_time_go_by_the_sun():
+    assert in_new_york("1883-07-04 12:00").start_utc == pd.Timestamp("1883-07-04 16:56:02", tz="UTC")
+
+
+def test_at_sea_it_is_the_nautical_zone():
+    row = local_to_utc(frame(("2026-07-01 12:00", None, *PLACES["Etc/GMT+3"]))).loc[0]
+    assert (row.timezone, row.start_utc.hour) == ("Etc/GMT+3", 15)
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude"),
+    [
+        (None, None),
+        (40.71, None),
+        (None, -74.01),
+        (91, 0),
+        (-90.01, 0),
+        (0, 180.01),
+        (float("inf"), 0),
+        (0, float("-inf")),
+    ],
+)
+def test_without_possible_coordinates_there_is_neither_zone_nor_moment(latitude, longitude):
+    row = local_to_utc(frame(("2026-07-01 12:00", "2026-07-01 13:00", latitude, longitude))).loc[0]
+    assert row[ADDED].isna().all()
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), [(90, 0), (-90, 0), (0, 180), (0, -180), (0, 0)])
+def test_the_ends_of_the_earth_have_a_zone(latitude, longitude):
+    row = local_to_utc(frame(("2026-07-01 12:00", None, latitude, longitude))).loc[0]
+    assert row.timezone
+    assert not pd.isna(row.start_utc)
+
+
+def test_an_event_without_a_time_has_a_zone_and_no_moment():
+    row = local_to_utc(frame((None, None, *PLACES["Asia/Kolkata"]))).loc[0]
+    assert row.timezone == "Asia/Kolkata"
+    assert row[ADDED[1:]].isna().all()
+
+
+@pytest.mark.parametrize("placeholder", ["9999-12-31 23:59:59", "0001-01-01 00:00:00"])
+def test_a_placeholder_at_the_end_of_the_calendar_does_not_stop_the_others(placeholder):
+    rows = [(placeholder, "2026-07-01 12:00", *place) for place in PLACES.values()]
+    found = local_to_utc(frame(*rows))
+    assert found.start_utc.isna().all()
+    assert found.end_utc.notna().all()
+
+
+def assert_right_or_marked(found: pd.DataFrame) -> None:
+    """Back in its zone a moment shows the wall clock; what zoneinfo can take for two moments is marked."""
+    clocks = found.start_date.dt.to_pydatetime()
+    for clock, zone, moment, doubt in zip(
+        clocks, found.timezone, found.start_utc, found.start_doubt, strict=True
+    ):
+        first, second = (clock.replace(tzinfo=ZoneInfo(zone), fold=fold).utcoffset() for fold in (0, 1))
+        if first == second:
+            assert pd.isna(doubt)
+            assert moment.to_pydatetime().astimezone(ZoneInfo(zone)).replace(tzinfo=None, fold=0) == clock
+        else:
+            assert pd.isna(moment)
+            assert doubt == ("gap" if first < second else "fold")
+
+
+@pytest.mark.parametrize("zone", PLACES)
+def test_every_half_hour_of_a_year_is_right_or_marked(zone):
+    latitude, longitude = PLACES[zone]
+    clocks = pd.date_range(
+        "2011-01-01", "2012-01-01", freq="30min", unit="us"
+    )  # the year of Samoa's lost day
+    year = pd.DataFrame({"start_date": clocks, "end_date": pd.NaT})
+    found = local_to_utc(year.assign(location_latitude=latitude, location_longitude=longitude))
+    assert set(found.timezone) == {zone}
+    assert_right_or_marked(found)
+
+
+CLOCKS = st.datetimes(datetime.fromisoformat("1850-01-01"), datetime.fromisoformat("2199-12-31"))
+SOMEWHERE = st.sampled_from(list(PLACES.values())) | st.tuples(st.floats(-90, 90), st.floats(-180, 180))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(SOMEWHERE, CLOCKS), min_size=1, max_size=8))
+def test_any_time_anywhere_is_right_or_marked(placed):
+    assert_right_or_marked(local_to_utc(frame(*((str(clock), None, *place) for place, clock in placed))))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([5, 5, 5]),
+        pd.Index(["c", "a", "b"], name="event_id"),
+        pd.MultiIndex.from_tuples([("x", 1), ("x", 2), ("y", 1)]),
+        pd.date_range("2026-01-01", periods=3),
+    ],
+    ids=["repeated", "named", "of levels", "of times"],
+)
+def test_any_index_stays_and_the_frame_is_left_as_it_was(index):
+    events = frame(
+        ("2026-07-01 12:00", None, *PLACES["Asia/Kolkata"]),
+        ("2026-07-01 12:00", None, None, None),
+        ("2026-03-08 02:30", None, *PLACES["America/New_York"]),
+    ).set_axis(index)
+    before = events.copy()
+    found = local_to_utc(events)
+    pd.testing.assert_frame_equal(events, before)
+    pd.testing.assert_index_equal(found.index, index)
+    assert found.timezone.isna().tolist() == [False, True, False]
+    assert found.start_utc.isna().tolist() == [False, True, True]
+    assert found.columns.tolist() == [*events.columns, *ADDED]
+
+
+def test_called_again_it_gives_the_same():
+    events = local_to_utc(frame(("2026-07-01 12:00", None, *PLACES["Europe/Dublin"])))
+    pd.testing.assert_frame_equal(local_to_utc(events), events)
+
+
+def test_the_dtypes_are_the_same_whatever_rows_come():
+    rows = [("2026-11-01 01:30", "2026-11-01 04:30", *PLACES["America/New_York"]), (None, None, None, None)]
+    for events in (frame(*rows), frame(*rows[1:]), frame(), of.read_events([])):
+        added = local_to_utc(events)[ADDED]
+        assert added.dtypes.astype(str).to_dict() == {
+            "timezone": "str",
+            "start_utc": "datetime64[us, UTC]",
+            "end_utc": "datetime64[us, UTC]",
+            "start_doubt": "str",
+            "end_doubt": "str",
+        }
+        assert len(added) == len(events)
+
+
+def read_by_pandas(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(path)
+
+
+def read_as_arrow(path: Path) -> pd.DataFrame:
+    return pd.read_parquet(path, dtype_backend="pyarrow")
+
+
+def read_by_polars(path: Path) -> pd.DataFrame:
+    return pl.read_parquet(path).to_pandas()
+
+
+@pytest.mark.parametrize("read", [read_by_pandas, read_as_arrow, read_by_polars])
+def test_events_read_back_from_parquet_give_the_same(read, tmp_path):
+    events = of.read_events("data")
+    events.to_parquet(tmp_path / "events.parquet")
+    found = local_to_utc(read(tmp_path / "events.parquet"))
+    pd.testing.assert_frame_equal(found[ADDED], local_to_utc(events)[ADDED])
+
+
+def test_what_was_added_goes_through_parquet(tmp_path):
+    added = local_to_utc(of.read_events("data"))[ADDED]
+    added.to_parquet(tmp_path / "times.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "times.parquet"), added)
+
+
+def test_a_zone_that_someone_put_on_the_wall_clock_does_not_shift_it():
+    events = frame(("2026-07-01 18:30", None, *PLACES["America/New_York"]))
+    as_utc = events.assign(start_date=events.start_date.dt.tz_localize("UTC"))
+    pd.testing.assert_frame_equal(local_to_utc(as_utc)[ADDED], local_to_utc(events)[ADDED])
+
+
+def test_a_frame_that_lacks_the_columns_is_told_which():
+    with pytest.raises(
+        MissingColumn, match="local_to_utc needs end_date, location_latitude, which the frame"
+    ):
+        local_to_utc(pd.DataFrame({"start_date": [], "location_longitude": []}))
+
+
+def test_a_latitude_that_is_no_number_is_named():
+    with pytest.raises(UnfitColumn, match=r"local_to_utc cannot use the column location_latitude: .*north"):
+        local_to_utc(frame((None, None, None, None)).assign(location_latitude="north"))
+
+
+def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tzfpy", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'osdi-frames\[geo\]'"):
+        local_to_utc(frame())
+
+
+def test_a_machine_without_the_zone_is_told_to_renew_its_data():
+    program = """
+import sys
+sys.modules["tzdata"] = None
+import pandas as pd
+from osdi_frames.errors import UnknownTimezone
+from osdi_frames.local_time import local_to_utc
+noon = pd.Timestamp("2026-07-01 12:00")
+oakland = {"start_date": noon, "end_date": noon, "location_latitude": 37.8, "location_longitude": -122.27}
+try:
+    local_to_utc(pd.DataFrame([oakland]))
+except UnknownTimezone as error:
+    print(error)
+"""
+    env = {**os.environ, "PYTHONTZPATH": ""}
+    ran = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    said = "the time zone data of this machine lack America/Los_Angeles: pip install --upgrade tzdata"
+    assert ran.stdout.strip() == said
+
+
+def test_every_zone_of_the_map_is_in_the_time_zone_data():
+    from tzfpy import timezonenames
+
+    assert all(ZoneInfo(name).key == name for name in timezonenames())
+
+
+def test_a_hundred_thousand_events_take_seconds():
+    random = np.random.default_rng(7)
+    count = 100_000
+    start = pd.Timestamp("2016-01-01") + pd.to_timedelta(
+        random.integers(0, 10 * 365 * 1440, count), unit="min"
+    )
+    events = pd.DataFrame(
+        {
+            "start_date": start,
+            "end_date": start + pd.Timedelta(hours=2),
+            "location_latitude": random.uniform(-85, 85, count),
+            "location_longitude": random.uniform(-180, 180, count),
+        }
+    )
+    began = time.perf_counter()
+    found = local_to_utc(events)
+    assert time.perf_counter() - began < 10  # 0.2 s for places in one country, 1.2 s for all over the world
+    assert found.timezone.nunique() > 300
