@@ -1,5 +1,7 @@
 """The vocabulary: what is declared is what users are shown and what they get."""
 
+import inspect
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -32,6 +34,7 @@ def test_every_column_has_a_meaning_and_says_where_it_comes_from(table):
     described = of.describe(table)
     assert list(described["column"]) == [column.name for column in TABLES[table].columns]
     assert described["meaning"].str.endswith(".").all()
+    assert described["meaning"].str.len().max() <= pd.get_option("display.max_colwidth")
     assert ((described["v2"] != "–") | (described["v1"] != "–")).all()
 
 
@@ -46,6 +49,12 @@ def test_an_empty_archive_gives_every_column_with_its_dtype(table, tmp_path):
 @pytest.mark.parametrize("table", TABLES)
 def test_the_sample_has_the_same_dtypes_as_an_empty_archive(table, data, tmp_path):
     assert of.read_table(data, table).dtypes.equals(of.read_table(tmp_path, table).dtypes)
+
+
+@pytest.mark.parametrize(("read", "table"), [(of.read_events, "events"), (of.read_signatures, "signatures")])
+def test_the_help_of_a_reader_names_every_column(read, table):
+    listed = inspect.getdoc(read).partition("The columns:\n\n")[2].partition(".\n\n")[0]
+    assert re.split(r",\s+", listed.strip()) == [column.name for column in TABLES[table].columns]
 
 
 def test_the_stream_carries_the_meaning_of_each_field(data):

@@ -38,7 +38,7 @@ def check(source: Source, *, prefix: str | None = None, progress: bool | None = 
     prefix
         The service's own prefix, beside ``platform`` and ``action_network``.
     progress
-        A progress bar: None shows one on a terminal, and for long work only.
+        A progress bar: None shows one on a terminal or in a notebook, and for long work only.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def check(source: Source, *, prefix: str | None = None, progress: bool | None = 
         One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
         `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
         mended; ``info`` are keys and element types that no table takes: new fields of the service show
-        up here first.
+        up here first. To see long details whole: ``pd.set_option("display.max_colwidth", None)``.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def read_table(
         ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
         over a document that cannot be read, and warns once with the count. `check` lists all.
     progress
-        A progress bar: None shows one on a terminal, and for long work only.
+        A progress bar: None shows one on a terminal or in a notebook, and for long work only.
 
     Returns
     -------
@@ -94,7 +94,17 @@ def read_events(
     Returns
     -------
     DataFrame
-        One row an event: the newest, by `modified_date`, then `fetched_at`, then the last read.
+        One row an event: the newest, by `modified_date`, then `fetched_at`, then the last read. What each
+        column means: ``describe("events")``. The columns:
+
+        event_id, identifiers, api_version, origin_system, created_date, modified_date, name, title,
+        description, instructions, browser_url, featured_image_url, start_date, end_date, location_venue,
+        location_address, location_locality, location_region, location_postal_code, location_country,
+        location_latitude, location_longitude, location_accuracy, location_language, total_accepted,
+        event_campaign_id, status, transparence, visibility, guests_can_invite_others, capacity, hidden,
+        sponsor_title, sponsor_url, creator_id, organizer_id, self_url, attendances_url,
+        record_attendance_url, event_campaign_url, embed_url, targeting_label, fetched_at, source_file,
+        source_line.
 
     Examples
     --------
@@ -126,7 +136,15 @@ def read_signatures(
     Returns
     -------
     DataFrame
-        One row a signature: the newest, by `modified_date`, then `received_at`, then the last read.
+        One row a signature: the newest, by `modified_date`, then `received_at`, then the last read. What
+        each column means: ``describe("signatures")``. The columns:
+
+        idempotency_key, element, signature_id, identifiers, petition_id, person_id, created_date,
+        modified_date, comments, source, referrer, website, given_name, family_name, person_created_date,
+        person_modified_date, email, email_status, phone, phone_type, phone_status, location_address,
+        location_locality, location_region, location_postal_code, location_country, location_latitude,
+        location_longitude, location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title,
+        sponsor_url, self_url, person_url, petition_url, received_at, source_file, source_line.
 
     Examples
     --------

@@ -53,41 +53,13 @@ def scan(
     """Read an archive as one table: a stream of record batches in bounded memory.
 
     polars, DuckDB and pyarrow take the reader as it is. With `dedupe` the first batch comes when all has
-    been read: the rows wait in a temporary file until it is known which of them are kept.
-
-    Parameters
-    ----------
-    source
-        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, or parsed
-        JSON (a page, a list of pages, a delivery). Folders are read recursively, sorted by name.
-    table
-        The name of a declared table; `describe` lists them.
-    columns
-        The columns to read, in the order wanted; all when not given. Others are not parsed.
-    prefix
-        The service's own prefix, beside ``platform`` and ``action_network``.
-    dedupe
-        True gives one row an event or signature: the newest. ``"message"`` collapses only the retries of
-        a webhook message, False nothing.
-    on_error
-        ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
-        over a document that cannot be read, and warns once with the count. `check` lists all.
-    progress
-        A progress bar: None shows one on a terminal, and for long work only.
+    been read: the rows wait in a temporary file until it is known which of them are kept. Parameters and
+    errors are those of `read_table`; a BadDocument comes while reading.
 
     Returns
     -------
     pyarrow.RecordBatchReader
         Its schema carries the meaning of each column.
-
-    Raises
-    ------
-    UnknownTable, UnknownColumn
-        With the names that are nearest.
-    SourceNotFound
-        There is nothing at a path.
-    BadDocument
-        While reading, with file and line.
 
     Examples
     --------

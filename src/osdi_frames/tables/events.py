@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from osdi_frames.tables.schema import Column, Table, Type
 
-LOCAL = "wall clock at the place of the event, never shifted: a trailing Z is not UTC"
+LOCAL = "wall clock at the place; a Z is not UTC"
 
 
 def same(name: str, kind: Type, meaning: str, *paths: str) -> Column:
@@ -74,7 +74,7 @@ EVENTS = Table(
             "string",
             (),
             (),
-            "v1 or v2, told by the keys that differ (interface 9).",
+            "v1 or v2, by the keys that differ (interface 9).",
             origin="derived",
             derived=(
                 "origin_system",
@@ -125,7 +125,7 @@ EVENTS = Table(
         same(
             "transparence",
             "string",
-            "Whether it blocks time on calendars: opaque or transparent.",
+            "Blocks time on calendars: opaque or transparent.",
             "transparence",
         ),
         same("visibility", "string", "public or private.", "visibility"),
@@ -177,7 +177,7 @@ EVENTS = Table(
             "string",
             (),
             (),
-            "Its name in the targeting interface, once it has an RSVP (interface 1).",
+            "Its name for targeting, from the first RSVP on.",
             origin="derived",
             derived=("total_accepted", "origin_system", "title"),
         ),
@@ -209,7 +209,7 @@ EVENT_IDENTIFIERS = Table(
     rows=(("", ("identifiers[]",)),),
     entry=(
         same("system", "string", "What stands before the first colon.", "system(.)"),
-        same("identifier", "string", "What stands after it; all of it where there is none.", "identifier(.)"),
+        same("identifier", "string", "What stands after it; all, where there is none.", "identifier(.)"),
     ),
 )
 

@@ -97,7 +97,7 @@ class Column:
     """One column: its name, its type, where it comes from in v2 and in v1, and what it means.
 
     A column without paths is derived from other columns, or given by where its row was read: `origin`
-    says by what.
+    says by what. A meaning has at most 50 characters, so that pandas shows it whole.
     """
 
     name: str

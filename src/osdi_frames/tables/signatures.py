@@ -45,7 +45,7 @@ SIGNATURES = Table(
             for name, meaning in (
                 ("source", "Source code of the signature."),
                 ("referrer", "Referrer code; often the sponsoring group's own."),
-                ("website", "Website the person came from: a host, sometimes a whole address."),
+                ("website", "Where the person came from: a host, or an address."),
             )
         ),
         _column("given_name", "string", "Given name.", "person.given_name"),
@@ -153,9 +153,7 @@ SIGNATURE_TABLES = (
         "identifiers[]",
         "One row per identifier of a signature.",
         _column("system", "string", "What stands before the first colon.", "system(.)"),
-        _column(
-            "identifier", "string", "What stands after it; all of it where there is none.", "identifier(.)"
-        ),
+        _column("identifier", "string", "What stands after it; all, where there is none.", "identifier(.)"),
     ),
 )
 
