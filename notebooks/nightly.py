@@ -1,11 +1,9 @@
-"""Pull what changed, report and export: a script for cron to copy.
-
-Every night at ten past four, in a crontab that sets OSDI_API_KEY:
+"""Pull what changed, report and export. To run it every night at ten past four, in a crontab that sets OSDI_API_KEY:
 
     10 4 * * *  /srv/osdi/.venv/bin/python /srv/osdi/nightly.py https://example.org/api/v2 /srv/osdi
 
-It ends with 0 when everything came. Else it ends with 1 and a line that says why, and the reports of the night before
-stay as they were. Run again, it reads only what is missing.
+It ends with 0 when everything came. Else it ends with 1 and says why, and the reports of the night before stay as they
+are. Run again, it reads what is missing.
 """
 
 import argparse
@@ -20,22 +18,22 @@ def nightly(address: str, folder: Path, campaigns: list[str]) -> None:
     with of.Client(address) as client:
         manifest = client.pull(archive, campaigns=campaigns, since="last")
     if not manifest.complete:
-        raise of.OsdiError(f"the pull is not complete\n{manifest.why}")
+        raise of.OsdiError(manifest.why)
     events = of.read_events(archive)
     for report in (of.rsvps_by_campaign(events), of.rsvps_by(events, "location_region")):
         draft = folder / ".draft.csv"
         report.to_csv(draft)
-        draft.replace(folder / f"rsvps_by_{report.index.name}.csv")  # the whole report or the old one
+        draft.replace(folder / f"rsvps_by_{report.index.name}.csv")  # the old report, or the whole new one
     of.export(archive, folder / "tables", tables=["events"], overwrite=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Pull what changed, report and export.")
     parser.add_argument("address", help="the service, as https://example.org/api/v2")
-    parser.add_argument("folder", help="where the archive and the reports are kept", type=Path)
+    parser.add_argument("folder", help="where archive, reports and tables are kept", type=Path)
     parser.add_argument("campaign", nargs="*", help="campaigns whose events are listed nowhere else")
-    wanted = parser.parse_args()
+    given = parser.parse_args()
     try:
-        nightly(wanted.address, wanted.folder, wanted.campaign)
+        nightly(given.address, given.folder, given.campaign)
     except (of.OsdiError, OSError) as error:
         sys.exit(f"nightly: {error}")
