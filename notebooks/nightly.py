@@ -1,13 +1,13 @@
-"""Pull what changed, report and export. To run it every night at ten past four, in a crontab that sets OSDI_API_KEY:
+"""Pull what changed, report and export: a script for cron.
 
+    OSDI_API_KEY=…
     10 4 * * *  /srv/osdi/.venv/bin/python /srv/osdi/nightly.py https://example.org/api/v2 /srv/osdi
 
-It ends with 0 when everything came. Else it ends with 1 and says why, and the reports of the night before stay as they
-are. Run again, it reads what is missing.
+It ends with 0 when everything came. Else it ends with 1 and says why, the reports of the night before stay as they
+are, and the next run reads what is missing.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import osdi_frames as of
@@ -36,4 +36,4 @@ if __name__ == "__main__":
     try:
         nightly(given.address, given.folder, given.campaign)
     except (of.OsdiError, OSError) as error:
-        sys.exit(f"nightly: {error}")
+        parser.exit(1, f"nightly: {error}\n")
