@@ -6,7 +6,6 @@ Foreign errors are mapped here, once. Their frames are dropped: locals of httpx 
 from __future__ import annotations
 
 import json
-import logging
 import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -38,9 +37,6 @@ _LONGEST_PAUSE = 300.0  # seconds of a Retry-After that are waited for
 _REDIRECTS = 5
 _BLOCK = 1 << 16
 _LOCATION = "osdi_frames_location"
-# Without a handler Python prints each retry, as the bare words "stamina.retry_scheduled".
-logging.getLogger("stamina").addHandler(logging.NullHandler())
-
 # The request cannot have been taken: it may be sent again even if it would create something twice.
 _NOT_TAKEN = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
