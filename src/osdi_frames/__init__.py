@@ -1,11 +1,13 @@
 """OSDI event collections and signature webhooks as typed DataFrames, reports and Parquet."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.check import check
 from osdi_frames.errors import OsdiError, ProblemsWarning
 from osdi_frames.export import export
 from osdi_frames.frames import read_events, read_signatures, read_table
+from osdi_frames.local_time import local_to_utc
 from osdi_frames.reports import (
     rsvps_by,
     rsvps_by_campaign,
@@ -20,6 +22,7 @@ from osdi_frames.scan import scan
 from osdi_frames.tables import describe
 
 if TYPE_CHECKING:
+    from osdi_frames import plots
     from osdi_frames.client import Client, Manifest
 
 __all__ = [
@@ -30,6 +33,8 @@ __all__ = [
     "check",
     "describe",
     "export",
+    "local_to_utc",
+    "plots",
     "read_events",
     "read_signatures",
     "read_table",
@@ -46,9 +51,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the client when it is asked for: who reads archives needs no HTTP."""
+    """Import the client and the plots when they are asked for: who reads archives needs neither."""
     if name in ("Client", "Manifest"):
-        from osdi_frames import client
-
-        return getattr(client, name)
+        return getattr(import_module("osdi_frames.client"), name)
+    if name == "plots":
+        return import_module("osdi_frames.plots")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from types import TracebackType
+from types import FrameType, TracebackType
 
 
 class OsdiError(Exception):
@@ -71,12 +71,14 @@ class OsdiError(Exception):
         return lines
 
 
+def is_inside(frame: FrameType) -> bool:
+    """Tell whether a frame is of this package, and not of its caller."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == __package__
+
+
 def _of_caller(traceback: TracebackType | None) -> TracebackType | None:
     """Give the frames of a traceback that come before those of this package."""
-    if traceback is None:
-        return None
-    module = str(traceback.tb_frame.f_globals.get("__name__"))
-    if module.partition(".")[0] == __package__:
+    if traceback is None or is_inside(traceback.tb_frame):
         return None
     rest = _of_caller(traceback.tb_next)
     return TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)

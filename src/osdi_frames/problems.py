@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import warnings
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from osdi_frames.errors import BadDocument, ProblemsWarning
+from osdi_frames.errors import BadDocument, ProblemsWarning, is_inside
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
@@ -89,7 +90,15 @@ class Policy:
         if self.passed_over:
             count = "one problem" if self.passed_over == 1 else f"{self.passed_over} problems"
             message = f"passed over {count}, the first: {self.first}; osdi_frames.check lists all"
-            warnings.warn(message, ProblemsWarning, stacklevel=3)
+            warnings.warn(message, ProblemsWarning, stacklevel=_level())
+
+
+def _level() -> int:
+    """Count the frames up to the caller's line, which is what a warning is to point at."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and is_inside(frame):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def shown(value: Any) -> str:

@@ -315,7 +315,7 @@ def test_a_bar_counts_the_pages_when_asked(stocked, capfd):
     with stocked(pages=3, per_page=5) as served, served.client() as client:
         client.events()
         assert capfd.readouterr().err == ""
-        served.running.order("latency", seconds=0.5)
+        served.running.order("latency", seconds=1.1)
         client.events(progress=True)
         assert "3/3" in capfd.readouterr().err
 

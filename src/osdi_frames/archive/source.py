@@ -11,13 +11,13 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
-from tqdm.auto import tqdm
 
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.members import BROKEN, broken, is_readable, members
 from osdi_frames.documents import PAGE_KEYS, is_envelope, is_event
 from osdi_frames.errors import MissingExtra, SourceNotFound
 from osdi_frames.problems import Problem
+from osdi_frames.progress import bar
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any]"
 Meet: TypeAlias = Callable[[Problem], None]
@@ -34,7 +34,7 @@ def read(source: Source, meet: Meet, *, progress: bool | None = None) -> Iterato
     meet
         Called with each problem: a file that cannot be read, or not to its end.
     progress
-        A bar on standard error, by the bytes of the files: None shows one on a terminal only.
+        A bar by the bytes of the files; see `osdi_frames.progress`.
 
     Raises
     ------
@@ -55,10 +55,9 @@ def _read(
     for stream in streams:
         yield from _of_stream(str(getattr(stream, "name", "<file>")), stream, meet)
     total = sum(_size(file) for file in files)
-    shown = None if progress is None else not progress
-    with tqdm(total=total, unit="B", unit_scale=True, desc="reading", delay=1, disable=shown) as bar:
+    with bar("reading", progress, unit="B", total=total) as done:
         for file in files:
-            yield from _of_file(file, meet, bar)
+            yield from _of_file(file, meet, done.update)
 
 
 def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
@@ -105,7 +104,7 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
     return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))
 
 
-def _of_file(file: str, meet: Meet, bar: tqdm[Any]) -> Iterator[Chunk]:
+def _of_file(file: str, meet: Meet, advance: Callable[[int], object]) -> Iterator[Chunk]:
     done = 0
     try:
         with _open(file) as stream:
@@ -113,11 +112,11 @@ def _of_file(file: str, meet: Meet, bar: tqdm[Any]) -> Iterator[Chunk]:
                 yield chunk
                 # How far the reader has come in the file itself, which may be compressed; in a pipe, nobody knows.
                 at = stream.tell() if stream.seekable() else done + chunk.documents.nbytes
-                bar.update(at - done)
+                advance(at - done)
                 done = at
     except OSError as error:
         meet(broken(file, error))
-    bar.update(max(0, _size(file) - done))
+    advance(max(0, _size(file) - done))
 
 
 def _of_stream(name: str, stream: BinaryIO, meet: Meet) -> Iterator[Chunk]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any, Literal, NoReturn
 from urllib.parse import quote
 
 import pandas as pd
-from tqdm.auto import tqdm
 
 from osdi_frames.client.address import Address
 from osdi_frames.client.key import ApiKey
@@ -25,6 +24,7 @@ from osdi_frames.client.transport import Patience, Transport
 from osdi_frames.client.writing import Wording, changes, new_event
 from osdi_frames.errors import IncompletePull, UnfitField
 from osdi_frames.frames import read_table
+from osdi_frames.progress import bar
 from osdi_frames.tables import known_prefixes
 
 #: How far before the last change a pull begins: a service's search lags behind its writes.
@@ -146,7 +146,7 @@ class Client:
         filter
             What the service is to select by: ``"modified_date gt '2026-01-01'"``, in the version's names.
         progress
-            A bar by pages; None shows one on a terminal only.
+            A bar by pages: None shows one on a terminal or in a notebook, and for long work only.
 
         Returns
         -------
@@ -237,7 +237,7 @@ class Client:
         resume
             False begins anew although the last pull is not complete.
         progress
-            A bar by pages; None shows one on a terminal only.
+            A bar by pages: None shows one on a terminal or in a notebook, and for long work only.
 
         Returns
         -------
@@ -390,12 +390,14 @@ def _moment(since: datetime | str) -> datetime:
 @contextmanager
 def _bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
     """Show a bar by pages, and give what is to be called with each."""
-    with tqdm(
-        unit="page", desc="pulling", delay=1, disable=None if progress is None else not progress
-    ) as bar:
+    with ExitStack() as shown:
+        pages = None
 
         def tell(page: Page) -> None:
-            bar.total = page.total_pages or bar.total
-            bar.update()
+            nonlocal pages
+            if pages is None:  # not before: a notebook's bar cannot learn its total later
+                pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
+            pages.total = page.total_pages or pages.total
+            pages.update()
 
         yield tell

@@ -8,8 +8,7 @@ from itertools import groupby
 from math import isqrt
 from pathlib import Path
 
-from tqdm.auto import tqdm
-
+from osdi_frames.progress import bar
 from osdi_frames.sample import files, pulls
 from osdi_frames.sample.documents import Delivery, bodies, deliveries, signature_pages
 from osdi_frames.sample.world import UNTIL, World
@@ -101,13 +100,10 @@ def _write_events(world: World, root: Path) -> None:
 def _write_signatures(world: World, root: Path, count: int, *, one_file: bool, progress: bool) -> None:
     collected = count // 50  # made over the API: a collection lists them, no webhook brings them
     files.lines(root / "signatures" / "collection.ndjson", signature_pages(world, count=collected))
-    delivered = tqdm(
-        world.signatures(count - collected),
-        total=count - collected,
-        desc=f"signatures of {world.prefix}",
-        disable=None if progress else True,
-    )
-    sent = deliveries(world, delivered)
+    making = f"signatures of {world.prefix}"
+    delivered = world.signatures(count - collected)
+    shown = bar(making, None if progress else False, over=delivered, total=count - collected)
+    sent = deliveries(world, shown)
     if one_file:
         files.lines(root / "deliveries.ndjson", bodies(sent))
         return

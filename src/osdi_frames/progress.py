@@ -1,0 +1,26 @@
+"""Progress bars: one look on a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets gets its bars as text
+    from tqdm.auto import tqdm
+
+
+def bar(
+    doing: str,
+    progress: bool | None,
+    *,
+    unit: str = "it",
+    total: int | None = None,
+    over: Iterable[Any] | None = None,
+) -> tqdm[Any]:
+    """Make the bar of long work, which is shown after a second; bytes (unit ``B``) as kilobytes and so on.
+
+    `progress` is what readers take: None shows it on a terminal or in a notebook only.
+    """
+    disable = None if progress is None else not progress  # tqdm's None asks whether there is a terminal
+    return tqdm(over, doing, total, unit=unit, unit_scale=unit == "B", delay=1, disable=disable)
