@@ -92,8 +92,8 @@ def _bar(name: str, kind: colors.Kind, row: Mapping[Hashable, Any]) -> Bar:
 def _seat(ax: Axes, bars: list[Bar]) -> None:
     """Draw the seats below each bar, filled as far as they are taken."""
     below = [position + 0.33 for position in range(len(bars))]
-    ax.barh(below, [each.capacity for each in bars], 0.16, **colors.SEATS)
     ax.barh(below, [each.taken for each in bars], 0.16, **colors.TAKEN)
+    ax.barh(below, [each.capacity for each in bars], 0.16, **colors.SEATS)
 
 
 def _font_points(ax: Axes, bars: int) -> float:

@@ -47,8 +47,8 @@ def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str)
     top, note = heights.max(), ""
     if "capacity" in counts and counts["capacity"].any():
         _bars(ax, places, heights, share=(-0.4, 0.15), **colors.bar("value"))
-        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
         _bars(ax, places, counts["taken"].to_numpy(), share=(0.2, 0.4), **colors.TAKEN)
+        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
         top = max(top, counts["capacity"].max())
         note = f"\n{colors.SEATS_NOTE}"
     else:
