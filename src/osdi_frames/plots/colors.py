@@ -16,11 +16,11 @@ GREY: Final = "#888888"
 HATCHES: Final = ("", "///", "...", "xxx")
 DASHES: Final = ("-", "--", ":", "-.")
 
-#: Seats, and those that are taken: pale and full on any background. A capacity never stands behind its
-#: RSVPs, as these are also of events without one.
-SEATS: Final[dict[str, Any]] = {"facecolor": MAIN, "alpha": 0.25}
+#: Seats, and those that are taken: a vessel and what is in it. A capacity never stands behind its RSVPs,
+#: as these are also of events without one.
+SEATS: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.8}
 TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
-SEATS_NOTE: Final = "thin bars: the seats of events that have a capacity, filled as far as they are taken"
+SEATS_NOTE: Final = "thin bars: seats where there is a capacity, filled as they are taken"
 
 
 def bar(kind: Kind, number: int = 0) -> dict[str, Any]:
