@@ -29,6 +29,7 @@
     │   ├── DeletionRefused (PermissionError)   events cannot be deleted
     │   └── BadAnswer       (ValueError)        an answer that is no resource: not JSON, or empty
     │       └── PageTooLarge                    one that is larger than any page
+    ├── ClientClosed        (RuntimeError)      a client that was closed, and is asked once more
     ├── IncompletePull      (RuntimeError)      not every record came; the message says what is missing
     ├── PullRunning         (BlockingIOError)   another pull writes into the same folder
     ├── UneditableField     (ValueError)        a field that the service would ignore
@@ -217,6 +218,10 @@ class BadAnswer(ServiceError, ValueError):
 
 class PageTooLarge(BadAnswer):
     """An answer that is larger than any page; it was not read to its end."""
+
+
+class ClientClosed(OsdiError, RuntimeError):
+    """The client was closed before this call."""
 
 
 class IncompletePull(OsdiError, RuntimeError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -18,6 +20,7 @@ from osdi_frames.cli.pull import command
 from osdi_frames.errors import (
     BadAddress,
     BadAnswer,
+    ClientClosed,
     DeletionRefused,
     IncompletePull,
     KeyRefused,
@@ -293,6 +296,26 @@ def test_an_answer_without_content_is_an_error(stocked):
 
 
 # -- where it runs --
+
+
+def test_a_closed_client_says_so(stocked):
+    with stocked() as served:
+        with served.client() as client:
+            pass
+        with pytest.raises(ClientClosed, match="open a new one"):
+            client.events()
+
+
+def test_a_retry_that_helped_is_not_told_where_nobody_set_up_logging():
+    program = """
+from osdi_frames import sandbox
+from osdi_frames.client import Client
+with sandbox.serve() as running, Client(running.base_url, running.group_key, backoff=0.01) as client:
+    running.order("status", status=500, times=1)
+    print(len(client.events()), len(running.requests()))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("0 2\n", "")
 
 
 def test_a_client_is_shared_by_threads(stocked):

@@ -174,6 +174,60 @@ def test_a_service_that_repeats_the_key_does_not_bring_it_into_an_error(tmp_path
         assert CANARY not in next(tmp_path.glob("*/.manifest.json")).read_text()
 
 
+def test_a_key_that_is_repeated_where_words_are_cut_is_not_shown_in_part():
+    words = json.dumps({"error": "x " * 96 + CANARY}).encode()
+    with listening(lambda _: (400, {}, words)) as good, client_of(good.base_url) as client:
+        with pytest.raises(ServiceError, match=r"x …$") as caught:
+            client.events()
+        assert CANARY[:4] not in str(caught.value)
+
+
+def test_an_address_is_shown_without_the_values_of_its_query():
+    for link in (
+        "http:evil/?key={}",
+        "//127.0.0.1:1/?key={}",
+        "http://[evil/?key={}",
+        "http://a:{}@127.0.0.1/",
+    ):
+        with listening(events_with_next(link.format(CANARY))) as good, client_of(good.base_url) as client:
+            with pytest.raises(ForeignAddress) as caught:
+                list(client.pages())
+            assert CANARY not in str(caught.value)
+            assert CANARY not in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "HTTP/1.1 {}\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nbad {}\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Encoding: {}\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{{}}",
+    ],
+    ids=["status", "header", "length", "encoding", "body that breaks off"],
+)
+def test_an_answer_that_is_no_http_and_repeats_the_key_does_not_bring_it_into_an_error(answer):
+    def once() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(answer.format(CANARY).encode())
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=once)
+        thread.start()
+        with client_of(f"http://127.0.0.1:{server.getsockname()[1]}/v2", retries=0) as client:
+            with pytest.raises((ServiceUnreachable, BadAnswer)) as caught:
+                client.events()
+            assert CANARY not in str(caught.value)
+            cause: BaseException | None = caught.value
+            while cause := cause and (cause.__cause__ or cause.__context__):
+                assert CANARY not in str(cause) + repr(vars(cause))
+                assert getattr(cause, "_request", None) is None
+        thread.join()
+
+
 def broken_off() -> Iterator[int]:
     """Listen for connections and reset them as soon as they are made."""
     with socket.socket() as server:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -108,6 +109,13 @@ def test_a_sealed_segment_that_cannot_be_read_is_noticed(archive):
     path.write_bytes(path.read_bytes()[:-20])
     assert f"{path}:" in run("verify", archive).output
     assert run("verify", archive).exit_code == 1
+
+
+def test_a_sealed_segment_that_was_emptied_is_noticed_although_none_follows(archive):
+    erase(archive, persons=["nobody"])
+    path = segments(archive / "main")[-1].path
+    path.write_bytes(b"")
+    assert [str(damage) for damage in verify(archive).damages] == [f"{path}:0: holds no line"]
 
 
 def test_a_torn_end_is_counted_and_is_no_damage(archive):
@@ -217,12 +225,30 @@ def test_while_a_receiver_runs_its_open_segment_is_named_and_left_alone(archive)
     assert run("erase", archive, "--person", "ann-1").exit_code == 0
 
 
+def test_two_erasures_at_once_bring_nothing_back_and_lose_nothing(tmp_path):
+    write(tmp_path, [f"[{ANN},{BOB},{signature('eve-3', 'eve@x.org')}]".encode()] * 40)
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda person: erase(tmp_path, persons=[person]), ["ann-1", "bob-2"]))
+    assert [each.elements for each in done] == [40, 40]
+    assert {entry.body for entry in lines(tmp_path)} == {f"[{signature('eve-3', 'eve@x.org')}]".encode()}
+    assert verify(tmp_path).damages == []
+
+
 def test_a_damaged_line_is_named_because_it_could_not_be_searched(archive):
     path = segments(archive / "main")[0].path
     path.write_bytes(path.read_bytes().replace(b"checksum", b"checksun") + path.read_bytes())
     done = run("erase", archive, "--email", "ann@example.org")
     assert done.exit_code == 1
     assert "000000000001.ndjson.zst:1: cannot be read, so it was not searched" in done.stderr
+
+
+def test_a_person_who_is_not_found_is_no_success_that_looks_like_any_other(archive):
+    done = run("erase", archive, "--person", "https://x.org/api/v2/people/ann-1")
+    assert (done.exit_code, done.stdout.split(";")[0]) == (0, "searched 5 deliveries")
+    assert "nothing was found" in done.stderr
+    done = run("erase", archive, "--person", "ann-1")
+    assert "searched 5 deliveries; erased 4 elements in 4 of them" in done.stdout
+    assert "nothing was found" not in done.stderr
 
 
 def test_erase_asks_whom(archive):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -83,7 +84,19 @@ def test_a_second_owner_is_refused_with_a_clear_error(tmp_path):
 def test_a_port_that_is_taken_is_named(tmp_path, taken_port):
     refused = _invoke(tmp_path, "--port", taken_port, "--token", _TOKENS[0])
     assert isinstance(refused.exception, OSError)
-    assert f"127.0.0.1:{taken_port}: Address already in use" in str(refused.exception)
+    assert f"127.0.0.1:{taken_port}: Address already in use; --port takes another one" in str(
+        refused.exception
+    )
+
+
+def test_an_interrupted_receiver_ends_with_status_0_and_says_what_it_stored(tmp_path):
+    with _start(tmp_path, "--token", _TOKENS[0]) as receiver:
+        assert _post(receiver, _TOKENS[0]) == 200
+        receiver.process.send_signal(signal.SIGINT)
+        assert receiver.process.wait(timeout=5) == 0
+    log = receiver.log.read_text()
+    assert "stopped: 1 deliveries stored, 0 answered 503" in log
+    assert "Aborted" not in log
 
 
 def test_a_token_or_a_name_that_will_not_do_is_refused(tmp_path):

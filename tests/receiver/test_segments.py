@@ -110,6 +110,33 @@ def test_sealing_compresses_what_is_finished_and_leaves_what_is_written(tmp_path
     assert verify(tmp_path / "archive").deliveries == 9
 
 
+class _TurningLog(Log):
+    """A log whose writer gets its turn whenever somebody else reads the next number."""
+
+    turn = False
+
+    @property
+    def next_sequence(self) -> int:
+        if self.turn:
+            self.turn = False
+            self.append(_lines(self, 2), day=DAY)
+        return self._next
+
+    @next_sequence.setter
+    def next_sequence(self, number: int) -> None:
+        self._next = number
+
+
+def test_a_segment_that_begins_while_the_sealer_asks_is_not_sealed(tmp_path):
+    log = _TurningLog(tmp_path, torn=tmp_path / "torn", segment_bytes=SIZE)
+    log.turn = True
+    _seal_all(log)
+    assert [(s.first, s.sealed) for s in segments(tmp_path)] == [(1, False)]
+    log.append(_lines(log, 1), day=DAY)
+    assert sum(1 for _ in segments(tmp_path)[0].lines()) == 3
+    log.close()
+
+
 def test_sealing_that_was_cut_off_between_its_last_two_steps_is_finished_by_the_next(tmp_path):
     archive = _archive(tmp_path, lines=3)
     (segment,) = segments(archive / "main")

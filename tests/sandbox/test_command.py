@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -68,7 +69,7 @@ def test_a_port_that_is_taken_is_an_error():
         arguments = [sys.executable, "-c", COMMAND, "--port", str(running.port)]
         tried = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert tried.returncode == 1
-    assert "Address already in use" in tried.stderr
+    assert f"127.0.0.1:{running.port}: Address already in use; --port takes another one" in tried.stderr
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,19 @@ def test_a_terminated_sandbox_ends_within_seconds(tmp_path):
     process.process.terminate()
     process.process.wait(timeout=5)
     process.process.stdout.close()
+
+
+def test_an_interrupted_sandbox_says_what_was_kept(tmp_path):
+    for options, said in (
+        ((), "nothing was kept"),
+        (("--db", tmp_path / "s.db"), f"kept in {tmp_path / 's.db'}"),
+    ):
+        started = start(*options, "--port", 0)
+        started.running.admin("GET", "")
+        started.process.send_signal(signal.SIGINT)
+        assert said in started.process.stdout.read()
+        assert started.process.wait(timeout=5) == 0
+        started.process.stdout.close()
 
 
 def test_without_the_extra_it_says_how_to_install_it():

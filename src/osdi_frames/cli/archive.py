@@ -38,19 +38,26 @@ def verify(archive: Path) -> None:
 @click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")
 @click.option("--email", "emails", multiple=True, help="An e-mail address of the person, in any case.")
 def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> None:
-    """Take one person's data out of what the receiver wrote in ARCHIVE; status 1 when some of it may be left.
+    """Take one person's data out of what the receiver wrote in ARCHIVE.
 
     Every element about the person goes; the other elements of its delivery stay as they were received, and
     the line keeps its number. Other files in ARCHIVE are not searched. While a receiver runs, its newest
     segment is not changed: stop it, or run this again later.
+
+    Status 0: nothing of the person is left, also when nothing was found. Status 1: some of it may be left.
     """
     if not persons and not emails:
         raise click.UsageError("say whom: --person ID, --email ADDRESS")
     done = receiver.erase(archive, persons=persons, emails=emails)
     click.echo(
-        f"erased {done.elements} elements in {done.deliveries} deliveries, "
+        f"searched {done.searched} deliveries; erased {done.elements} elements in {done.deliveries} of them, "
         f"{done.quarantined} bodies in quarantine, {done.torn} torn ends"
     )
+    if not done.found:
+        click.echo(
+            "nothing was found: an id is the last part of the person's address (person_id in read_signatures)",
+            err=True,
+        )
     for path in done.still_open:
         click.echo(
             f"{path}: holds more, and a receiver still writes to it: stop it, then repeat this", err=True

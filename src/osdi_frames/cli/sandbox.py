@@ -58,3 +58,6 @@ def command(*, db: Path | None, port: int, demo: bool, prefix: str, retry_after:
         click.echo(f"keys   {running.individual_key}, {running.group_key}")
         click.echo(f"admin  {running.origin}/sandbox/")
         sandbox.run(app, listening)
+    click.echo(
+        f"stopped; everything is kept in {db}" if db else "stopped; nothing was kept (--db FILE keeps it)"
+    )

@@ -102,12 +102,12 @@ class Address:
             It lies elsewhere, or parsers could disagree about where it lies.
         """
         if _DISPUTED.search(link):
-            raise ForeignAddress(f"a link of {shown(at)} that cannot be trusted: {_plain(link)!r}")
+            raise ForeignAddress(f"a link of {shown(at)} that cannot be trusted: {shown(link)!r}")
         try:
             joined = urljoin(at, link)
             found = _origin(joined)
         except ValueError as error:
-            raise ForeignAddress(f"a link of {shown(at)} that leads nowhere: {_plain(link)!r}") from error
+            raise ForeignAddress(f"a link of {shown(at)} that leads nowhere: {shown(link)!r}") from error
         if found != (self.scheme, self.host, self.port):
             raise ForeignAddress(
                 f"a link of {shown(at)} leads to {found[0]}://{found[1]}:{found[2]};"

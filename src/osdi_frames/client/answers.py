@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import textwrap
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -124,8 +125,9 @@ def spoken(content: bytes) -> str:
         text = _said(json.loads(text)) or ""
     except (ValueError, RecursionError):
         text = html.unescape(_ELEMENT.sub(" ", text))
-    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
-    return line if len(line) <= _WORDS else f"{line[:_WORDS]}…"
+    line = "".join(each if each.isprintable() else " " for each in text)
+    # Cut between words: half a key that the service repeats would not be found and struck.
+    return textwrap.shorten(line, _WORDS, placeholder=" …")
 
 
 def _kind(reply: Reply) -> type[ServiceError]:

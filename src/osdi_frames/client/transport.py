@@ -6,6 +6,7 @@ Foreign errors are mapped here, once. Their frames are dropped: locals of httpx 
 from __future__ import annotations
 
 import json
+import logging
 import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from osdi_frames.client.key import HEADERS, ApiKey
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.errors import (
     BadAnswer,
+    ClientClosed,
     ForeignAddress,
     OsdiError,
     PageTooLarge,
@@ -29,6 +31,9 @@ from osdi_frames.errors import (
     ServiceSilent,
     ServiceUnreachable,
 )
+
+# Python prints warnings that nobody handles; a retry is no news, and the error that ends retries says so itself.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 #: The largest answer that is read, in bytes after decompression.
 LARGEST = 64 << 20
@@ -123,11 +128,11 @@ class Transport:
         raise AssertionError("stamina raises the last error")
 
     def _attempt(self, method: str, url: str, content: bytes | None) -> Answer | Reply:
-        with self._limit.slot():
-            reply = self._exchange(method, url, content)
-        if 300 <= reply.status < 400 and reply.location:
-            return reply
         try:
+            with self._limit.slot():
+                reply = self._exchange(method, url, content)
+            if 300 <= reply.status < 400 and reply.location:
+                return reply
             if 200 <= reply.status < 300:
                 return answer(reply, fetched_at=self._now())
             raise failure(reply, now=self._now())
@@ -138,6 +143,8 @@ class Transport:
             raise
 
     def _exchange(self, method: str, url: str, content: bytes | None) -> Reply:
+        if self._http.is_closed:
+            raise ClientClosed("this client is closed; open a new one")
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             with self._http.stream(method, url, content=content, headers=headers) as response:
@@ -150,7 +157,8 @@ class Transport:
                     response.extensions.get(_LOCATION, ""),
                 )
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, zlib.error) as error:
-            raise _mapped(error, method, url) from _without_frames(error)
+            _silence(error, self._key)
+            raise _mapped(error, method, url) from error
 
     def _redact(self, error: ServiceError) -> None:
         """Strike the key from an error, should the service repeat it."""
@@ -241,10 +249,12 @@ def _mapped(error: Exception, method: str, url: str) -> OsdiError:
     return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{unsure}")
 
 
-def _without_frames(error: BaseException) -> BaseException:
-    """Drop the frames of a foreign error and of all that led to it."""
+def _silence(error: BaseException, key: ApiKey) -> None:
+    """Drop what shows the key from a foreign error and all that led to it: frames, the request, repeated words."""
     inner: BaseException | None = error
     while inner is not None:
         inner.__traceback__ = None
+        inner.args = tuple(key.redact(each) if isinstance(each, str) else each for each in inner.args)
+        if isinstance(inner, httpx.RequestError):
+            inner._request = None  # its header is the key's; the public setter takes no None
         inner = inner.__cause__ or inner.__context__
-    return error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +27,9 @@ _BETWEEN = re.compile(r"[ \t\r\n,]*")
 
 @dataclass(slots=True)
 class Erasure:
-    """What was erased, and what could not be: segments still written, lines that cannot be read."""
+    """What was searched and erased, and what could not be: segments still written, lines that cannot be read."""
 
+    searched: int = 0
     deliveries: int = 0
     elements: int = 0
     quarantined: int = 0
@@ -38,6 +41,11 @@ class Erasure:
     def complete(self) -> bool:
         """Whether nothing of the person can be left."""
         return not self.still_open and not self.unreadable
+
+    @property
+    def found(self) -> bool:
+        """Whether anything of the person was there."""
+        return bool(self.deliveries or self.quarantined or self.torn or self.still_open)
 
 
 def erase(
@@ -55,18 +63,29 @@ def erase(
     something was erased. In quarantine the whole body goes.
 
     Where a receiver is writing, what it has not sealed yet is searched and named in `Erasure.still_open`, not
-    changed; without one, everything is sealed first.
+    changed; without one, everything is sealed first. A second erasure waits for the first.
     """
     folders = worker_folders(Path(archive))
     if not folders:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     eraser = _Eraser(Person(frozenset(persons), frozenset(email.strip().lower() for email in emails)), clock)
     for folder in folders:
-        with _sealed_if_at_rest(folder):
+        with _alone(folder), _sealed_if_at_rest(folder):
             eraser.erase_log(folder)
             eraser.erase_log(quarantine(folder))
             eraser.erase_torn(torn(folder))
     return eraser.done
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let no two erasures rewrite one segment: the later would bring back what the earlier took out."""
+    descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -158,6 +177,7 @@ class _Eraser:
         if entry is None:
             self.done.unreadable.append(f"{segment.path}:{number + 1}")
             return False
+        self.done.searched += 1
         if entry.reason is not None:
             return self._person.in_bytes(entry.exact)
         return self._person.may_be_in(entry.body) and any(

@@ -54,6 +54,7 @@ class Inbox:
         """Write what is waiting, then leave the folder."""
         await asyncio.to_thread(self._writer.stop)
         self._worker.close()
+        logger.info("stopped: %d deliveries stored, %d answered 503", self._stored, self._failed)
 
     @property
     def full(self) -> bool:
@@ -123,8 +124,9 @@ class Inbox:
         if self._probe is None or now - self._probed >= _PROBE_EVERY:
             self._probe, self._probed = self._loop.create_future(), now
             self._writer.put(Probe(self._probe))
-        await asyncio.wait({self._probe}, timeout=_PROBE_TIMEOUT)
-        return self._probe.done() and self._probe.result()
+        probe = self._probe  # another request may begin the next one meanwhile
+        await asyncio.wait({probe}, timeout=_PROBE_TIMEOUT)
+        return probe.done() and probe.result()
 
     def _settle_from_thread(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
         self._loop.call_soon_threadsafe(self._settle, items, stored)

@@ -39,7 +39,8 @@ def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> 
 
 def write_sealed(chunks: Iterable[bytes], path: Path) -> None:
     """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
-    partial = path.with_name(f".{path.name}{PARTIAL}")
+    # An erasure is another process, and may rewrite what a restarted receiver is sealing once more.
+    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
     try:
         _compress(chunks, partial)
         partial.rename(path)

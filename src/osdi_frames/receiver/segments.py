@@ -188,7 +188,10 @@ class Log:
     @property
     def writing_from(self) -> int:
         """The first number of the segment that is written now; all before it can be sealed."""
-        return self._open.first if self._open else self.next_sequence
+        # The sealer asks while the writer writes: were the number read last, a segment begun in between would
+        # lie below it, and be sealed under the writer's hands.
+        following, segment = self.next_sequence, self._open
+        return segment.first if segment else following
 
     def prepare(self, day: str) -> None:
         """Begin a segment ahead of its first line, which then waits for one sync and not for three."""

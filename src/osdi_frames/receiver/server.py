@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
 import socket
 from collections.abc import Iterable
@@ -39,7 +41,8 @@ def serve(
     with _listening(host, port) as listener:
         app = create_app(archive, tokens=tokens, worker=worker, limits=limits)
         logger.info("running on http://%s:%d", host, listener.getsockname()[1])
-        uvicorn.Server(_config(app)).run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):  # which uvicorn raises again when all is done
+            uvicorn.Server(_config(app)).run(sockets=[listener])
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -53,7 +56,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise OSError(error.errno, f"{host}:{port}: {error.strerror}") from error
+        hint = "; --port takes another one" if error.errno == errno.EADDRINUSE else ""
+        raise OSError(error.errno, f"{host}:{port}: {error.strerror}{hint}") from error
     return listener
 
 

@@ -103,6 +103,9 @@ def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
                 yield number, _TORN
     except OSError as error:
         yield number + 1, f"cannot be read: {error}"
+    else:
+        if segment.sealed and not number:  # an empty file decompresses to nothing, without an error
+            yield 0, "holds no line"
 
 
 class _Sequence:

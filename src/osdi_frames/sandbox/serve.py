@@ -8,7 +8,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,9 +91,9 @@ def bind(port: int = 0) -> socket.socket:
     try:
         listening.bind(("127.0.0.1", port))
         listening.listen(2048)  # from here on callers wait instead of being refused
-    except OSError:
+    except OSError as error:
         listening.close()
-        raise
+        raise OSError(error.errno, f"127.0.0.1:{port}: {error.strerror}; --port takes another one") from error
     return listening
 
 
@@ -139,4 +139,5 @@ def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
 
 def run(app: Starlette, listening: socket.socket) -> None:
     """Serve a sandbox on a bound socket until the process is interrupted or terminated."""
-    server(app).run([listening])
+    with suppress(KeyboardInterrupt):  # which uvicorn raises again when all is done
+        server(app).run([listening])
