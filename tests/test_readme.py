@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot as plt
 
 from osdi_frames import sandbox
 
@@ -37,6 +38,7 @@ def test_the_code_of_the_readme_runs(folder):
         for block in blocks("python"):
             # The README's sandbox listens on the default port, which may be taken here.
             exec(block.replace(DEMO, running.base_url.removesuffix("/api/v2")), names)  # noqa: S102
+    plt.close("all")
     assert names["manifest"].complete, names["manifest"].why
     assert (folder / "tables" / "signatures.parquet").exists()
 
