@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -165,7 +167,7 @@ def test_labels_do_not_touch_in_axes_of_any_height(height):
     render(ax)
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
     if height > 1.5:  # below, letters would be smaller than any that can be read
-        assert not any(one.overlaps(other) for one, other in zip(boxes, boxes[1:], strict=False))
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
     assert all(label.get_fontsize() >= 4 for label in ax.get_yticklabels())
 
 
