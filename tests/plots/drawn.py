@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -69,11 +67,9 @@ def draw(name: str, frame: pd.DataFrame, **options: object) -> Axes:
     return getattr(plots, name)(frame, **{"ax": axes()} | options)
 
 
-def render(ax: Axes, kind: str = "png") -> bytes:
-    """Make the picture: what matplotlib warns of, it says only now."""
-    target = BytesIO()
-    ax.figure.savefig(target, format=kind)
-    return target.getvalue()
+def render(ax: Axes) -> None:
+    """Lay the picture out: what matplotlib warns of, it says only now."""
+    ax.figure.draw_without_rendering()
 
 
 def names(ax: Axes) -> list[str]:
