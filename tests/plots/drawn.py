@@ -9,9 +9,7 @@ from matplotlib.text import Text
 
 from osdi_frames import plots, reports
 
-GREY = "#888888"
-
-#: A report for each plot, made of the same few rows.
+#: What the reports are made of.
 EVENTS = pd.DataFrame(
     {
         "event_id": ["1", "2", "3", "4"],

@@ -29,8 +29,9 @@ def drawn(request) -> tuple[str, pd.DataFrame]:
 
 @pytest.fixture(scope="module")
 def sample(data) -> dict[str, pd.DataFrame]:
-    events = of.read_events(data).dropna(subset="fetched_at")
-    return {"rsvps": events, "signatures": of.read_signatures(data)}
+    events = of.read_events(data, columns=list(EVENTS))
+    signatures = of.read_signatures(data, columns=[*SIGNATURES, "location_region"])
+    return {"rsvps": events.dropna(subset="fetched_at"), "signatures": signatures}
 
 
 def test_every_report_has_its_plot_and_every_plot_its_report():

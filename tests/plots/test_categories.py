@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 from osdi_frames import plots, reports
+from osdi_frames.plots.colors import GREY
 
-from .drawn import EVENTS, GREY, SIGNATURES, axes, counted, draw, names, render, texts, widths
+from .drawn import EVENTS, SIGNATURES, axes, counted, draw, names, render, texts, widths
 
 
 def test_the_largest_bar_is_on_top_whatever_the_order_of_the_report():

@@ -13,8 +13,9 @@ from matplotlib.dates import num2date
 from matplotlib.patches import StepPatch
 
 from osdi_frames import reports
+from osdi_frames.plots.colors import GREY
 
-from .drawn import EVENTS, GREY, MONTHLY, SIGNATURES, axes, draw, heights, legend, render, texts
+from .drawn import EVENTS, MONTHLY, SIGNATURES, axes, draw, heights, legend, render, texts
 
 
 def signed(days: pd.DatetimeIndex, **columns: object) -> pd.DataFrame:

@@ -52,8 +52,9 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
         return axes.say_nothing(ax, title)
     axes.entitle(ax, title)
     seated = any(each.capacity for each in bars)
-    for position, each in enumerate(bars):
-        ax.barh(position, each.count, 0.45 if seated else 0.75, **colors.bar(each.kind))
+    drawn = ax.barh(range(len(bars)), [each.count for each in bars], 0.45 if seated else 0.75)
+    for bar, each in zip(drawn, bars, strict=True):
+        bar.set(**colors.bar(each.kind))
     if seated:
         _seat(ax, bars)
     note = f"\n{colors.SEATS_NOTE}" if seated else ""
