@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,9 +9,7 @@ from matplotlib.text import Text
 
 from osdi_frames import plots, reports
 
-GREY = "#888888"
-
-#: A report for each plot, made of the same few rows.
+#: What the reports are made of.
 EVENTS = pd.DataFrame(
     {
         "event_id": ["1", "2", "3", "4"],
@@ -69,11 +65,9 @@ def draw(name: str, frame: pd.DataFrame, **options: object) -> Axes:
     return getattr(plots, name)(frame, **{"ax": axes()} | options)
 
 
-def render(ax: Axes, kind: str = "png") -> bytes:
-    """Make the picture: what matplotlib warns of, it says only now."""
-    target = BytesIO()
-    ax.figure.savefig(target, format=kind)
-    return target.getvalue()
+def render(ax: Axes) -> None:
+    """Lay the picture out: what matplotlib warns of, it says only now."""
+    ax.figure.draw_without_rendering()
 
 
 def names(ax: Axes) -> list[str]:

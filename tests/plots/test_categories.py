@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 
 from osdi_frames import plots, reports
+from osdi_frames.plots.colors import GREY
 
-from .drawn import EVENTS, GREY, SIGNATURES, axes, counted, draw, names, render, texts, widths
+from .drawn import EVENTS, SIGNATURES, axes, counted, draw, names, render, texts, widths
 
 
 def test_the_largest_bar_is_on_top_whatever_the_order_of_the_report():
@@ -165,7 +168,7 @@ def test_labels_do_not_touch_in_axes_of_any_height(height):
     render(ax)
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
     if height > 1.5:  # below, letters would be smaller than any that can be read
-        assert not any(one.overlaps(other) for one, other in zip(boxes, boxes[1:], strict=False))
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
     assert all(label.get_fontsize() >= 4 for label in ax.get_yticklabels())
 
 

@@ -10,7 +10,7 @@ Kind: TypeAlias = Literal["value", "none", "other"]
 #: Okabe and Ito's colours without black and yellow, which one of the backgrounds would swallow.
 PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
 MAIN: Final = PALETTE[0]
-GREY: Final = "#888888"
+GREY: Final = "#777777"
 
 #: Where the colours are used up they come again, with the next of these.
 HATCHES: Final = ("", "///", "...", "xxx")
