@@ -298,6 +298,21 @@ def test_an_answer_without_content_is_an_error(stocked):
 # -- where it runs --
 
 
+def test_an_address_that_does_not_tell_the_version_is_pulled_when_it_is_told(tmp_path):
+    refused = CliRunner(env={"OSDI_API_KEY": "any"}).invoke(
+        command, ["http://127.0.0.1:1/", str(tmp_path), "--version", "v2"]
+    )
+    assert isinstance(refused.exception, ServiceUnreachable)
+    assert "Connection refused (port 1)" in str(refused.exception)
+
+
+def test_since_a_time_has_what_changed_at_that_very_second(stocked, tmp_path):
+    with stocked(pages=1, per_page=3) as served, served.client() as client:
+        changed = client.events().modified_date
+        client.pull(tmp_path, since=changed.max().to_pydatetime())
+    assert len(read_table(tmp_path, "events")) >= (changed == changed.max()).sum()
+
+
 def test_a_closed_client_says_so(stocked):
     with stocked() as served:
         with served.client() as client:

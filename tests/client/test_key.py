@@ -363,6 +363,16 @@ def test_a_compressed_answer_that_breaks_off_is_asked_for_again():
         assert len(good.asked) == 2
 
 
+def test_bytes_behind_a_compressed_answer_are_not_read_without_end():
+    whole = gzip.compress(json.dumps(PAGE | {"total_pages": 1, "total_records": 0}).encode())
+    with (
+        listening(lambda _: (200, {"Content-Encoding": "gzip"}, whole + bytes(64 << 20))) as good,
+        client_of(good.base_url, retries=0) as client,
+        pytest.raises(ServiceUnreachable, match="bytes follow the compressed answer"),
+    ):
+        client.events()
+
+
 def test_words_of_the_service_cannot_command_a_terminal():
     words = json.dumps({"error": "\x1b[31mred\r\n" + "long " * 200}).encode()
     with listening(lambda _: (400, {}, words)) as good, client_of(good.base_url) as client:

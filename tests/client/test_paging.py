@@ -164,3 +164,9 @@ def test_whatever_arrives_in_whatever_order_pages_are_read_a_proof_means_all(siz
     found.add(check)
     if found.proof() or found.proof_after(check):
         assert found.ids == set(rows)
+
+
+def test_an_id_cannot_command_a_terminal():
+    found = ledger(page(1, "a\x1b[2J", total_records=2), page(2, "a\x1b[2J", total_records=2))
+    assert found.lack().isprintable()
+    assert "rows on more than one page: 'a" in found.lack()

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -97,6 +98,29 @@ def test_a_pull_that_is_killed_at_fifty_moments(stocked, tmp_path):
         kill_and_resume(served, tmp_path, pages=50, kills=50, seed=11)
 
 
+def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says_how_to_go_on(tmp_path):
+    program = (
+        "from osdi_frames.cli import pull; import functools; "
+        "pull.Client = functools.partial(pull.Client, timeout=0.5, retries=60, backoff=0.01); pull.command()"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v2"
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, url, str(tmp_path)],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OSDI_API_KEY": "any"},
+        )
+        with process:
+            silent.accept()[0].close()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=5) == 130
+            said = process.stderr.read()
+    assert said.startswith(f"osdi-frames: stopped\nwhat was read stays in {tmp_path}")
+    assert said.endswith("pull again to go on\n")
+    assert manifests(tmp_path)[0].why == "events: interrupted; not read"
+
+
 def test_until_it_ends_a_manifest_says_that_it_has_not(stocked, tmp_path):
     with stocked(pages=10, per_page=2) as served:
         served.running.order("latency", seconds=0.3)
@@ -152,6 +176,16 @@ def test_batches_are_files_of_a_hundred_pages(tmp_path):
         f"pages-000{number}.ndjson.gz" for number in (1, 2, 3)
     ]
     assert [each["page"] for each in Batches(tmp_path).read()] == list(range(250))
+
+
+def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path):
+    with Batches(tmp_path, full=1) as batches:
+        for page in (1, 2):
+            batches.keep(b'{"page": %d}\n' % page)
+    (tmp_path / "pages-0001.ndjson.gz").unlink()
+    with Batches(tmp_path, full=1) as batches:
+        batches.keep(b'{"page": 3}\n')
+        assert list(batches.read()) == [{"page": 2}, {"page": 3}]
 
 
 def test_without_resume_a_pull_begins_anew(stocked, tmp_path):

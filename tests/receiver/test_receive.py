@@ -8,14 +8,16 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from osdi_frames.cli.receive import command
+from osdi_frames.cli.receive import _kept_tokens, command
 from osdi_frames.errors import ArchiveOwned, BadWorkerName, WeakToken
 from osdi_frames.receiver.worker import Worker
 from tests.receiver.process import SOURCE, Receiver, stored
@@ -58,6 +60,20 @@ def test_without_a_token_one_is_made_kept_and_never_shown(tmp_path):
     assert stored(archive).total() == 2
 
 
+def test_workers_that_start_at_once_keep_one_token(tmp_path):
+    begin = threading.Barrier(8)
+
+    def start(archive: Path) -> tuple[str, ...]:
+        begin.wait()
+        return tuple(_kept_tokens(archive))
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(10):
+            archive = tmp_path / "new" / str(number)
+            assert set(pool.map(start, [archive] * 8)) == {((archive / ".tokens").read_text().strip(),)}
+            assert [path.name for path in archive.iterdir()] == [".tokens"]
+
+
 def test_two_tokens_of_the_environment_are_valid(tmp_path):
     with _start(tmp_path / "archive", OSDI_FRAMES_TOKENS=" ".join(_TOKENS)) as receiver:
         assert [_post(receiver, token) for token in (*_TOKENS, "three-token-that-is-long-too")] == [
@@ -95,7 +111,7 @@ def test_an_interrupted_receiver_ends_with_status_0_and_says_what_it_stored(tmp_
         receiver.process.send_signal(signal.SIGINT)
         assert receiver.process.wait(timeout=5) == 0
     log = receiver.log.read_text()
-    assert "stopped: 1 deliveries stored, 0 answered 503" in log
+    assert "stopped; deliveries stored: 1, answered 503: 0" in log
     assert "Aborted" not in log
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -17,6 +19,7 @@ from osdi_frames.errors import IncompletePull
 @click.option("--filter", metavar="ODATA", help="What the service is to select: \"title eq 'Picnic'\".")
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, show_default=True, type=click.IntRange(min=1), help="Requests a second.")
+@click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
 @click.option("--prefix", help="The service's own prefix, beside platform and action_network.")
 @click.option("--no-resume", is_flag=True, help="Begin anew although the last pull is not complete.")
 @click.option(
@@ -31,6 +34,7 @@ def command(
     filter: str | None,  # noqa: A002 (the option's name)
     since: str | None,
     rate: int,
+    version: Literal["v1", "v2"] | None,
     prefix: str | None,
     no_resume: bool,
     ca_file: str | None,
@@ -39,13 +43,22 @@ def command(
     """Read every page of the events at URL into the folder DEST, and say whether that is all.
 
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
+    Status 0: complete. Status 1: not complete, and why. Status 130: stopped by Ctrl-C.
 
     \b
     Example:
         OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --since last
     """  # noqa: D301 (click keeps the lines after a backspace as they are)
-    with Client(url, rate=rate, prefix=prefix, ca_file=ca_file, allow_http=allow_http) as client:
-        manifest = client.pull(dest, campaigns=campaigns, filter=filter, since=since, resume=not no_resume)
+    try:
+        with Client(
+            url, rate=rate, version=version, prefix=prefix, ca_file=ca_file, allow_http=allow_http
+        ) as client:
+            manifest = client.pull(
+                dest, campaigns=campaigns, filter=filter, since=since, resume=not no_resume
+            )
+    except KeyboardInterrupt as stop:
+        click.echo("\n".join(["osdi-frames: stopped", *getattr(stop, "__notes__", [])]), err=True)
+        sys.exit(130)
     click.echo(manifest)
     if not manifest.complete:
         raise IncompletePull(f"{manifest.folder} is not complete; pull again to go on")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import secrets
 from pathlib import Path
 
 import click
 
 from osdi_frames import receiver
+from osdi_frames.receiver.segments import sync_folder, write_whole
 from osdi_frames.receiver.tokens import new_token
+from osdi_frames.receiver.worker import make_archive
 
 _EPILOG = """\b
 Example:
@@ -60,9 +64,16 @@ def command(
 def _kept_tokens(archive: Path) -> list[str]:
     path = archive / ".tokens"
     if not path.exists():
-        archive.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(new_token() + "\n")
-        click.echo(f"A token was made; it is the last part of the address and is kept in {path}", err=True)
+        make_archive(archive)
+        draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
+        write_whole(draft, f"{new_token()}\n".encode())
+        with contextlib.suppress(
+            FileExistsError
+        ):  # of several workers that start at once, one makes the token
+            os.link(draft, path)
+            click.echo(
+                f"A token was made; it is the last part of the address and is kept in {path}", err=True
+            )
+        draft.unlink()
+        sync_folder(archive)
     return path.read_text().split()

@@ -77,7 +77,9 @@ class Batches:
             self._finish()
 
     def _next_file(self) -> BinaryIO:
-        number = len(_finished(self._folder)) + 1
+        # After the last name, not the count: somebody may have taken a file away, and none is written over.
+        last = _finished(self._folder)[-1:]
+        number = int(last[0].name.split(".")[0].removeprefix("pages-")) + 1 if last else 1
         self._pages = 0
         return (self._folder / f".pages-{number:04}{_SUFFIX}{_GROWING}").open("xb", buffering=0)
 

@@ -249,7 +249,7 @@ class Client:
         ServiceError, ServiceUnreachable
             The service refused, or did not answer; what was read stays.
         PullRunning
-            Another pull is writing into `destination`.
+            Another pull is writing into `destination`. On Windows nothing tells: let one pull end before the next.
         """
         paths = (EVENTS, *dict.fromkeys(_campaign(each) for each in _several(campaigns)))
         order = Order(Path(destination), paths, filter, None, resume)

@@ -59,7 +59,9 @@ class Manifest:
     """What a pull asked for, what came, and whether it is complete.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
-    is missing. `newest_modified_date` is where ``since="last"`` goes on.
+    is missing. The proof counts: as many different records came as the service told. It cannot see that a record
+    left a collection while another entered it (events are not deleted, interface 7, but a filter can let them go).
+    `newest_modified_date` is where ``since="last"`` goes on.
     """
 
     folder: Path
@@ -97,7 +99,8 @@ class Manifest:
         distinct = sum(each.distinct_ids for each in self.collections)
         pages = sum(each.pages for each in self.collections)
         said = "yes" if self.complete else "no"
-        return f"{self.folder}: {pages} pages, {rows} rows, {distinct} different records\ncomplete: {said}\n{self.why}"
+        came = f"{_counted(pages, 'page')}, {_counted(rows, 'row')}, {_counted(distinct, 'different record')}"
+        return f"{self.folder}: {came}\ncomplete: {said}\n{self.why}"
 
     def write(self) -> None:
         """Write it into its folder, as a whole or not at all."""
@@ -139,6 +142,10 @@ def _manifest(folder: Path, told: Mapping[str, Any]) -> Manifest:
 
 def _moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _written(value: object) -> str:

@@ -243,4 +243,5 @@ def _count(value: Any) -> int | None:
 
 
 def _few(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+    # As Python writes them: an id of the service must not command the terminal that shows it.
+    return ", ".join(map(repr, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")

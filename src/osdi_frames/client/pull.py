@@ -40,9 +40,11 @@ class Order:
 
         >>> from datetime import UTC
         >>> Order(Path(), (), "title eq 'x'", datetime(2026, 1, 1, tzinfo=UTC)).filter_for("v1")
-        "modified_at gt '2026-01-01T00:00:00Z' and title eq 'x'"
+        "modified_at gt '2025-12-31T23:59:59Z' and title eq 'x'"
         """
-        since = f"{_MODIFIED[version]} gt '{self.since:%Y-%m-%dT%H:%M:%SZ}'" if self.since else None
+        # There is no "ge": a second earlier, or what changed in the very second of `since` would be left out.
+        after = self.since - timedelta(seconds=1) if self.since else None
+        since = f"{_MODIFIED[version]} gt '{after:%Y-%m-%dT%H:%M:%SZ}'" if after else None
         return " and ".join(each for each in (since, self.filter) if each) or None
 
 

@@ -28,7 +28,8 @@ class Service:
     """What it takes to read: where the service is, how to ask it, and how many pages at once."""
 
     address: Address
-    get: Callable[[str], Answer]
+    get: Callable[[str, Callable[[], bool]], Answer]
+    """Read an address; ask again after an error only while the second argument says that it is wanted."""
     prefixes: tuple[str, ...]
     workers: int
 
@@ -46,6 +47,7 @@ class Collection:
     """Called with each page that was entered in the ledger, in the caller's thread."""
     ledger: Ledger = field(init=False)
     _followed: set[str] = field(default_factory=set)
+    _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.path)
@@ -85,6 +87,7 @@ class Collection:
         self, numbers: Iterable[int], pool: ThreadPoolExecutor
     ) -> Generator[tuple[Answer, Page], None, None]:
         waiting: deque[Future[tuple[Answer, Page]]] = deque()
+        self._left = False
         try:
             for number in numbers:
                 waiting.append(pool.submit(self._read, number))
@@ -93,6 +96,7 @@ class Collection:
             while waiting:
                 yield self._entered(waiting.popleft())
         finally:
+            self._left = True
             for each in waiting:
                 each.cancel()
             for each in waiting:
@@ -100,7 +104,7 @@ class Collection:
 
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
-        answer = self.service.get(self._address(number))
+        answer = self.service.get(self._address(number), lambda: not self._left)
         if not any(key in answer.body for key in _OF_PAGES):
             raise BadAnswer(f"{self.path}, page {number}: not a page of a collection", address=self.path)
         page = read_page(answer.body, number=number, prefixes=self.service.prefixes)

@@ -93,11 +93,11 @@ class Transport:
         """Close the connections."""
         self._http.close()
 
-    def get(self, url: str) -> Answer:
-        """Read a resource; redirects are followed within the origin."""
+    def get(self, url: str, wanted: Callable[[], bool] = lambda: True) -> Answer:
+        """Read a resource; redirects are followed within the origin. Once it is not wanted, it is not asked again."""
         asked = url
         for _ in range(_REDIRECTS):
-            reply = self._ask("GET", url, None)
+            reply = self._ask("GET", url, None, wanted=wanted)
             if not isinstance(reply, Reply):
                 return replace(reply, url=asked)
             url = self._address.own(reply.location, at=url)
@@ -111,11 +111,13 @@ class Transport:
             raise failure(answered, now=self._now())
         return answered
 
-    def _ask(self, method: str, url: str, content: bytes | None) -> Answer | Reply:
+    def _ask(
+        self, method: str, url: str, content: bytes | None, *, wanted: Callable[[], bool] = lambda: True
+    ) -> Answer | Reply:
         """Ask until there is an answer, or a redirect, which is given as it is."""
         patience = self._patience
         attempts = stamina.retry_context(
-            on=lambda error: _may_ask_again(error, method),
+            on=lambda error: wanted() and _may_ask_again(error, method),
             attempts=patience.retries + 1,
             timeout=None,
             wait_initial=patience.backoff,
@@ -158,7 +160,7 @@ class Transport:
                 )
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, zlib.error) as error:
             _silence(error, self._key)
-            raise _mapped(error, method, url) from error
+            raise _mapped(error, method, url, port=self._address.port) from error
 
     def _redact(self, error: ServiceError) -> None:
         """Strike the key from an error, should the service repeat it."""
@@ -212,9 +214,11 @@ def _decoded(response: httpx.Response, method: str, url: str) -> Iterator[bytes]
     member = zlib.decompressobj(wbits=31)
     for raw in response.iter_raw(_BLOCK):
         rest = raw
-        while rest and not member.eof:
+        while rest:
+            if member.eof:  # more of it could come without end
+                raise zlib.error("bytes follow the compressed answer")
             yield member.decompress(rest, _BLOCK)
-            rest = member.unconsumed_tail
+            rest = member.unconsumed_tail or member.unused_data
     yield member.flush()
     if not member.eof:
         raise zlib.error("the compressed answer breaks off")
@@ -238,7 +242,7 @@ def _may_ask_again(error: Exception, method: str) -> bool | float:
     return error.retry_after <= _LONGEST_PAUSE and (error.retry_after or True)
 
 
-def _mapped(error: Exception, method: str, url: str) -> OsdiError:
+def _mapped(error: Exception, method: str, url: str, *, port: int) -> OsdiError:
     """Give an error of httpx as one of our own."""
     where = f"{method} {shown(url)}"
     unsure = (
@@ -246,7 +250,8 @@ def _mapped(error: Exception, method: str, url: str) -> OsdiError:
     )
     if isinstance(error, httpx.TimeoutException):
         return ServiceSilent(f"{where}: no answer in time{unsure}")
-    return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{unsure}")
+    at = f" (port {port})" if isinstance(error, httpx.ConnectError) else ""
+    return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
 
 
 def _silence(error: BaseException, key: ApiKey) -> None:

@@ -54,7 +54,7 @@ class Inbox:
         """Write what is waiting, then leave the folder."""
         await asyncio.to_thread(self._writer.stop)
         self._worker.close()
-        logger.info("stopped: %d deliveries stored, %d answered 503", self._stored, self._failed)
+        logger.info("stopped; deliveries stored: %d, answered 503: %d", self._stored, self._failed)
 
     @property
     def full(self) -> bool:

@@ -38,9 +38,7 @@ class Worker:
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
         if not _NAME.fullmatch(name):
             raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
-        if not archive.exists():
-            archive.parent.mkdir(parents=True, exist_ok=True)
-            make_folder(archive)
+        make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
         self._lock = own(self.folder)
@@ -86,6 +84,13 @@ class Worker:
             except OSError as error:  # a full disk, say: it stays where it is, and sealing tries again
                 logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
         return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
+
+
+def make_archive(archive: Path) -> None:
+    """Make the folder of an archive, and those above it that are not there, durably."""
+    for folder in reversed([archive, *archive.parents]):
+        if not folder.exists():
+            make_folder(folder)
 
 
 def quarantine(folder: Path) -> Path:
