@@ -65,6 +65,8 @@ def _is_bar(output: NotebookNode) -> bool:
 def _words(output: NotebookNode) -> str:
     if output.output_type == "stream":
         return str(output.text)
+    if output.output_type == "error":  # of what is drawn after the cell; one in the cell ends the run
+        return f"{output.ename}: {output.evalue}"
     shown = output.data
     if any(kind.startswith("image/") for kind in shown):
         return "a picture"
