@@ -100,7 +100,8 @@ def test_a_pull_that_is_killed_at_fifty_moments(stocked, tmp_path):
 
 def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says_how_to_go_on(tmp_path):
     program = (
-        "from osdi_frames.cli import pull; import functools; "
+        "from osdi_frames.cli import pull; import functools, signal; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell in the background ignores it
         "pull.Client = functools.partial(pull.Client, timeout=0.5, retries=60, backoff=0.01); pull.command()"
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -114,7 +115,10 @@ def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says
         with process:
             silent.accept()[0].close()
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=5) == 130
+            try:
+                assert process.wait(timeout=10) == 130
+            finally:
+                process.kill()
             said = process.stderr.read()
     assert said.startswith(f"osdi-frames: stopped\nwhat was read stays in {tmp_path}")
     assert said.endswith("pull again to go on\n")

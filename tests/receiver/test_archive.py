@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from osdi_frames.cli.archive import command
-from osdi_frames.receiver import erase, verify
+from osdi_frames.receiver import erase, erasure, verify
 from osdi_frames.receiver.envelope import Envelope, read
 from osdi_frames.receiver.erasure import elements
 from osdi_frames.receiver.judge import quarantine_reason
-from osdi_frames.receiver.segments import segments
+from osdi_frames.receiver.sealing import seal_finished
+from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.worker import Worker, quarantine, torn
 from tests.receiver.process import quarantined, stored
 
@@ -223,6 +225,21 @@ def test_while_a_receiver_runs_its_open_segment_is_named_and_left_alone(archive)
     assert "a receiver still writes to it" in done.stderr
     assert stored(archive) == before
     assert run("erase", archive, "--person", "ann-1").exit_code == 0
+
+
+def test_a_segment_that_is_sealed_after_it_was_listed_is_searched_as_well(archive, monkeypatch):
+    worker = Worker(archive, "main", segment_bytes=1)
+
+    def listed_before_sealing(folder: Path) -> list[Segment]:
+        found = segments(folder)
+        for log in (worker.deliveries, worker.quarantine):
+            seal_finished(log, stop=threading.Event())
+        return found
+
+    monkeypatch.setattr(erasure, "segments", listed_before_sealing)
+    done = erase(archive, persons=["ann-1"])
+    worker.close()
+    assert (done.complete, done.elements) == (True, 4)
 
 
 def test_two_erasures_at_once_bring_nothing_back_and_lose_nothing(tmp_path):

@@ -151,7 +151,7 @@ class _Eraser:
         self._clock = clock
 
     def erase_log(self, folder: Path) -> None:
-        for segment in segments(folder):
+        for segment in map(Segment.as_it_stands, segments(folder)):
             try:
                 touched = {
                     number

@@ -43,6 +43,10 @@ class Segment:
         """Where the segment stands once it is sealed."""
         return self.path if self.sealed else self.path.with_name(self.path.name + ".zst")
 
+    def as_it_stands(self) -> Segment:
+        """Give the sealed form of a segment that was sealed since it was listed."""
+        return self if self.sealed or self.path.exists() else Segment(self.first, True, self.sealed_path)
+
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the lines, a mebibyte or so at a time."""
         with pa.OSFile(str(self.path), "rb") as file:

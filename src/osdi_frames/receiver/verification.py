@@ -65,7 +65,7 @@ def _verify_log(folder: Path, found: Verification) -> int:
     lines = 0
     # Of a segment that is just being sealed both forms are listed, the sealed one last.
     listed = {segment.first: segment for segment in segments(folder)}
-    for segment in map(_as_it_stands, listed.values()):
+    for segment in map(Segment.as_it_stands, listed.values()):
         found.segments += 1
         found.damages += check.begins(segment)
         for number, entry in _entries(segment):
@@ -79,13 +79,6 @@ def _verify_log(folder: Path, found: Verification) -> int:
                 found.damages.append(Damage(segment.path, number, entry))
                 check.lose()
     return lines
-
-
-def _as_it_stands(segment: Segment) -> Segment:
-    """Give the sealed form of a segment that was sealed since it was listed."""
-    if segment.sealed or segment.path.exists():
-        return segment
-    return Segment(segment.first, True, segment.sealed_path)
 
 
 def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
