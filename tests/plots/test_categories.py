@@ -138,6 +138,13 @@ def test_capacity_can_be_left_out_and_is_where_no_event_has_one():
         assert len(ax.patches) == 3
 
 
+def test_a_capacity_that_means_no_limit_does_not_dwarf_the_rsvps():
+    table = EVENTS.assign(capacity=pd.array([99_999, None, None, 10], dtype="Int64"))
+    ax = draw("rsvps_by_campaign", reports.rsvps_by_campaign(table))
+    assert texts(ax)[0] == "42 · <1% of 99,999 seats"
+    assert ax.get_xlim()[1] == 5 * 42
+
+
 def test_a_report_with_only_the_counts_is_enough():
     report = reports.rsvps_by_campaign(EVENTS)[["rsvps"]]
     assert widths(draw("rsvps_by_campaign", report)) == [42, 9, 5]

@@ -223,6 +223,16 @@ def test_up_to_twenty_lines_differ_by_colour_or_dashes():
     assert sum(line.get_ydata()[0] for line in ax.lines) == sum(range(1000))
 
 
+def test_other_lines_that_would_dwarf_every_value_leave_the_picture_and_say_so():
+    report = pd.DataFrame({f"c{number}": [5, 10] for number in range(100)})
+    report = report.set_axis(pd.date_range("2026-05-01", periods=2, tz="UTC")).rename_axis(columns="c")
+    ax = draw("rsvps_over_time", report, top=2)
+    assert legend(ax) == ["c0", "c1", "(other: 98): 980, above"]
+    assert 10 < ax.get_ylim()[1] < 30
+    assert list(ax.lines[-1].get_ydata()) == [490, 980]
+    assert legend(draw("rsvps_over_time", report, top=0)) == ["(other: 100)"]
+
+
 def test_one_pull_is_seen_as_points():
     ax = draw("rsvps_over_time", reports.rsvps_over_time(EVENTS.head(2)))
     assert [list(line.get_ydata()) for line in ax.lines] == [[42]]
