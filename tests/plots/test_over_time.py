@@ -272,6 +272,14 @@ def test_dates_are_there_and_do_not_touch(name, span):
     assert not any(one.overlaps(other) for one, other in pairwise(shown))
 
 
+def test_a_report_that_was_brought_to_another_zone_shows_its_clock():
+    report = reports.signatures_over_time(SIGNATURES.dropna(subset="created_date"), "MS")
+    there = report.set_axis(report.index.tz_localize(None).tz_localize("America/New_York"))
+    ax = draw("signatures_over_time", there.rename_axis(index="created_date"))
+    assert dates(ax) == ["2026-03", "2026-04", "2026-05"]
+    assert ax.get_xlabel() == "created_date (America/New_York)"
+
+
 def test_periods_are_named_by_their_start_in_utc_whatever_time_zone_is_set():
     report = reports.signatures_over_time(SIGNATURES, "MS")
     long = reports.signatures_over_time(
