@@ -56,6 +56,9 @@ def test_the_demo_is_the_sample_s_world():
         assert event.entered["title"] == made["title"]
         assert event.total_accepted == made["total_accepted"]
         assert (event.created_date, event.modified_date) == (made["created_date"], made["modified_date"])
+    _, campaigns = app.state.service.store.resources("event_campaign")
+    told = {event.entered.get("event_campaign_id") for event in events}
+    assert told <= {None, *(campaign["id"] for campaign in campaigns)}
     sandbox.fill_demo(app)
     assert len(list(app.state.service.store.events())) == 120
     app.state.service.store.close()

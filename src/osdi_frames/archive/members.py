@@ -148,10 +148,9 @@ class Gunzip(io.RawIOBase):
         """Give what can be decompressed next, at most as much as fits."""
         while True:
             if self._member.eof:
-                # More than one member, perhaps padded with zeros.
-                self._input = (self._member.unused_data + self._input).lstrip(
-                    b"\0"
-                ) or self._raw.read1().lstrip(b"\0")
+                # More than one member, perhaps padded with zeros. The rest is unused_data alone: zlib can
+                # leave it in unconsumed_tail, too.
+                self._input = self._member.unused_data.lstrip(b"\0") or self._raw.read1().lstrip(b"\0")
                 if not self._input:
                     return 0
                 self._member, self._started = zlib.decompressobj(wbits=31), False

@@ -15,8 +15,10 @@ WIDTH: Final = 8.0  # inches, the width of a notebook's cell
 HEIGHT: Final = 4.5
 _TALLEST: Final = 300.0  # matplotlib draws no more than 65,536 pixels
 
+FURTHEST: Final = 2  # times the largest value: so far goes what stands for all the others
+
 POINTS: Final = 72  # to the inch
-LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
+_LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 
 
 def own_or(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
@@ -42,6 +44,7 @@ def say_nothing(ax: Axes, title: str) -> Axes:
     """Say that the report is empty: a blank picture would look like a failure."""
     entitle(ax, title)
     ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
     ax.text(0.5, 0.5, "nothing to report", transform=ax.transAxes, ha="center", va="center")
     return ax
 
@@ -50,6 +53,11 @@ def inches(ax: Axes) -> tuple[float, float]:
     """Measure the axes: width and height."""
     box = ax.get_window_extent()
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def letters(ax: Axes, *, points: float | None = None) -> float:
+    """Tell how many letters of a size, or of that of the labels, fit beside each other in the axes."""
+    return inches(ax)[0] * POINTS / ((points or label_points()) * _LETTER)
 
 
 def label_points() -> float:

@@ -12,7 +12,7 @@ from matplotlib.container import BarContainer
 from matplotlib.patches import StepPatch
 from numpy.typing import NDArray
 
-from osdi_frames.plots import axes, calendar, colors, series
+from osdi_frames.plots import axes, colors, dates, series
 from osdi_frames.plots.labels import NO_DATE, PLAIN
 
 _LABELLED = 12  # up to so many bars have their count above them
@@ -37,7 +37,7 @@ class Places:
 
 def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str) -> Axes:
     """Draw the counts of periods, with their seats if there are any."""
-    counts = _in_order(counts)
+    counts = counts.sort_index(kind="stable")  # what has no date last
     ax = axes.own_or(ax)
     if counts.empty:
         return axes.say_nothing(ax, title)
@@ -47,8 +47,8 @@ def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str)
     top, note = heights.max(), ""
     if "capacity" in counts and counts["capacity"].any():
         _bars(ax, places, heights, share=(-0.4, 0.15), **colors.bar("value"))
-        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
         _bars(ax, places, counts["taken"].to_numpy(), share=(0.2, 0.4), **colors.TAKEN)
+        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
         top = max(top, counts["capacity"].max())
         note = f"\n{colors.SEATS_NOTE}"
     else:
@@ -61,7 +61,7 @@ def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str)
 
 def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
     """Draw the counts of periods, one column on the other, at most `top` and the others together."""
-    counts = _in_order(counts)
+    counts = counts.sort_index(kind="stable")  # what has no date last
     stack = series.leading(counts, counts.sum(), top=top)
     ax = axes.own_or(ax, height=series.height(len(stack)))
     if counts.empty:
@@ -81,16 +81,12 @@ def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str,
     return ax
 
 
-def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
-    return counts.iloc[np.argsort(counts.index.to_numpy(), kind="stable")]  # NaT last
-
-
 def _places(index: pd.Index) -> Places:
     times = pd.DatetimeIndex(index.dropna())
     apart = len(index) - len(times)
     if times.empty:
         return Places(times, np.zeros(apart), np.ones(apart))
-    at = calendar.days(times)
+    at = dates.days(times)
     span = at[-1] - at[0]
     between = np.diff(at)
     between = between[between > 0]
@@ -113,9 +109,10 @@ def _bars(
     **style: Any,
 ) -> BarContainer | StepPatch:
     """Draw bars that stand on a floor, each over its share of its period, from the middle."""
-    left, right = (places.centers + places.widths * edge for edge in share)
     if len(heights) <= _BARS:
+        left, right = (places.centers + places.widths * edge for edge in share)
         return ax.bar(left, heights, right - left, bottom=floor, align="edge", **style)
+    left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
     gaps = np.zeros(len(heights))
     tops = np.column_stack([floor + heights, gaps]).ravel()[:-1]
     bottoms = np.column_stack([floor + gaps, gaps]).ravel()[:-1]
@@ -125,14 +122,14 @@ def _bars(
 
 def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
     """Give the axes their limits, dates and names."""
-    left, right = places.centers[0] - places.widths[0] / 2, places.centers[-1] + places.widths[-1] / 2
+    left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
     if places.undated:
         right += (right - left) / 18  # half of its name
     if places.times.empty:
         ax.set(xlim=(left, right), xticks=[])
     else:
-        calendar.mark(ax, places.times, left=left, right=right)
-    ax.set_xlabel(calendar.name(places.times) + note, **PLAIN)
+        dates.mark(ax, places.times, left=left, right=right)
+    ax.set_xlabel(dates.name(places.times) + note, **PLAIN)
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from osdi_frames.sample import World
+from osdi_frames.sample.events import campaign_href
 from osdi_frames.sandbox.admin import GROUP
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
@@ -73,7 +74,6 @@ class _Replay:
         return made
 
     def _events(self, organizers: Mapping[str, str], campaigns: Mapping[str, Mapping[str, Any]]) -> None:
-        campaign_link = self._site.named("<p>:event_campaign")
         campaign_id = self._site.named("<p>:event_campaign_id")
         attendees: list[str] = []
         for event in self._world.events:
@@ -81,9 +81,8 @@ class _Replay:
             body = _without_own_identifiers(event)
             body["listed"] = _self(event) not in self._world.campaign_only
             body["_links"] = {"osdi:creator": self._person_link(organizers[links["osdi:creator"]["href"]])}
-            campaign = campaigns.get(links.get(campaign_link, {}).get("href", ""))
-            if campaign:
-                body[campaign_id] = campaign["id"]
+            if href := campaign_href(self._world.deployment, event):
+                body[campaign_id] = campaigns[href]["id"]
             self._at(event["created_date"])
             made = self._service.create_event(self._group, body, self._site, set_by="ui")
             self._at(event["modified_date"])

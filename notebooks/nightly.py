@@ -1,0 +1,39 @@
+"""Pull what changed, report and export: a script for cron.
+
+    OSDI_API_KEY=…
+    10 4 * * *  /srv/osdi/.venv/bin/python /srv/osdi/nightly.py https://example.org/api/v2 /srv/osdi
+
+It ends with 0 when everything came. Else it ends with 1 and says why, the reports of the night before stay as they
+are, and the next run reads what is missing.
+"""
+
+import argparse
+from pathlib import Path
+
+import osdi_frames as of
+
+
+def nightly(address: str, folder: Path, campaigns: list[str]) -> None:
+    archive = folder / "archive"
+    with of.Client(address) as client:
+        manifest = client.pull(archive, campaigns=campaigns, since="last")
+    if not manifest.complete:
+        raise of.OsdiError(manifest.why)
+    events = of.read_events(archive)
+    for report in (of.rsvps_by_campaign(events), of.rsvps_by(events, "location_region")):
+        draft = folder / ".draft.csv"
+        report.to_csv(draft)
+        draft.replace(folder / f"rsvps_by_{report.index.name}.csv")  # the old report, or the whole new one
+    of.export(archive, folder / "tables", tables=["events"], overwrite=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Pull what changed, report and export.")
+    parser.add_argument("address", help="the service, as https://example.org/api/v2")
+    parser.add_argument("folder", help="where archive, reports and tables are kept", type=Path)
+    parser.add_argument("campaign", nargs="*", help="campaigns whose events are listed nowhere else")
+    given = parser.parse_args()
+    try:
+        nightly(given.address, given.folder, given.campaign)
+    except (of.OsdiError, OSError) as error:
+        parser.exit(1, f"nightly: {error}\n")

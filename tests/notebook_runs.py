@@ -1,0 +1,82 @@
+"""The notebooks, executed as a newcomer executes them: from the top, in a fresh kernel, beside the sample archive.
+
+``python tests/notebook_runs.py`` executes them all and keeps what they show as their committed outputs.
+"""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+REPOSITORY = Path(__file__).parents[1]
+NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
+#: Seconds that a notebook may take, however busy the machine is.
+LIMIT = 60
+
+_MARKUP = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
+
+
+def read(path: Path) -> NotebookNode:
+    """Read a notebook as it is committed."""
+    return nbformat.read(path, as_version=4)
+
+
+def executed(path: Path, folder: Path) -> NotebookNode:
+    """Execute a notebook in a copy of its folder, so that nothing it leaves behind is in the repository."""
+    shutil.copytree(path.parent, folder / "notebooks", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    (folder / "data").symlink_to(REPOSITORY / "data")
+    notebook = read(path)
+    client = NotebookClient(
+        notebook,
+        timeout=LIMIT,
+        kernel_name="python3",
+        record_timing=False,
+        store_widget_state=False,
+        extra_arguments=["--log-level=ERROR"],  # it warns of its unencrypted loopback ports
+        resources={"metadata": {"path": str(folder / "notebooks")}},
+    )
+    client.execute()
+    # What the kernel tells of itself changes with each of its versions.
+    notebook.metadata.language_info = {"name": "python"}
+    for cell in code(notebook):
+        cell.outputs = [output for output in cell.outputs if not _is_bar(output)]
+    return notebook
+
+
+def code(notebook: NotebookNode) -> list[NotebookNode]:
+    """Give the cells that are executed."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def figures(cell: NotebookNode) -> list[str]:
+    """Give what a cell shows, as words: a table without its markup, and of a picture only that it is there."""
+    return [_words(output) for output in cell.outputs]
+
+
+def _is_bar(output: NotebookNode) -> bool:
+    """Tell a progress bar, which is there only where the machine is slow."""
+    return "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+
+
+def _words(output: NotebookNode) -> str:
+    if output.output_type == "stream":
+        return str(output.text)
+    if output.output_type == "error":  # of what is drawn after the cell; one in the cell ends the run
+        return f"{output.ename}: {output.evalue}"
+    shown = output.data
+    if any(kind.startswith("image/") for kind in shown):
+        return "a picture"
+    if "text/html" in shown:
+        return " ".join(_MARKUP.sub(" ", shown["text/html"]).split())
+    return str(shown["text/plain"])
+
+
+if __name__ == "__main__":
+    for each in NOTEBOOKS:
+        with tempfile.TemporaryDirectory() as scratch:
+            nbformat.write(executed(each, Path(scratch)), each)
+        print(f"{each.name}: {each.stat().st_size:,} bytes")

@@ -1,0 +1,87 @@
+"""The nightly script, run as cron runs it: a process, an address, a key in the environment, an exit status."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import osdi_frames as of
+from osdi_frames import sandbox
+
+SCRIPT = Path(__file__).parents[1] / "notebooks" / "nightly.py"
+REPORTS = ["rsvps_by_event_campaign_id.csv", "rsvps_by_location_region.csv"]
+
+
+@pytest.fixture
+def service():
+    """Serve the demo's 116 events on three pages."""
+    app = sandbox.create_app(per_page=50)
+    sandbox.fill_demo(app)
+    with sandbox.serve(app) as running:
+        yield running
+
+
+def nightly(service, folder, key):
+    command = [sys.executable, str(SCRIPT), service.base_url, str(folder)]
+    environment = {**os.environ, "OSDI_API_KEY": key}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def kept(folder):
+    """Give what the script keeps for its readers: the reports, and the table without where rows were read."""
+    events = pd.read_parquet(folder / "tables" / "events.parquet").sort_values("event_id", ignore_index=True)
+    reports = {name: (folder / name).read_text() for name in REPORTS}
+    return reports | {"events": events.drop(columns=["fetched_at", "source_file", "source_line"]).to_csv()}
+
+
+def test_a_second_run_gives_the_same_from_what_changed_and_a_passing_error_is_not_worth_a_word(
+    service, tmp_path
+):
+    service.order("status", status=503, page=2, times=1)
+    first = nightly(service, tmp_path, service.group_key)
+    assert (first.returncode, first.stdout, first.stderr) == (0, "", "")
+    with of.Client(service.base_url, service.group_key, rate=None) as client:
+        expected = of.rsvps_by_campaign(client.events())
+    written = pd.read_csv(tmp_path / REPORTS[0], index_col="event_campaign_id")
+    assert written["rsvps"].to_dict() == expected["rsvps"].to_dict()
+
+    before = kept(tmp_path)
+    service.admin("DELETE", "requests")
+    second = nightly(service, tmp_path, service.group_key)
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+    assert kept(tmp_path) == before
+    assert len(service.requests()) == 1
+
+
+def test_an_incomplete_pull_ends_with_1_and_leaves_the_reports_until_a_run_completes_it(service, tmp_path):
+    assert nightly(service, tmp_path, service.individual_key).returncode == 0  # which sees no event
+    before = kept(tmp_path)
+    service.order("repeat_row", page=2, instead=True)
+    failed = nightly(service, tmp_path, service.group_key)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("nightly: events: 116 records were told, 115 different ones came")
+    assert kept(tmp_path) == before
+
+    service.clear_faults()
+    assert nightly(service, tmp_path, service.group_key).returncode == 0
+    assert len(pd.read_parquet(tmp_path / "tables" / "events.parquet")) == 116
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("", "OSDI_API_KEY"), ("wrong", "was answered 403")], ids=["no key", "a wrong key"]
+)
+def test_without_a_key_that_the_service_takes_it_ends_with_1_and_one_line(key, said, tmp_path):
+    with sandbox.serve() as service:
+        ran = nightly(service, tmp_path, key)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("nightly: ")
+    assert said in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+    assert not (tmp_path / REPORTS[0]).exists()
+
+
+def test_it_is_short_enough_to_be_copied():
+    assert len(SCRIPT.read_text().splitlines()) < 40
