@@ -33,18 +33,21 @@ def test_parsed_objects_are_documents_without_files():
 
 
 def test_problems_by_key_show_no_value_and_count_each_problem_once():
-    secret = "ada@example.org"
-    person = {"email_addresses": [{"address": [secret]}, {"address": {"x": secret}}], "family_name": [secret]}
+    address = "ada@example.org"
+    person = {
+        "email_addresses": [{"address": [address]}, {"address": {"x": address}}],
+        "family_name": [address],
+    }
     documents = [
-        [{"osdi:signature": {"person": person, "created_date": secret, "new": secret}}] * 2,
-        {"title": "t", "total_accepted": secret},
-        secret,
-        {"received_at": "2026-01-01T00:00:00Z", "body": secret},
+        [{"osdi:signature": {"person": person, "created_date": address, "new": address}}] * 2,
+        {"title": "t", "total_accepted": address},
+        address,
+        {"received_at": "2026-01-01T00:00:00Z", "body": address},
     ]
     found = inspect(documents)
     assert found.by_key["count"].sum() == found.problems["count"].sum()
-    assert secret in found.problems.to_csv()
-    assert secret not in found.by_key.to_csv()
+    assert address in found.problems.to_csv()
+    assert address not in found.by_key.to_csv()
     assert dict(zip(found.by_key["key"], found.by_key["count"], strict=True)) == {
         "": 1,
         "body": 1,
