@@ -7,6 +7,7 @@
     ├── UnknownColumn       (KeyError)          a column that the table does not declare
     ├── MissingColumn       (KeyError)          a frame that lacks a column which a report needs
     ├── UnfitColumn         (ValueError)        what a report cannot count or group by
+    ├── NotAReport          (ValueError)        a frame that a plot cannot draw; the message says what to call
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
@@ -67,6 +68,10 @@ class MissingColumn(OsdiError, KeyError):
 
 class UnfitColumn(OsdiError, ValueError):
     """What a report was told to count or group by does not fit; the message says why."""
+
+
+class NotAReport(OsdiError, ValueError):
+    """A plot was given something other than the report it draws; the message says what to call."""
 
 
 class SourceNotFound(OsdiError, FileNotFoundError):

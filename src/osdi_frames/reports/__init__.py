@@ -19,7 +19,6 @@ from Parquet by pandas, polars or DuckDB, with text as ``object``, ``category`` 
 """
 
 from osdi_frames.reports.columns import By
-from osdi_frames.reports.groups import NONE
 from osdi_frames.reports.rsvps import rsvps_by, rsvps_by_campaign, rsvps_over_time
 from osdi_frames.reports.signatures import (
     signatures_by,
@@ -28,6 +27,7 @@ from osdi_frames.reports.signatures import (
     signatures_by_website,
     signatures_over_time,
 )
+from osdi_frames.tables.schema import NONE
 
 __all__ = [
     "NONE",

@@ -10,9 +10,7 @@ from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_d
 
 from osdi_frames.errors import UnfitColumn
 from osdi_frames.reports.columns import By, converted, named_keys, time
-
-NONE = "(none)"
-"""The label of rows that have no value."""
+from osdi_frames.tables.schema import NONE
 
 
 @dataclass(frozen=True, slots=True)

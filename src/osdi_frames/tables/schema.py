@@ -52,6 +52,9 @@ SCHEMA_VERSION = "1"
 #: The service's own prefixes that are recognised without being told (interface 2.1, ``<p>:``).
 PREFIXES = ("platform", "action_network")
 
+#: The label of what has no value, in reports and their plots.
+NONE = "(none)"
+
 FIRST, PRIMARY, EACH, PAIRS = 0, -1, -2, -3
 _INDEX = {"[0]": FIRST, "[primary]": PRIMARY, "[]": EACH, "{}": PAIRS}
 _PATH = re.compile(r"(?:(?P<function>\w+)\()?(?P<beside>\.\./)?(?P<steps>[^()]+)\)?")

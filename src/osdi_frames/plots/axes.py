@@ -1,0 +1,66 @@
+"""The axes that a plot draws on: the caller's, or those of a new figure, and what all plots write on them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from osdi_frames.plots.labels import PLAIN, cleaned
+
+WIDTH: Final = 8.0  # inches, the width of a notebook's cell
+HEIGHT: Final = 4.5
+_TALLEST: Final = 300.0  # matplotlib draws no more than 65,536 pixels
+
+POINTS: Final = 72  # to the inch
+LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
+
+
+def own_or(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
+    """Give the caller's axes, or those of a new pyplot figure, which notebooks show at the cell's end.
+
+    pyplot is not imported for who brings axes: a server or script needs no backend and leaks no figure.
+    """
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=(WIDTH, min(height, _TALLEST)), layout="constrained")[1]
+
+
+def entitle(ax: Axes, title: str) -> None:
+    """Write the title; names of columns come from the data."""
+    ax.set_title(cleaned(title), loc="left", **PLAIN)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+
+
+def say_nothing(ax: Axes, title: str) -> Axes:
+    """Say that the report is empty: a blank picture would look like a failure."""
+    entitle(ax, title)
+    ax.set(xticks=[], yticks=[])
+    ax.text(0.5, 0.5, "nothing to report", transform=ax.transAxes, ha="center", va="center")
+    return ax
+
+
+def inches(ax: Axes) -> tuple[float, float]:
+    """Measure the axes: width and height."""
+    box = ax.get_window_extent()
+    return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def font_points(setting: str) -> float:
+    """Tell a font size of the rcParams, which may be a word, in points."""
+    return FontProperties(size=mpl.rcParams[setting]).get_size_in_points()
+
+
+def count_along(ax: Axes, which: str, label: str) -> None:
+    """Make an axis one of counts: from 0, in whole numbers, with thousands separators."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axis.set_label_text(cleaned(label), **PLAIN)
+    ax.grid(axis=which, alpha=0.3, linewidth=0.6)

@@ -1,0 +1,60 @@
+"""An axis of time: where each time stands, and dates that can be read whatever the period."""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+from matplotlib.ticker import FixedLocator, FuncFormatter
+from numpy.typing import NDArray
+
+from osdi_frames.plots.labels import PLAIN, cleaned
+
+_FEW = 6  # so many times are each named below the axis
+_RANGE = np.array(["0001-01-03", "9999-12-29"], dtype="datetime64[s]")
+
+
+class DatesUntil(AutoDateLocator):
+    """Put dates up to the last one only: what stands beyond it has none."""
+
+    def __init__(self, last: float) -> None:
+        # A timezone of the rcParams would name a period of UTC by the day before.
+        super().__init__(tz=UTC, minticks=3, maxticks=8)
+        self.last = last
+
+    def __call__(self) -> list[float]:
+        """Give the places of the dates."""
+        return [float(day) for day in super().__call__() if day <= self.last]
+
+
+def days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
+    """Give times as matplotlib's days; those with a zone as UTC."""
+    local = times if times.tz is None else times.tz_convert(None)
+    return np.asarray(date2num(local.to_numpy()), dtype="float64")
+
+
+def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
+    """Make the x axis one of the given times, from `left` to `right` in days."""
+    at = days(times)
+    if len(times) <= _FEW:
+        names = dict(zip(at.tolist(), _names(times), strict=True))
+        ax.xaxis.set_major_locator(FixedLocator(list(names)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda day, _: names.get(day, "")))
+    else:
+        locator = DatesUntil(at.max())
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
+    earliest, latest = date2num(_RANGE)
+    ax.set_xlim(max(left, earliest), min(right, latest))
+    ax.set_xlabel(cleaned(f"{times.name or 'time'}{'' if times.tz is None else ' (UTC)'}"), **PLAIN)
+
+
+def _names(times: pd.DatetimeIndex) -> list[str]:
+    if not (times == times.normalize()).all():
+        return [f"{each:%Y-%m-%d\n%H:%M}" for each in times]
+    if (times.day == 1).all():
+        return [f"{each:%Y-%m}" for each in times]
+    return [f"{each:%Y-%m-%d}" for each in times]

@@ -1,0 +1,40 @@
+"""Colours and patterns that also the colour-blind tell apart, on white and on dark backgrounds."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+Kind: TypeAlias = Literal["value", "none", "other"]
+"""What a bar or line stands for: a value, rows without one, or all that `top` leaves out."""
+
+#: Okabe and Ito's colours without black and yellow, which one of the backgrounds would swallow.
+PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
+MAIN: Final = PALETTE[0]
+GREY: Final = "#888888"
+
+#: Where the colours are used up they come again, with the next of these.
+HATCHES: Final = ("", "///", "...", "xxx")
+DASHES: Final = ("-", "--", ":", "-.")
+
+#: Seats behind RSVPs: pale on any background.
+CAPACITY: Final[dict[str, Any]] = {"facecolor": MAIN, "alpha": 0.25}
+
+
+def bar(kind: Kind, number: int = 0) -> dict[str, Any]:
+    """Give the properties of a bar that stands for the value of this number, for none, or for others."""
+    if kind == "other":
+        return {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "linewidth": 0.8}
+    if kind == "none":
+        return {"facecolor": GREY}
+    hatch = HATCHES[number // len(PALETTE) % len(HATCHES)]
+    return {"facecolor": PALETTE[number % len(PALETTE)]} | ({"hatch": hatch} if hatch else {})
+
+
+def line(kind: Kind, number: int = 0) -> dict[str, Any]:
+    """Give the properties of a line, as `bar` does of a bar."""
+    if kind != "value":
+        return {"color": GREY, "linestyle": "--" if kind == "other" else "-"}
+    return {
+        "color": PALETTE[number % len(PALETTE)],
+        "linestyle": DASHES[number // len(PALETTE) % len(DASHES)],
+    }

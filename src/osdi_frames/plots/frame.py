@@ -1,0 +1,57 @@
+"""Tell the reports that a plot draws from other frames, and take from them what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from osdi_frames.errors import NotAReport
+
+#: What each measure of a report counts, as axes name it.
+UNITS: Final = {"rsvps": "RSVPs", "signatures": "signatures"}
+
+
+def rows(report: pd.DataFrame, measure: str, *, plot: str) -> pd.DataFrame:
+    """Take the counts of a report of one row per value: `count`, and `capacity` and `taken` where known."""
+    refuse_unless_frame(report, plot=plot)
+    if measure not in report.columns or not is_numeric_dtype(report[measure].dtype):
+        raise not_a_report(plot, f"has no counts in a column {measure}")
+    drawn = pd.DataFrame({"count": report[measure].fillna(0).astype("int64")}, index=report.index)
+    if {"capacity", "fill_rate"} <= set(report.columns):
+        capacity = report["capacity"].astype("Float64").astype("float64")
+        drawn["capacity"] = capacity
+        drawn["taken"] = report["fill_rate"].astype("float64") * capacity
+    return drawn
+
+
+def columns(report: pd.DataFrame, *, plot: str) -> pd.DataFrame:
+    """Take the counts of a report of one row per time and one column per value."""
+    refuse_unless_frame(report, plot=plot)
+    if not isinstance(report.index, pd.DatetimeIndex):
+        raise not_a_report(plot, "is not indexed by time")
+    if not all(map(is_numeric_dtype, report.dtypes)):
+        raise not_a_report(plot, "has columns that are no counts")
+    return report.fillna(0).astype("int64")
+
+
+def refuse_unless_frame(report: object, *, plot: str) -> None:
+    """Refuse a Series, a path, a list: all that cannot be a report."""
+    if not isinstance(report, pd.DataFrame):
+        raise not_a_report(plot, f"is a {type(report).__name__}", this="what it was given")
+
+
+def not_a_report(plot: str, why: str, *, this: str = "this frame") -> NotAReport:
+    """Say what to call."""
+    table = "events" if plot.startswith("rsvps") else "signatures"
+    return NotAReport(
+        f"plots.{plot} draws the report of the same name, and {this} {why}: "
+        f"of.plots.{plot}(of.{plot}({table}{', …' if plot.endswith('_by') else ''}))"
+    )
+
+
+def joined(names: Sequence[object]) -> str:
+    """Name the keys of a report."""
+    return " · ".join("value" if name is None else str(name) for name in names)

@@ -1,0 +1,62 @@
+"""The columns of a report over time, at most so many of them, and the others together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+
+from osdi_frames.plots import axes, colors
+from osdi_frames.plots.categories import is_none
+from osdi_frames.plots.labels import labels, name_of
+
+_WIDEST = 30  # letters of a label
+_LINE = 0.21  # inches of height for each line of a legend
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series: what it is called, what it stands for, its number among the values, and its counts."""
+
+    name: str
+    kind: colors.Kind
+    number: int
+    counts: pd.Series
+
+
+def leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Series]:
+    """Take the `top` columns with the largest weights, and the sum of the others."""
+    order = weights.reset_index(drop=True).sort_values(ascending=False, kind="stable").index
+    taken = []
+    for number, position in enumerate(order[:top]):
+        key = counts.columns[position]
+        kind: colors.Kind = "none" if is_none(key) else "value"
+        taken.append(Series(name_of(key), kind, number, counts.iloc[:, position]))
+    rest = counts.iloc[:, order[top:]]
+    if rest.shape[1]:
+        taken.append(Series(f"(other: {rest.shape[1]:,})", "other", len(taken), rest.sum(axis=1)))
+    return taken
+
+
+def explain(ax: Axes, series: list[Series], artists: Sequence[Artist], *, upwards: bool = False) -> None:
+    """Put a legend to the right of the axes, in the order in which the series stand there."""
+    names = labels([each.name for each in series], width=_WIDEST)
+    legend = ax.legend(
+        artists,
+        names.texts,
+        loc="upper left",
+        bbox_to_anchor=(1, 1),
+        frameon=False,
+        fontsize="small",
+        reverse=upwards,
+    )
+    for text in legend.get_texts():
+        text.set(**names.style)
+
+
+def height(series: int) -> float:
+    """Tell the height of a figure of its own in which the legend has its place."""
+    return max(axes.HEIGHT, 1.0 + _LINE * series)
