@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from datetime import UTC, datetime
 
 import click
 import pandas as pd
 import pyarrow as pa
 
+from osdi_frames.check import Inspection, inspect
 from osdi_frames.cli.options import on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.files import whole_folder, write_batches
 from osdi_frames.frames import read_events, read_signatures
 from osdi_frames.problems import OnError
-from osdi_frames.reports.standard import EVENT_COLUMNS, REPORTS, SIGNATURE_COLUMNS
+from osdi_frames.reports.standard import EVENT_COLUMNS, PLACE_COLUMNS, REPORTS, SIGNATURE_COLUMNS
+
+PAGE = "report.html"
 
 
 @click.command()
 @sources
-@click.option("--out", type=click.Path(file_okay=False), help="Folder to write them to, as CSV and Parquet.")
+@click.option(
+    "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."
+)
 @click.option("--top", default=10, show_default=True, help="Rows of each report to print; files have all.")
 @on_error
 @progress
@@ -32,14 +38,19 @@ def command(
 ) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
-    A report written earlier to the same folder is replaced.
+    With --out they are also written: as report.html, one file with plots and tables to open in a browser or to
+    forward, and as CSV and Parquet. A report written earlier to the same folder is replaced.
 
     \b
     Example:
       osdi-frames report data --out report
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     events = read_events(
-        list(source), columns=EVENT_COLUMNS, prefix=prefix, on_error=on_error, progress=progress
+        list(source),
+        columns=[*EVENT_COLUMNS, *PLACE_COLUMNS] if out else EVENT_COLUMNS,
+        prefix=prefix,
+        on_error=on_error,
+        progress=progress,
     )
     signatures = read_signatures(
         list(source), columns=SIGNATURE_COLUMNS, prefix=prefix, on_error=on_error, progress=progress
@@ -52,8 +63,9 @@ def command(
     for report, frame in made:
         click.echo(f"\n{report.heading}\n{table(frame, top=top)}")
     if out:
-        _write({report.name: frame for report, frame in made}, out)
-        click.echo(f"\nwritten to {out}: {len(made)} reports, each as CSV and Parquet")
+        found = inspect(list(source), prefix=prefix, progress=progress)
+        _write({report.name: frame for report, frame in made}, _page(events, signatures, found), out)
+        click.echo(f"\nwritten to {out}: {len(made)} reports, each as CSV and Parquet, and {PAGE}")
 
 
 def _totals(events: pd.DataFrame, signatures: pd.DataFrame) -> str:
@@ -64,8 +76,15 @@ def _totals(events: pd.DataFrame, signatures: pd.DataFrame) -> str:
     )
 
 
-def _write(frames: dict[str, pd.DataFrame], out: str) -> None:
-    with whole_folder(out, names=frames, overwrite=True) as folder:
+def _page(events: pd.DataFrame, signatures: pd.DataFrame, found: Inspection) -> str:
+    from osdi_frames import page  # matplotlib takes its time, and only files need it
+
+    return page.render(events, signatures, now=datetime.now(UTC), inspection=found)
+
+
+def _write(frames: dict[str, pd.DataFrame], html: str, out: str) -> None:
+    with whole_folder(out, names=[*frames, "report"], overwrite=True) as folder:
+        (folder / PAGE).write_text(html, encoding="utf-8")
         for name, frame in frames.items():
             for kind in ("csv", "parquet"):
                 batches = pa.Table.from_pandas(frame.reset_index(), preserve_index=False).to_reader()

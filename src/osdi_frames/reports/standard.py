@@ -29,6 +29,9 @@ SIGNATURE_COLUMNS: Final = (
 )
 """The columns of a table that its standard reports need, all together."""
 
+PLACE_COLUMNS: Final = ("location_latitude", "location_longitude")
+"""The columns of the events that a map beside the reports needs, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class StandardReport:

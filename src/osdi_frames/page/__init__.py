@@ -1,0 +1,135 @@
+"""The page: the standard reports as one HTML file, to forward to those who open no notebook.
+
+`render` gives the page as text. It asks nothing of any network, carries its style and its script in
+itself, and its content security policy forbids all else: it opens from a disk, an e-mail or a web server.
+
+It holds counts only. Of the frames it reads the columns of the standard reports, and the coordinates
+of events, rounded to about a kilometre; of an inspection the names of keys, never a value, a file's name or
+an address. What stands in the reports is shown as it is: a region, a source, a referrer or a website in
+which somebody has written a person's name or address shows it here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.axes import Axes
+
+from osdi_frames import plots
+from osdi_frames.check import Inspection
+from osdi_frames.page import document, figures, headline, reading, tables
+from osdi_frames.reports.standard import PLACE_COLUMNS, REPORTS, StandardReport
+
+__all__ = ["render"]
+
+_DECIMALS = 2  # of a degree: about a kilometre
+_DISCS = 2000  # more would make the page slow: they are then a picture in the plot
+_BARS = 20  # of a plot; the others are one
+_BAR = 0.3  # inches
+_AROUND = 1.0  # inches of title and axis
+_HEIGHT = 3.8  # inches of a plot over time
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: its heading, its plot, its table."""
+
+    name: str
+    heading: str
+    plot: Markup
+    table: tables.Table | None = None
+
+
+def render(
+    events: pd.DataFrame,
+    signatures: pd.DataFrame,
+    *,
+    now: datetime,
+    inspection: Inspection | None = None,
+    title: str = "Events and signatures",
+) -> str:
+    """Give the page of the standard reports.
+
+    Each report is a plot and a table. A table shows 200 rows at most, and the others as one, so that its sums
+    are those of the report.
+
+    Parameters
+    ----------
+    events, signatures
+        One row an event and a signature, as `read_events` and `read_signatures` read them, with the columns
+        ``EVENT_COLUMNS`` and ``SIGNATURE_COLUMNS`` of `osdi_frames.reports.standard`; with its
+        ``PLACE_COLUMNS`` among those of the events, there is a map.
+    now
+        When it is made; with a time zone, or it is shown without.
+    inspection
+        What `osdi_frames.check.inspect` gives of the same source, to be told in the page.
+    title
+        The heading.
+
+    Returns
+    -------
+    str
+        The whole document.
+
+    Raises
+    ------
+    MissingColumn
+        A frame lacks a column that a report needs.
+
+    Examples
+    --------
+    >>> from datetime import UTC, datetime
+    >>> import osdi_frames as of
+    >>> from osdi_frames import page
+    >>> pull = {"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"}
+    >>> html = page.render(of.read_events(pull), of.read_signatures([]), now=datetime(2026, 5, 2, tzinfo=UTC))
+    >>> html.startswith("<!doctype html>")
+    True
+    """
+    parts = {
+        table: [_of_report(each, frame) for each in REPORTS if each.table == table]
+        for table, frame in {"events": events, "signatures": signatures}.items()
+    }
+    if len(events) and set(PLACE_COLUMNS) <= set(events.columns):
+        parts["events"].append(_map(events))
+    told = inspection and reading.of_inspection(inspection, events=len(events), signatures=len(signatures))
+    return document.write(
+        title=tables.visible(title),
+        cards=headline.cards(events, signatures),
+        parts=parts,
+        reading=told,
+        now=now,
+    )
+
+
+def _of_report(entry: StandardReport, frame: pd.DataFrame) -> Section:
+    report = entry.make(frame)
+    over_time = isinstance(report.index, pd.DatetimeIndex)
+    height = _HEIGHT if over_time else _AROUND + _BAR * min(max(len(report), 3), _BARS + 1)
+    plot: Callable[..., Axes] = getattr(plots, entry.report.__name__)
+    picture = figures.svg(
+        lambda ax: plot(report, ax=ax, top=_BARS),
+        name=entry.name,
+        height=height,
+        label=f"Plot of {entry.heading}; the table below holds its figures.",
+    )
+    return Section(entry.name, entry.heading, picture, tables.of_report(report))
+
+
+def _map(events: pd.DataFrame) -> Section:
+    """Draw where events take place, no more precisely than the page is to tell it."""
+    rounded = events.round(dict.fromkeys(PLACE_COLUMNS, _DECIMALS))
+
+    def draw(ax: Axes) -> None:
+        plots.event_map(rounded, ax=ax)
+        for discs in ax.collections:
+            discs.set_rasterized(len(events) > _DISCS)
+
+    label = "Map of the events by longitude and latitude, each a disc as large as its RSVPs."
+    return Section(
+        "event_map", "Events on the map", figures.svg(draw, name="event_map", height=5.0, label=label)
+    )
