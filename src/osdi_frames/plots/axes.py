@@ -52,15 +52,15 @@ def inches(ax: Axes) -> tuple[float, float]:
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
 
 
-def font_points(setting: str) -> float:
-    """Tell a font size of the rcParams, which may be a word, in points."""
-    return FontProperties(size=mpl.rcParams[setting]).get_size_in_points()
+def label_points() -> float:
+    """Tell the size of the labels, which the rcParams may say in a word, in points."""
+    return FontProperties(size=mpl.rcParams["ytick.labelsize"]).get_size_in_points()
 
 
-def count_along(ax: Axes, which: str, label: str) -> None:
-    """Make an axis one of counts: from 0, in whole numbers, with thousands separators."""
-    axis = ax.xaxis if which == "x" else ax.yaxis
-    axis.set_major_locator(MaxNLocator(nbins=5, integer=True))
-    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axis.set_label_text(cleaned(label), **PLAIN)
-    ax.grid(axis=which, alpha=0.3, linewidth=0.6)
+def count_upwards(ax: Axes, label: str, *, highest: float) -> None:
+    """Make the y axis one of counts: from 0, in whole numbers, with thousands separators."""
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    ax.set_ylabel(label)
+    ax.set_ylim(0, max(highest, 1))
+    ax.grid(axis="y", alpha=0.3, linewidth=0.6)

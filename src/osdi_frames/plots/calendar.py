@@ -11,9 +11,9 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.ticker import FixedLocator, FuncFormatter
 from numpy.typing import NDArray
 
-from osdi_frames.plots.labels import PLAIN, cleaned
+from osdi_frames.plots.labels import cleaned
 
-_FEW = 6  # so many times are each named below the axis
+_FEW = 6  # so many times are each named below the axis, if they stand far enough apart
 _RANGE = np.array(["0001-01-03", "9999-12-29"], dtype="datetime64[s]")
 
 
@@ -22,34 +22,40 @@ class DatesUntil(AutoDateLocator):
 
     def __init__(self, last: float) -> None:
         # A timezone of the rcParams would name a period of UTC by the day before.
-        super().__init__(tz=UTC, minticks=3, maxticks=8)
+        super().__init__(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
         self.last = last
 
     def __call__(self) -> list[float]:
         """Give the places of the dates."""
-        return [float(day) for day in super().__call__() if day <= self.last]
+        return [float(day) for day in super().__call__() if day <= self.last]  # type: ignore[no-untyped-call] # matplotlib.dates
 
 
 def days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
     """Give times as matplotlib's days; those with a zone as UTC."""
     local = times if times.tz is None else times.tz_convert(None)
-    return np.asarray(date2num(local.to_numpy()), dtype="float64")
+    at = date2num(local.to_numpy())  # type: ignore[no-untyped-call] # matplotlib.dates
+    return np.asarray(at, dtype="float64")
 
 
 def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
     """Make the x axis one of the given times, from `left` to `right` in days."""
     at = days(times)
-    if len(times) <= _FEW:
+    if len(times) <= _FEW and (np.diff(at) >= (right - left) / (_FEW + 2)).all():
         names = dict(zip(at.tolist(), _names(times), strict=True))
         ax.xaxis.set_major_locator(FixedLocator(list(names)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda day, _: names.get(day, "")))
     else:
         locator = DatesUntil(at.max())
         ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
-    earliest, latest = date2num(_RANGE)
+        formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
+        ax.xaxis.set_major_formatter(formatter)
+    earliest, latest = date2num(_RANGE)  # type: ignore[no-untyped-call] # matplotlib.dates
     ax.set_xlim(max(left, earliest), min(right, latest))
-    ax.set_xlabel(cleaned(f"{times.name or 'time'}{'' if times.tz is None else ' (UTC)'}"), **PLAIN)
+
+
+def name(times: pd.DatetimeIndex) -> str:
+    """Name the axis, and say what its times are."""
+    return cleaned(f"{times.name or 'time'}{'' if times.tz is None else ' (UTC)'}")
 
 
 def _names(times: pd.DatetimeIndex) -> list[str]:

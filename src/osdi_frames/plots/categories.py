@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan, nan
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -23,16 +23,22 @@ class Bar:
     """One bar: what it is called, what it counts, and the seats of the events that have a capacity."""
 
     name: str
+    kind: colors.Kind
     count: int
-    kind: colors.Kind = "value"
-    capacity: float = nan
-    taken: float = nan
+    capacity: float = 0
+    taken: float = 0
 
     def text(self) -> str:
-        """Say the count, and how much of the capacity is taken."""
-        if not self.capacity > 0:
+        """Say the count, and how many of the seats are taken.
+
+        >>> Bar("climate", "value", 1553, 1250, 25).text()
+        '1,553 · 2% of 1,250 seats'
+        """
+        if not self.capacity:
             return f"{self.count:,}"
-        return f"{self.count:,} · {self.taken / self.capacity:.0%} of {self.capacity:,.0f}"
+        rate = self.taken / self.capacity
+        share = "<1%" if 0 < rate < 0.005 else f"{rate:.0%}"
+        return f"{self.count:,} · {share} of {self.capacity:,.0f} seats"
 
 
 def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
@@ -42,41 +48,19 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     if not bars:
         return axes.say_nothing(ax, title)
     axes.entitle(ax, title)
-    limited = any(not isnan(each.capacity) for each in bars)
-    if limited:
-        capacities = [0 if isnan(each.capacity) else each.capacity for each in bars]
-        ax.barh(
-            range(len(bars)),
-            capacities,
-            0.8,
-            label="capacity, of the events that have one",
-            **colors.CAPACITY,
-        )
+    seated = any(each.capacity for each in bars)
     for position, each in enumerate(bars):
-        ax.barh(position, each.count, 0.5 if limited else 0.75, **colors.bar(each.kind))
-    axes.count_along(ax, "x", f"{unit}: {counts['count'].sum():,} in all")
+        ax.barh(position, each.count, 0.45 if seated else 0.75, **colors.bar(each.kind))
+    if seated:
+        _seat(ax, bars)
+    note = f"\n{colors.SEATS_NOTE}" if seated else ""
+    ax.set_xlabel(f"{unit}: {counts['count'].sum():,} in all{note}")
+    ax.set_xticks([])  # each bar has its number
+    ax.spines["bottom"].set_visible(False)
     size = _font_points(ax, len(bars))
     _name(ax, bars, size=size)
     _count(ax, bars, size=size)
-    if limited:
-        ax.legend(loc="lower right", fontsize="small")
     return ax
-
-
-def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
-    ranked = counts.sort_values("count", ascending=False, kind="stable")
-    bars = [
-        Bar(name_of(key), kind="none" if is_none(key) else "value", **_numbers(row))
-        for key, (_, row) in zip(ranked.index[:top], ranked.iloc[:top].iterrows(), strict=True)
-    ]
-    rest = ranked.iloc[top:]
-    if len(rest):
-        bars.append(Bar(f"(other: {len(rest):,})", kind="other", **_numbers(rest.sum(min_count=1))))
-    return bars
-
-
-def _numbers(row: pd.Series) -> dict[str, float]:
-    return {"count": int(row["count"])} | {str(name): float(row[name]) for name in row.index.drop("count")}
 
 
 def is_none(key: object) -> bool:
@@ -85,10 +69,33 @@ def is_none(key: object) -> bool:
     return all(part == NONE if isinstance(part, str) else pd.isna(part) for part in parts)
 
 
+def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
+    ranked = counts.sort_values("count", ascending=False, kind="stable")
+    first, rest = ranked.iloc[:top], ranked.iloc[top:]
+    bars = [
+        Bar(name_of(key), "none" if is_none(key) else "value", **numbers)
+        for key, numbers in zip(first.index, _records(first), strict=True)
+    ]
+    if len(rest):
+        bars.append(Bar(f"(other: {len(rest):,})", "other", **_records(rest.sum().to_frame().T)[0]))
+    return bars
+
+
+def _records(counts: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): number for name, number in row.items()} for row in counts.to_dict("records")]
+
+
+def _seat(ax: Axes, bars: list[Bar]) -> None:
+    """Draw the seats below each bar, filled as far as they are taken."""
+    below = [position + 0.33 for position in range(len(bars))]
+    ax.barh(below, [each.capacity for each in bars], 0.16, **colors.SEATS)
+    ax.barh(below, [each.taken for each in bars], 0.16, **colors.TAKEN)
+
+
 def _font_points(ax: Axes, bars: int) -> float:
     """Choose the size of the text: as set, but smaller where the bars stand closer than its lines."""
     slot = axes.inches(ax)[1] * axes.POINTS / bars
-    return max(min(axes.font_points("ytick.labelsize"), slot * 0.8), _FINEST)
+    return max(min(axes.label_points(), slot * 0.8), _FINEST)
 
 
 def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
@@ -100,12 +107,10 @@ def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
 
 
 def _count(ax: Axes, bars: list[Bar], *, size: float) -> None:
-    """Write each count at its bar, and leave room for the longest."""
-    ends = [max(each.count, 0 if isnan(each.capacity) else each.capacity) for each in bars]
-    for position, (each, end) in enumerate(zip(bars, ends, strict=True)):
-        ax.annotate(
-            each.text(), (end, position), (4, 0), textcoords="offset points", va="center", fontsize=size
-        )
-    letters = max(len(each.text()) for each in bars) + 1
-    share = letters * axes.LETTER * size / axes.POINTS / axes.inches(ax)[0]
-    ax.set_xlim(0, max(*ends, 1) / (1 - min(share, 0.6)))
+    """Write each count at its bar, and leave room for it."""
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
+    for position, each in enumerate(bars):
+        ax.annotate(each.text(), (each.count, position), (4, 0), **style)
+    letter = axes.LETTER * size / axes.POINTS / axes.inches(ax)[0]
+    ends = [each.count / (1 - min((len(each.text()) + 1) * letter, 0.6)) for each in bars]
+    ax.set_xlim(0, max(*ends, *(each.capacity * 1.02 for each in bars), 1))

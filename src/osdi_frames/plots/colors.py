@@ -16,8 +16,11 @@ GREY: Final = "#888888"
 HATCHES: Final = ("", "///", "...", "xxx")
 DASHES: Final = ("-", "--", ":", "-.")
 
-#: Seats behind RSVPs: pale on any background.
-CAPACITY: Final[dict[str, Any]] = {"facecolor": MAIN, "alpha": 0.25}
+#: Seats, and those that are taken: pale and full on any background. A capacity never stands behind its
+#: RSVPs, as these are also of events without one.
+SEATS: Final[dict[str, Any]] = {"facecolor": MAIN, "alpha": 0.25}
+TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
+SEATS_NOTE: Final = "thin bars: the seats of events that have a capacity, filled as far as they are taken"
 
 
 def bar(kind: Kind, number: int = 0) -> dict[str, Any]:

@@ -15,15 +15,14 @@ UNITS: Final = {"rsvps": "RSVPs", "signatures": "signatures"}
 
 
 def rows(report: pd.DataFrame, measure: str, *, plot: str) -> pd.DataFrame:
-    """Take the counts of a report of one row per value: `count`, and `capacity` and `taken` where known."""
+    """Take the counts of a report of one row per value: `count`, and the seats: `capacity` and `taken`."""
     refuse_unless_frame(report, plot=plot)
     if measure not in report.columns or not is_numeric_dtype(report[measure].dtype):
         raise not_a_report(plot, f"has no counts in a column {measure}")
     drawn = pd.DataFrame({"count": report[measure].fillna(0).astype("int64")}, index=report.index)
     if {"capacity", "fill_rate"} <= set(report.columns):
-        capacity = report["capacity"].astype("Float64").astype("float64")
-        drawn["capacity"] = capacity
-        drawn["taken"] = report["fill_rate"].astype("float64") * capacity
+        drawn["capacity"] = report["capacity"].astype("Float64").fillna(0).astype("float64")
+        drawn["taken"] = report["fill_rate"].astype("Float64").fillna(0).astype("float64") * drawn["capacity"]
     return drawn
 
 

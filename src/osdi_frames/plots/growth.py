@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.plots import axes, calendar, colors, series
+from osdi_frames.plots.labels import PLAIN
 
 _MARKED = 40  # up to so many readings have a marker each
 
@@ -25,9 +26,10 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
         ax.plot(at, each.counts, marker=marker, markersize=4, **colors.line(each.kind, each.number))[0]
         for each in lines
     ]
-    axes.count_along(ax, "y", f"{unit}: {int(dated.iloc[-1].sum()):,} in all at the end")
+    label = f"{unit}: {dated.iloc[-1].sum():,} in all at the end"
+    axes.count_upwards(ax, label, highest=max(each.counts.max() for each in lines) * 1.05)
     margin = max((at[-1] - at[0]) / 40, 0.0) or 0.5
     calendar.mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
-    ax.set_ylim(0, max(max(each.counts.max() for each in lines) * 1.05, 1))
+    ax.set_xlabel(calendar.name(times), **PLAIN)
     series.explain(ax, lines, artists)
     return ax

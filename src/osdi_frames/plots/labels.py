@@ -127,7 +127,7 @@ def _width(text: str) -> int:
 
 
 def _distinct(texts: list[str]) -> list[str]:
-    """Number the texts that look the same, so that each name keeps a label of its own."""
+    """Tell texts that look the same apart by a number: each name keeps a label of its own."""
     taken: set[str] = set()
     for position, text in enumerate(texts):
         number, label = 1, text

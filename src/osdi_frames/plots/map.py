@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import cos, radians
 from typing import Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
@@ -15,6 +16,8 @@ from osdi_frames.plots import axes, colors
 _NEEDS: Final = ("location_longitude", "location_latitude", "total_accepted")
 _LARGEST: Final = 500.0  # square points, of the event with most RSVPs
 _SMALLEST: Final = 8.0
+_CLOSEST: Final = 0.5  # degrees around a single place
+_LEANEST: Final = 0.5  # of the longer side, so that places on one line make no strip
 
 
 def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -51,8 +54,9 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ...     "total_accepted": [30, 5, 2],
     ... })
     >>> axes = event_map(events, ax=Figure().subplots())
-    >>> axes.texts[0].get_text()
-    '1 of 3 events (2 of 37 RSVPs) has no place on the map'
+    >>> print(axes.get_xlabel())
+    longitude
+    not on the map: 1 of 3 events, 2 of 37 RSVPs
     """
     missing = [name for name in _NEEDS if name not in events.columns]
     if missing:
@@ -67,7 +71,7 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     axes.entitle(ax, title)
     _discs(ax, placed.sort_values("rsvps", ascending=False, kind="stable"))
     _degrees(ax, placed)
-    _note(ax, rows, placed)
+    ax.set(xlabel=f"longitude{_note(rows, placed)}", ylabel="latitude")
     return ax
 
 
@@ -84,38 +88,55 @@ def _discs(ax: Axes, placed: pd.DataFrame) -> None:
             color=colors.MAIN,
             alpha=0.45,
             fmt="{x:,.0f}",
-            func=lambda area: (area - _SMALLEST) / (_LARGEST - _SMALLEST) * most,
+            func=lambda area: (np.asarray(area) - _SMALLEST) / (_LARGEST - _SMALLEST) * most,
         )
-        ax.legend(handles, names, title="RSVPs", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+        ax.legend(
+            handles,
+            names,
+            title="RSVPs",
+            loc="upper left",
+            bbox_to_anchor=(1, 1),
+            frameon=False,
+            labelspacing=1.2,
+        )
 
 
 def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
     """Label the axes in degrees, and make a kilometre as long to the north as to the east."""
     ax.xaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "EW", 180)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "NS", 90)))
-    ax.set(xlabel="longitude", ylabel="latitude")
     ax.grid(alpha=0.3, linewidth=0.6)
-    middle = (placed["y"].min() + placed["y"].max()) / 2 if len(placed) else 0.0
-    ax.set_aspect(1 / max(cos(radians(middle)), 0.2), adjustable="datalim")
+    (left, right), (south, north) = _span(placed["x"], 180), _span(placed["y"], 90)
+    stretch = 1 / max(cos(radians((south + north) / 2)), 0.2)
+    wide, high = (right - left) / 2, (north - south) / 2 * stretch
+    ax.set_xlim(*_around((left + right) / 2, max(wide, high * _LEANEST), 180))
+    ax.set_ylim(*_around((south + north) / 2, max(high, wide * _LEANEST) / stretch, 90))
+    ax.set_aspect(stretch, adjustable="box")
+
+
+def _span(degrees: pd.Series, limit: float) -> tuple[float, float]:
+    """Give the ends of an axis, with a margin around what is there."""
+    if degrees.empty:
+        return -limit, limit
+    margin = max((degrees.max() - degrees.min()) * 0.08, _CLOSEST)
+    return degrees.min() - margin, degrees.max() + margin
+
+
+def _around(middle: float, half: float, limit: float) -> tuple[float, float]:
+    return max(middle - half, -limit), min(middle + half, limit)
 
 
 def _degree(degrees: float, signs: str, limit: int) -> str:
     if abs(degrees) > limit:
         return ""
-    sign = "" if round(degrees, 6) == 0 else signs[degrees < 0]
+    sign = "" if round(degrees, 6) == 0 else signs[int(degrees < 0)]
     return f"{abs(round(degrees, 6)):g}°{sign}"
 
 
-def _note(ax: Axes, rows: pd.DataFrame, placed: pd.DataFrame) -> None:
-    """Say how many events are not on the map."""
-    left = len(rows) - len(placed)
-    if left:
-        rsvps, total = rows["rsvps"].sum() - placed["rsvps"].sum(), rows["rsvps"].sum()
-        ax.text(
-            0.01,
-            0.01,
-            f"{left:,} of {len(rows):,} events ({rsvps:,.0f} of {total:,.0f} RSVPs) "
-            f"{'has' if left == 1 else 'have'} no place on the map",
-            transform=ax.transAxes,
-            fontsize="small",
-        )
+def _note(rows: pd.DataFrame, placed: pd.DataFrame) -> str:
+    """Say how many events are not on the map, if any."""
+    left, total = len(rows) - len(placed), rows["rsvps"].sum()
+    if not left:
+        return ""
+    rsvps = total - placed["rsvps"].sum()
+    return f"\nnot on the map: {left:,} of {len(rows):,} events, {rsvps:,.0f} of {total:,.0f} RSVPs"

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.patches import StepPatch
 from numpy.typing import NDArray
 
 from osdi_frames.plots import axes, calendar, colors, series
-from osdi_frames.plots.labels import NO_DATE
+from osdi_frames.plots.labels import NO_DATE, PLAIN
 
 _LABELLED = 12  # up to so many bars have their count above them
+_HEADROOM = 1.12  # for the counts above the bars
 _BARS = 1000  # more would take seconds to draw: each series is then one shape
 _FINEST = 1500  # parts of the span: a narrower bar could not be seen
 
@@ -26,94 +28,120 @@ class Places:
     times: pd.DatetimeIndex
     centers: NDArray[np.float64]
     widths: NDArray[np.float64]
-    undated: bool
+
+    @property
+    def undated(self) -> bool:
+        """Tell whether the last bar has no date."""
+        return len(self.times) < len(self.centers)
 
 
-def draw(
-    counts: pd.DataFrame,
-    *,
-    ax: Axes | None,
-    top: int,
-    title: str,
-    unit: str,
-    capacity: pd.Series | None = None,
-) -> Axes:
-    """Draw the counts of periods: a column is a series, a row without a time stands apart at the end."""
+def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str) -> Axes:
+    """Draw the counts of periods, with their seats if there are any."""
+    counts = _in_order(counts)
+    ax = axes.own_or(ax)
+    if counts.empty:
+        return axes.say_nothing(ax, title)
+    axes.entitle(ax, title)
+    places = _places(counts.index)
+    heights = counts["count"].to_numpy()
+    top, note = heights.max(), ""
+    if "capacity" in counts and counts["capacity"].any():
+        _bars(ax, places, heights, share=(-0.4, 0.15), **colors.bar("value"))
+        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
+        _bars(ax, places, counts["taken"].to_numpy(), share=(0.2, 0.4), **colors.TAKEN)
+        top = max(top, counts["capacity"].max())
+        note = f"\n{colors.SEATS_NOTE}"
+    else:
+        _bars(ax, places, heights, **colors.bar("value"))
+    axes.count_upwards(ax, f"{unit}: {heights.sum():,} in all", highest=top * _HEADROOM)
+    _mark(ax, places, note=note)
+    _count(ax, places, heights, all_of_them=len(heights) <= _LABELLED)
+    return ax
+
+
+def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
+    """Draw the counts of periods, one column on the other, at most `top` and the others together."""
+    counts = _in_order(counts)
     stack = series.leading(counts, counts.sum(), top=top)
     ax = axes.own_or(ax, height=series.height(len(stack)))
     if counts.empty:
         return axes.say_nothing(ax, title)
     axes.entitle(ax, title)
-    order = np.argsort(counts.index.to_numpy(), kind="stable")  # NaT last
-    places = _places(pd.DatetimeIndex(counts.index[order]))
-    if capacity is not None and capacity.notna().any():
-        seats = capacity.fillna(0).to_numpy()[order]
-        pale = _bars(ax, places, seats, np.zeros(len(order)), share=1.0, **colors.CAPACITY)
-        ax.legend([pale], ["capacity, of the events that have one"], loc="upper left", fontsize="small")
-    tops = np.zeros(len(order))
+    places = _places(counts.index)
+    tops = np.zeros(len(counts), dtype="int64")
     artists = []
     for each in stack:
-        heights = each.counts.to_numpy()[order]
-        style = colors.bar(each.kind, each.number)
-        artists.append(_bars(ax, places, heights, tops, share=0.8 if capacity is None else 0.5, **style))
+        heights = each.counts.to_numpy()
+        artists.append(_bars(ax, places, heights, floor=tops, **colors.bar(each.kind, each.number)))
         tops = tops + heights
-    axes.count_along(ax, "y", f"{unit}: {int(tops.sum()):,} in all")
-    _label(ax, places, tops, counted=len(counts.columns) == 1)
-    if len(counts.columns) > 1:
-        series.explain(ax, stack, artists, upwards=True)
+    axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)
+    _mark(ax, places)
+    _count(ax, places, tops, all_of_them=False)
+    series.explain(ax, stack, artists, upwards=True)
     return ax
 
 
-def _places(index: pd.DatetimeIndex) -> Places:
-    times = index.dropna()
+def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
+    return counts.iloc[np.argsort(counts.index.to_numpy(), kind="stable")]  # NaT last
+
+
+def _places(index: pd.Index) -> Places:
+    times = pd.DatetimeIndex(index.dropna())
+    apart = len(index) - len(times)
     if times.empty:
-        return Places(times, np.zeros(len(index)), np.ones(len(index)), undated=True)
+        return Places(times, np.zeros(apart), np.ones(apart))
     at = calendar.days(times)
     span = at[-1] - at[0]
     between = np.diff(at)
     between = between[between > 0]
     width = max(between.min() if len(between) else 1.0, span / _FINEST)
-    widths = np.full(len(index), width)
-    apart = len(index) - len(times)
-    if apart:
-        widths[-apart:] = max(width, span / 50)
-        at = np.append(at, np.full(apart, at[-1] + max(2 * width, span / 15)))
-    return Places(times, at, widths, undated=bool(apart))
+    aside = at[-1] + max(2 * width, span / 11)
+    return Places(
+        times,
+        np.append(at, [aside] * apart),
+        np.append(np.full(len(at), width), [max(width, span / 50)] * apart),
+    )
 
 
 def _bars(
     ax: Axes,
     places: Places,
     heights: NDArray[Any],
-    floor: NDArray[Any],
     *,
-    share: float,
+    floor: NDArray[Any] | int = 0,
+    share: tuple[float, float] = (-0.4, 0.4),
     **style: Any,
-) -> Artist:
-    """Draw bars that stand on a floor, each as wide as its share of its period."""
+) -> BarContainer | StepPatch:
+    """Draw bars that stand on a floor, each over its share of its period, from the middle."""
+    left, right = (places.centers + places.widths * edge for edge in share)
     if len(heights) <= _BARS:
-        return ax.bar(places.centers, heights, places.widths * share, bottom=floor, **style)
-    half = places.widths / 2
-    edges = np.column_stack([places.centers - half, places.centers + half]).ravel()
-    tops = np.column_stack([floor + heights, np.zeros(len(heights))]).ravel()[:-1]
-    bottoms = np.column_stack([floor, np.zeros(len(heights))]).ravel()[:-1]
-    return ax.stairs(tops, np.maximum.accumulate(edges), baseline=bottoms, fill=True, **style)
+        return ax.bar(left, heights, right - left, bottom=floor, align="edge", **style)
+    gaps = np.zeros(len(heights))
+    tops = np.column_stack([floor + heights, gaps]).ravel()[:-1]
+    bottoms = np.column_stack([floor + gaps, gaps]).ravel()[:-1]
+    edges = np.maximum.accumulate(np.column_stack([left, right]).ravel())
+    return ax.stairs(tops, edges, baseline=bottoms, fill=True, **style)
 
 
-def _label(ax: Axes, places: Places, tops: NDArray[Any], *, counted: bool) -> None:
-    """Mark the axis of time, write the counts above few bars, and name the bar without a date."""
-    half = places.widths.max()
-    left, right = places.centers[0] - half, places.centers[-1] + half
+def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
+    """Give the axes their limits, dates and names."""
+    left, right = places.centers[0] - places.widths[0] / 2, places.centers[-1] + places.widths[-1] / 2
+    if places.undated:
+        right += (right - left) / 18  # half of its name
     if places.times.empty:
         ax.set(xlim=(left, right), xticks=[])
     else:
         calendar.mark(ax, places.times, left=left, right=right)
-    texts = [f"{int(top):,}" if counted and len(tops) <= _LABELLED else "" for top in tops]
+    ax.set_xlabel(calendar.name(places.times) + note, **PLAIN)
+
+
+def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:
+    """Write the counts above the bars, if not all then of the one without a date."""
+    texts = [f"{top:,}" if all_of_them else "" for top in tops]
     if places.undated:
-        texts[-1] = f"{NO_DATE}\n{int(tops[-1]):,}"
+        texts[-1] = f"{NO_DATE}\n{tops[-1]:,}"
     for center, top, text in zip(places.centers, tops, texts, strict=True):
         if text:
             ax.annotate(
                 text, (center, top), (0, 2), textcoords="offset points", ha="center", fontsize="small"
             )
-    ax.set_ylim(0, max(tops.max() * 1.12, 1))

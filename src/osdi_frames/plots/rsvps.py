@@ -13,10 +13,9 @@ def rsvps_by_campaign(
 ) -> Axes:
     """Draw the RSVPs of each campaign as a bar, most on top, against the capacity.
 
-    Reads the report ``of.rsvps_by_campaign(events)``. The pale bar is the capacity of those events that
-    have one, while the RSVPs are those of all events: so the RSVPs can pass the capacity though no event is
-    full. How full they are says the label: ``553 · 2% of 1,250`` is 553 RSVPs in all, and 2% of the 1,250
-    seats taken.
+    Reads the report ``of.rsvps_by_campaign(events)``. The RSVPs are those of all events, the capacity is of
+    the events that have one. So they are two bars: the thin one below is the seats, filled as far as they
+    are taken. ``553 · 2% of 1,250 seats`` is 553 RSVPs in all, 25 of them for the 1,250 seats.
 
     Parameters
     ----------
@@ -52,14 +51,16 @@ def rsvps_by_campaign(
     ... })
     >>> axes = rsvps_by_campaign(of.rsvps_by_campaign(events), ax=Figure().subplots())
     >>> [name.get_text() for name in axes.get_yticklabels()], [text.get_text() for text in axes.texts]
-    (['climate', '(none)'], ['42 · 75% of 40', '5'])
+    (['climate', '(none)'], ['42 · 75% of 40 seats', '5'])
     """
     return _rows(
         report, ax=ax, top=top, capacity=capacity, plot="rsvps_by_campaign", title="RSVPs by campaign"
     )
 
 
-def rsvps_by(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool = True) -> Axes:
+def rsvps_by(
+    report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool | None = None
+) -> Axes:
     """Draw the RSVPs by whatever the report groups them by; periods of time as bars from left to right.
 
     Reads the report ``of.rsvps_by(events, by)`` as `rsvps_by_campaign` does. With several keys a label
@@ -69,8 +70,10 @@ def rsvps_by(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, cap
     ----------
     report
         the report of the same name
-    ax, top, capacity
+    ax, top
         as of `rsvps_by_campaign`
+    capacity
+        whether to show it; if not told, not over time, where one large event would dwarf every month
 
     Returns
     -------
@@ -146,11 +149,13 @@ def rsvps_over_time(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 
     return growth.draw(counts, ax=ax, top=top, title=title, unit="RSVPs")
 
 
-def _rows(report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool, plot: str, title: str) -> Axes:
+def _rows(
+    report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool | None, plot: str, title: str
+) -> Axes:
     counts = frame.rows(report, "rsvps", plot=plot)
-    if not capacity:
+    in_time = isinstance(counts.index, pd.DatetimeIndex)
+    if capacity is False or (capacity is None and in_time):
         counts = counts[["count"]]
-    if isinstance(counts.index, pd.DatetimeIndex):
-        seats = counts.get("capacity")
-        return periods.draw(counts[["count"]], ax=ax, top=top, title=title, unit="RSVPs", capacity=seats)
+    if in_time:
+        return periods.draw_counts(counts, ax=ax, title=title, unit="RSVPs")
     return categories.draw(counts, ax=ax, top=top, title=title, unit="RSVPs")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from osdi_frames.plots import axes, colors
@@ -31,17 +31,19 @@ def leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Serie
     """Take the `top` columns with the largest weights, and the sum of the others."""
     order = weights.reset_index(drop=True).sort_values(ascending=False, kind="stable").index
     taken = []
-    for number, position in enumerate(order[:top]):
+    values = 0
+    for position in order[:top]:
         key = counts.columns[position]
         kind: colors.Kind = "none" if is_none(key) else "value"
-        taken.append(Series(name_of(key), kind, number, counts.iloc[:, position]))
+        taken.append(Series(name_of(key), kind, values, counts.iloc[:, position]))
+        values += kind == "value"
     rest = counts.iloc[:, order[top:]]
     if rest.shape[1]:
-        taken.append(Series(f"(other: {rest.shape[1]:,})", "other", len(taken), rest.sum(axis=1)))
+        taken.append(Series(f"(other: {rest.shape[1]:,})", "other", values, rest.sum(axis=1)))
     return taken
 
 
-def explain(ax: Axes, series: list[Series], artists: Sequence[Artist], *, upwards: bool = False) -> None:
+def explain(ax: Axes, series: list[Series], artists: Sequence[Any], *, upwards: bool = False) -> None:
     """Put a legend to the right of the axes, in the order in which the series stand there."""
     names = labels([each.name for each in series], width=_WIDEST)
     legend = ax.legend(

@@ -143,16 +143,15 @@ def signatures_over_time(report: pd.DataFrame, *, ax: Axes | None = None, top: i
     [2, 0, 1]
     """
     counts = frame.columns(report, plot="signatures_over_time")
-    title = "Signatures over time"
     if list(report.columns.names) == [None] and "signatures" in counts:
-        counts = counts[["signatures"]]
-    else:
-        title = f"{title} by {frame.joined(report.columns.names)}"
-    return periods.draw(counts, ax=ax, top=top, title=title, unit="signatures")
+        counts = counts[["signatures"]].set_axis(["count"], axis="columns")
+        return periods.draw_counts(counts, ax=ax, title="Signatures over time", unit="signatures")
+    title = f"Signatures over time by {frame.joined(report.columns.names)}"
+    return periods.draw_stacked(counts, ax=ax, top=top, title=title, unit="signatures")
 
 
 def _rows(report: pd.DataFrame, *, ax: Axes | None, top: int, plot: str, title: str) -> Axes:
     counts = frame.rows(report, "signatures", plot=plot)
     if isinstance(counts.index, pd.DatetimeIndex):
-        return periods.draw(counts, ax=ax, top=top, title=title, unit="signatures")
+        return periods.draw_counts(counts, ax=ax, title=title, unit="signatures")
     return categories.draw(counts, ax=ax, top=top, title=title, unit="signatures")
