@@ -42,6 +42,7 @@ def say_nothing(ax: Axes, title: str) -> Axes:
     """Say that the report is empty: a blank picture would look like a failure."""
     entitle(ax, title)
     ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
     ax.text(0.5, 0.5, "nothing to report", transform=ax.transAxes, ha="center", va="center")
     return ax
 

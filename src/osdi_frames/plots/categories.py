@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from osdi_frames.plots import axes, colors
 from osdi_frames.plots.labels import labels, name_of
@@ -16,6 +18,7 @@ _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.3  # inches for title and axis
 _WIDEST = 40  # letters of a label
 _FINEST = 4.0  # points; smaller text is none
+_LONGEST = 2  # times the largest value: so far goes the bar of the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Bar:
 def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
     """Draw the counts of a report's rows, at most `top` of them and the others together."""
     bars = _bars(counts, top)
-    ax = axes.own_or(ax, height=_ROOM + _SLOT * max(len(bars), 3))
+    ax = axes.own_or(ax, height=_ROOM + _SLOT * max(len(bars), 2))
     if not bars:
         return axes.say_nothing(ax, title)
     axes.entitle(ax, title)
@@ -73,16 +76,17 @@ def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
     ranked = counts.sort_values("count", ascending=False, kind="stable")
     first, rest = ranked.iloc[:top], ranked.iloc[top:]
     bars = [
-        Bar(name_of(key), "none" if is_none(key) else "value", **numbers)
-        for key, numbers in zip(first.index, _records(first), strict=True)
+        _bar(name_of(key), "none" if is_none(key) else "value", row)
+        for key, row in zip(first.index, first.to_dict("records"), strict=True)
     ]
     if len(rest):
-        bars.append(Bar(f"(other: {len(rest):,})", "other", **_records(rest.sum().to_frame().T)[0]))
+        sums: dict[Hashable, Any] = {name: column.sum() for name, column in rest.items()}
+        bars.append(_bar(f"(other: {len(rest):,})", "other", sums))
     return bars
 
 
-def _records(counts: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): number for name, number in row.items()} for row in counts.to_dict("records")]
+def _bar(name: str, kind: colors.Kind, row: Mapping[Hashable, Any]) -> Bar:
+    return Bar(name, kind, int(row["count"]), row.get("capacity", 0), row.get("taken", 0))
 
 
 def _seat(ax: Axes, bars: list[Bar]) -> None:
@@ -103,14 +107,24 @@ def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
     names = labels([each.name for each in bars], width=max(min(int(half), _WIDEST), 8))
     ax.set_yticks(range(len(bars)), names.texts, fontsize=size, **names.style)
     ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(bars) - 0.5, -0.5)
+    margin = 0.5 if len(bars) > 1 else 1.0
+    ax.set_ylim(len(bars) - 1 + margin, -margin)
 
 
 def _count(ax: Axes, bars: list[Bar], *, size: float) -> None:
-    """Write each count at its bar, and leave room for it."""
-    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
-    for position, each in enumerate(bars):
-        ax.annotate(each.text(), (each.count, position), (4, 0), **style)
+    """Write each count at its bar, and leave room for it.
+
+    Where the others together would dwarf every value, their bar is cut short, and says so.
+    """
+    longest = _LONGEST * max((each.count for each in bars if each.kind != "other"), default=0)
     letter = axes.LETTER * size / axes.POINTS / axes.inches(ax)[0]
-    ends = [each.count / (1 - min((len(each.text()) + 1) * letter, 0.6)) for each in bars]
-    ax.set_xlim(0, max(*ends, *(each.capacity * 1.02 for each in bars), 1))
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
+    right = max(1.0, *(each.capacity * 1.02 for each in bars))
+    for position, each in enumerate(bars):
+        end, text = each.count, each.text()
+        if each.kind == "other" and 0 < longest < each.count:
+            end, text = longest, f"{text} (cut short)"
+            ax.patches[position].set_clip_path(Rectangle((0, position - 0.5), end, 1, transform=ax.transData))
+        ax.annotate(text, (end, position), (4, 0), **style)
+        right = max(right, end / (1 - min((len(text) + 1) * letter, 0.6)))
+    ax.set_xlim(0, right)

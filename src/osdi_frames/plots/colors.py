@@ -20,7 +20,7 @@ DASHES: Final = ("-", "--", ":", "-.")
 #: RSVPs, as these are also of events without one.
 SEATS: Final[dict[str, Any]] = {"facecolor": MAIN, "alpha": 0.25}
 TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
-SEATS_NOTE: Final = "thin bars: the seats of events that have a capacity, filled as far as they are taken"
+SEATS_NOTE: Final = "thin bars: seats where there is a capacity, and those taken"
 
 
 def bar(kind: Kind, number: int = 0) -> dict[str, Any]:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import NotAReport
-
-#: What each measure of a report counts, as axes name it.
-UNITS: Final = {"rsvps": "RSVPs", "signatures": "signatures"}
 
 
 def rows(report: pd.DataFrame, measure: str, *, plot: str) -> pd.DataFrame:
@@ -24,6 +20,18 @@ def rows(report: pd.DataFrame, measure: str, *, plot: str) -> pd.DataFrame:
         drawn["capacity"] = report["capacity"].astype("Float64").fillna(0).astype("float64")
         drawn["taken"] = report["fill_rate"].astype("Float64").fillna(0).astype("float64") * drawn["capacity"]
     return drawn
+
+
+def time_levels(index: pd.Index) -> list[int]:
+    """Tell which keys of a report are times."""
+    levels = index.levels if isinstance(index, pd.MultiIndex) else [index]
+    return [number for number, level in enumerate(levels) if isinstance(level, pd.DatetimeIndex)]
+
+
+def spread(counts: pd.DataFrame) -> pd.DataFrame:
+    """Turn rows of several keys, one of them a time, into a row for each time and a column for the others."""
+    others = [number for number in range(counts.index.nlevels) if number not in time_levels(counts.index)]
+    return counts["count"].unstack(others, fill_value=0)
 
 
 def columns(report: pd.DataFrame, *, plot: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from matplotlib.container import BarContainer
 from matplotlib.patches import StepPatch
 from numpy.typing import NDArray
 
-from osdi_frames.plots import axes, calendar, colors, series
+from osdi_frames.plots import axes, colors, dates, series
 from osdi_frames.plots.labels import NO_DATE, PLAIN
 
 _LABELLED = 12  # up to so many bars have their count above them
@@ -90,7 +90,7 @@ def _places(index: pd.Index) -> Places:
     apart = len(index) - len(times)
     if times.empty:
         return Places(times, np.zeros(apart), np.ones(apart))
-    at = calendar.days(times)
+    at = dates.days(times)
     span = at[-1] - at[0]
     between = np.diff(at)
     between = between[between > 0]
@@ -113,9 +113,10 @@ def _bars(
     **style: Any,
 ) -> BarContainer | StepPatch:
     """Draw bars that stand on a floor, each over its share of its period, from the middle."""
-    left, right = (places.centers + places.widths * edge for edge in share)
     if len(heights) <= _BARS:
+        left, right = (places.centers + places.widths * edge for edge in share)
         return ax.bar(left, heights, right - left, bottom=floor, align="edge", **style)
+    left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
     gaps = np.zeros(len(heights))
     tops = np.column_stack([floor + heights, gaps]).ravel()[:-1]
     bottoms = np.column_stack([floor + gaps, gaps]).ravel()[:-1]
@@ -125,14 +126,14 @@ def _bars(
 
 def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
     """Give the axes their limits, dates and names."""
-    left, right = places.centers[0] - places.widths[0] / 2, places.centers[-1] + places.widths[-1] / 2
+    left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
     if places.undated:
         right += (right - left) / 18  # half of its name
     if places.times.empty:
         ax.set(xlim=(left, right), xticks=[])
     else:
-        calendar.mark(ax, places.times, left=left, right=right)
-    ax.set_xlabel(calendar.name(places.times) + note, **PLAIN)
+        dates.mark(ax, places.times, left=left, right=right)
+    ax.set_xlabel(dates.name(places.times) + note, **PLAIN)
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from osdi_frames.plots import categories, frame, growth, periods
+from osdi_frames.plots import frame, growth, rows
 
 
 def rsvps_by_campaign(
@@ -53,8 +53,8 @@ def rsvps_by_campaign(
     >>> [name.get_text() for name in axes.get_yticklabels()], [text.get_text() for text in axes.texts]
     (['climate', '(none)'], ['42 · 75% of 40 seats', '5'])
     """
-    return _rows(
-        report, ax=ax, top=top, capacity=capacity, plot="rsvps_by_campaign", title="RSVPs by campaign"
+    return rows.draw(
+        report, "rsvps", ax=ax, top=top, capacity=capacity, plot="rsvps_by_campaign", by="campaign"
     )
 
 
@@ -64,7 +64,8 @@ def rsvps_by(
     """Draw the RSVPs by whatever the report groups them by; periods of time as bars from left to right.
 
     Reads the report ``of.rsvps_by(events, by)`` as `rsvps_by_campaign` does. With several keys a label
-    joins their values: ``CA · True``. By a period, `top` has no use: every period is shown.
+    joins their values: ``CA · True``. A period among them makes bars over time, stacked by the other keys,
+    of which `top` are shown; periods are shown all.
 
     Parameters
     ----------
@@ -99,8 +100,7 @@ def rsvps_by(
     >>> [int(bar.get_height()) for bar in axes.patches]
     [35, 0, 12]
     """
-    title = f"RSVPs by {frame.joined(report.index.names)}" if isinstance(report, pd.DataFrame) else ""
-    return _rows(report, ax=ax, top=top, capacity=capacity, plot="rsvps_by", title=title)
+    return rows.draw(report, "rsvps", ax=ax, top=top, capacity=capacity, plot="rsvps_by")
 
 
 def rsvps_over_time(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
@@ -147,15 +147,3 @@ def rsvps_over_time(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 
     counts = frame.columns(report, plot="rsvps_over_time")
     title = f"RSVPs over time by {frame.joined(report.columns.names)}"
     return growth.draw(counts, ax=ax, top=top, title=title, unit="RSVPs")
-
-
-def _rows(
-    report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool | None, plot: str, title: str
-) -> Axes:
-    counts = frame.rows(report, "rsvps", plot=plot)
-    in_time = isinstance(counts.index, pd.DatetimeIndex)
-    if capacity is False or (capacity is None and in_time):
-        counts = counts[["count"]]
-    if in_time:
-        return periods.draw_counts(counts, ax=ax, title=title, unit="RSVPs")
-    return categories.draw(counts, ax=ax, top=top, title=title, unit="RSVPs")

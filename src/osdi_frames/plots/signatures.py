@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from osdi_frames.plots import categories, frame, periods
+from osdi_frames.plots import frame, periods, rows
 
 
 def signatures_by_source(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
@@ -47,24 +47,25 @@ def signatures_by_source(report: pd.DataFrame, *, ax: Axes | None = None, top: i
     >>> [name.get_text() for name in axes.get_yticklabels()], [text.get_text() for text in axes.texts]
     (['email', '(other: 2)'], ['2', '2'])
     """
-    return _rows(report, ax=ax, top=top, plot="signatures_by_source", title="Signatures by source")
+    return rows.draw(report, "signatures", ax=ax, top=top, plot="signatures_by_source")
 
 
 def signatures_by_referrer(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw the signatures of each referrer code, as `signatures_by_source` does those of each source."""
-    return _rows(report, ax=ax, top=top, plot="signatures_by_referrer", title="Signatures by referrer")
+    return rows.draw(report, "signatures", ax=ax, top=top, plot="signatures_by_referrer")
 
 
 def signatures_by_website(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw the signatures of each website, as `signatures_by_source` does those of each source."""
-    return _rows(report, ax=ax, top=top, plot="signatures_by_website", title="Signatures by website")
+    return rows.draw(report, "signatures", ax=ax, top=top, plot="signatures_by_website")
 
 
 def signatures_by(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw the signatures by whatever the report groups them by; periods as bars from left to right.
 
     Reads the report ``of.signatures_by(signatures, by)`` as `signatures_by_source` does. With several keys
-    a label joins their values: ``petition · email``. By a period, `top` has no use: every period is shown.
+    a label joins their values: ``petition · email``. A period among them makes bars over time, stacked by
+    the other keys, of which `top` are shown; periods are shown all.
 
     Parameters
     ----------
@@ -98,8 +99,7 @@ def signatures_by(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20
     >>> [name.get_text() for name in axes.get_yticklabels()]
     ['x · email', 'y · (none)']
     """
-    title = f"Signatures by {frame.joined(report.index.names)}" if isinstance(report, pd.DataFrame) else ""
-    return _rows(report, ax=ax, top=top, plot="signatures_by", title=title)
+    return rows.draw(report, "signatures", ax=ax, top=top, plot="signatures_by")
 
 
 def signatures_over_time(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
@@ -148,10 +148,3 @@ def signatures_over_time(report: pd.DataFrame, *, ax: Axes | None = None, top: i
         return periods.draw_counts(counts, ax=ax, title="Signatures over time", unit="signatures")
     title = f"Signatures over time by {frame.joined(report.columns.names)}"
     return periods.draw_stacked(counts, ax=ax, top=top, title=title, unit="signatures")
-
-
-def _rows(report: pd.DataFrame, *, ax: Axes | None, top: int, plot: str, title: str) -> Axes:
-    counts = frame.rows(report, "signatures", plot=plot)
-    if isinstance(counts.index, pd.DatetimeIndex):
-        return periods.draw_counts(counts, ax=ax, title=title, unit="signatures")
-    return categories.draw(counts, ax=ax, top=top, title=title, unit="signatures")
