@@ -111,12 +111,14 @@ def _of_report(entry: StandardReport, frame: pd.DataFrame) -> Section:
     over_time = isinstance(report.index, pd.DatetimeIndex)
     height = _HEIGHT if over_time else _AROUND + _BAR * min(max(len(report), 3), _BARS + 1)
     plot: Callable[..., Axes] = getattr(plots, entry.report.__name__)
-    picture = figures.svg(
-        lambda ax: plot(report, ax=ax, top=_BARS),
-        name=entry.name,
-        height=height,
-        label=f"Plot of {entry.heading}; the table below holds its figures.",
-    )
+
+    def draw(ax: Axes) -> None:
+        plot(report, ax=ax, top=_BARS)
+        if over_time:
+            ax.set_xlabel("")  # a column's name; the heading says it in words
+
+    label = f"Plot of {entry.heading}; the table below holds its figures."
+    picture = figures.svg(draw, name=entry.name, height=height, label=label)
     return Section(entry.name, entry.heading, picture, tables.of_report(report))
 
 

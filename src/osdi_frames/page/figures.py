@@ -13,6 +13,7 @@ from markupsafe import Markup
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
@@ -69,7 +70,12 @@ def _drawn(draw: Callable[[Axes], object], *, width: float, height: float) -> ET
         axes = figure.add_subplot()
         draw(axes)
         axes.set_title("", loc="left")  # the page has a heading
-        figure.savefig(buffer, format="svg", transparent=True)
+        axes.xaxis.label.set_wrap(width < WIDE)
+        figure.draw_without_rendering()
+        drawn = figure.get_tightbbox()
+        # No empty lines above and below, where a map needed less height.
+        box = Bbox.from_extents(min(drawn.x0, 0), drawn.y0, max(drawn.x1, width), drawn.y1)
+        figure.savefig(buffer, format="svg", transparent=True, bbox_inches=box)
     return ET.fromstring(buffer.getvalue())  # noqa: S314 (matplotlib's own)
 
 

@@ -17,7 +17,7 @@ HIDDEN: Final = "(a key that is no name)"
 # What people call a field: no space, no @, and no digits enough for a phone number.
 _NAME = re.compile(r"(?:(?:page|event|signature): )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
 
-_WORDS = {"error": "left out", "warning": "mended", "info": "not read"}
+_OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,7 @@ def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading
     by_key = _nameable(found.by_key)
     counts = by_key.groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
-    by_key["severity"] = by_key["severity"].map(_WORDS)
-    by_key = by_key.rename(columns={"severity": "value is", "key": "at key"})
+    listed = by_key.assign(outcome=by_key["severity"].map(_OUTCOMES)).rename(columns={"key": "where"})
     return Reading(
         found.files,
         found.documents,
@@ -62,7 +61,7 @@ def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading
         ],
         int(counts.sum()) - unread,
         unread,
-        of_frame(by_key, descending="count") if len(by_key) else None,
+        of_frame(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
     )
 
 

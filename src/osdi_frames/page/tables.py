@@ -10,6 +10,9 @@ from typing import Any, Final, Literal, TypeAlias
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
+from osdi_frames.plots.labels import NO_DATE
+from osdi_frames.tables.schema import NONE
+
 ROWS: Final = 200
 """Rows that a table shows; the others are one."""
 
@@ -75,11 +78,11 @@ def of_report(report: pd.DataFrame, *, rows: int = ROWS) -> Table:
     return of_frame(report.reset_index(), rows=rows, descending=str(measure))
 
 
-def of_frame(frame: pd.DataFrame, *, rows: int = ROWS, descending: str, total: bool = True) -> Table:
-    """Lay out a frame whose rows are in the order of a column, the largest first."""
+def of_frame(frame: pd.DataFrame, *, rows: int = ROWS, descending: str | None = None) -> Table:
+    """Lay out a frame; `descending` is the column in whose order its rows are, the largest first."""
     shown, rest = frame.head(rows), frame.iloc[rows:]
     kinds = {str(name): _kind(frame[name]) for name in frame}
-    cells = [_cells(shown[name], kind) for name, kind in kinds.items()]
+    cells = [[_cell(value, kind) for value in shown[name]] for name, kind in kinds.items()]
     return Table(
         [
             Column(_heading(name), kind, "descending" if name == descending else None)
@@ -87,7 +90,7 @@ def of_frame(frame: pd.DataFrame, *, rows: int = ROWS, descending: str, total: b
         ],
         [list(row) for row in zip(*cells, strict=True)],
         _together(rest, kinds, f"(other: {len(rest):,})") if len(rest) else None,
-        _together(frame, kinds, "Total") if total and len(frame) else None,
+        _together(frame, kinds, "Total") if len(frame) else None,
         len(frame),
     )
 
@@ -119,13 +122,9 @@ def _kind(column: pd.Series) -> Kind:
     return "number" if is_numeric_dtype(column.dtype) else "text"
 
 
-def _cells(column: pd.Series, kind: Kind) -> list[Cell]:
-    return [_cell(value, kind) for value in column]
-
-
 def _cell(value: Any, kind: Kind) -> Cell:
     if pd.isna(value):
-        return Cell("–")
+        return Cell(NO_DATE if kind == "month" else "–")
     if kind == "share":
         return Cell(f"{value:.1%}", f"{value:.6g}")
     if kind == "number":
@@ -133,11 +132,11 @@ def _cell(value: Any, kind: Kind) -> Cell:
     if kind in _TIMES:
         return Cell(f"{value:{_TIMES[kind]}}", value.isoformat())
     text = visible(str(value))
-    return Cell(text, text)
+    return Cell(text, None if text == NONE else text)
 
 
 def _together(frame: pd.DataFrame, kinds: Mapping[str, Kind], name: str) -> list[Cell]:
-    cells = [_cell(_one(frame[each]), kind) for each, kind in kinds.items()]
+    cells = [Cell("") if kind == "text" else _cell(_one(frame[each]), kind) for each, kind in kinds.items()]
     return [Cell(name), *cells[1:]]
 
 
