@@ -65,6 +65,8 @@ def labels(names: Sequence[str], *, width: int) -> Labels:
     ['a�b', 'a�b (2)', 'xxx…x']
     """
     clean = [cleaned(name) for name in names]
+    if mpl.rcParams["svg.fonttype"] == "none":  # text stays text, which the reader's fonts draw
+        return Labels(_distinct([shortened(each, width) for each in clean]), PLAIN)
     families, missing = _families(set().union(*clean))
     seen = [each.translate(dict.fromkeys(map(ord, missing), _REPLACEMENT)) for each in clean]
     style = {**PLAIN, "fontfamily": families} if families else PLAIN
