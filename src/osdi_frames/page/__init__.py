@@ -91,7 +91,7 @@ def render(
     True
     """
     parts = {
-        table: [_of_report(each, frame) for each in REPORTS if each.table == table]
+        table: [_of_report(each, frame) for each in REPORTS if each.table == table and len(frame)]
         for table, frame in {"events": events, "signatures": signatures}.items()
     }
     if len(events) and set(PLACE_COLUMNS) <= set(events.columns):

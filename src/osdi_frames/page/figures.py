@@ -13,10 +13,10 @@ from markupsafe import Markup
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
+POINTS: Final = 72  # to the inch
 
 _INK = "#010203"  # no plot's own colour; the page's text colour takes its place
 _STYLE = {
@@ -71,12 +71,14 @@ def _drawn(draw: Callable[[Axes], object], *, width: float, height: float) -> ET
         draw(axes)
         axes.set_title("", loc="left")  # the page has a heading
         axes.xaxis.label.set_wrap(width < WIDE)
-        figure.draw_without_rendering()
+        figure.savefig(buffer, format="svg", transparent=True)
         drawn = figure.get_tightbbox()
-        # No empty lines above and below, where a map needed less height.
-        box = Bbox.from_extents(min(drawn.x0, 0), drawn.y0, max(drawn.x1, width), drawn.y1)
-        figure.savefig(buffer, format="svg", transparent=True, bbox_inches=box)
-    return ET.fromstring(buffer.getvalue())  # noqa: S314 (matplotlib's own)
+    root = ET.fromstring(buffer.getvalue())  # noqa: S314 (matplotlib's own)
+    # All that was drawn, and no empty lines above and below where a map needs less height.
+    left, right = min(drawn.x0, 0.0), max(drawn.x1, width)
+    box = (left, height - drawn.y1, right - left, drawn.y1 - drawn.y0)
+    root.set("viewBox", " ".join(f"{inches * POINTS:.1f}" for inches in box))
+    return root
 
 
 def _inlined(root: ET.Element, *, name: str, label: str, shown: str) -> ET.Element:

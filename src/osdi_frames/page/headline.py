@@ -25,7 +25,9 @@ def cards(events: pd.DataFrame, signatures: pd.DataFrame) -> list[Card]:
     return [
         Card("Events", f"{len(events):,}", _dates(starts)),
         Card(
-            "RSVPs", f"{events['total_accepted'].sum():,}", f"in {campaigns:,} campaigns and outside of them"
+            "RSVPs",
+            f"{events['total_accepted'].sum():,}",
+            f"{campaigns:,} campaign{'' if campaigns == 1 else 's'}",
         ),
         Card("Signatures", f"{len(signatures):,}", _dates(created)),
         Card("People", f"{signatures['person_id'].nunique():,}", "who signed, each counted once"),
