@@ -16,7 +16,7 @@ HEIGHT: Final = 4.5
 _TALLEST: Final = 300.0  # matplotlib draws no more than 65,536 pixels
 
 POINTS: Final = 72  # to the inch
-LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
+_LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 
 
 def own_or(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
@@ -51,6 +51,11 @@ def inches(ax: Axes) -> tuple[float, float]:
     """Measure the axes: width and height."""
     box = ax.get_window_extent()
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def letters(ax: Axes, *, points: float | None = None) -> float:
+    """Tell how many letters of a size, or of that of the labels, fit beside each other in the axes."""
+    return inches(ax)[0] * POINTS / ((points or label_points()) * _LETTER)
 
 
 def label_points() -> float:

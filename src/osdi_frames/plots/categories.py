@@ -16,7 +16,7 @@ from osdi_frames.tables.schema import NONE
 
 _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.3  # inches for title and axis
-_WIDEST = 40  # letters of a label
+_NARROWEST, _WIDEST = 8, 40  # letters of a label
 _FINEST = 4.0  # points; smaller text is none
 _LONGEST = 2  # times the largest value: so far goes the bar of the others
 
@@ -52,8 +52,9 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
         return axes.say_nothing(ax, title)
     axes.entitle(ax, title)
     seated = any(each.capacity for each in bars)
-    for position, each in enumerate(bars):
-        ax.barh(position, each.count, 0.45 if seated else 0.75, **colors.bar(each.kind))
+    drawn = ax.barh(range(len(bars)), [each.count for each in bars], 0.45 if seated else 0.75)
+    for bar, each in zip(drawn, bars, strict=True):
+        bar.set(**colors.bar(each.kind))
     if seated:
         _seat(ax, bars)
     note = f"\n{colors.SEATS_NOTE}" if seated else ""
@@ -92,8 +93,8 @@ def _bar(name: str, kind: colors.Kind, row: Mapping[Hashable, Any]) -> Bar:
 def _seat(ax: Axes, bars: list[Bar]) -> None:
     """Draw the seats below each bar, filled as far as they are taken."""
     below = [position + 0.33 for position in range(len(bars))]
-    ax.barh(below, [each.capacity for each in bars], 0.16, **colors.SEATS)
     ax.barh(below, [each.taken for each in bars], 0.16, **colors.TAKEN)
+    ax.barh(below, [each.capacity for each in bars], 0.16, **colors.SEATS)
 
 
 def _font_points(ax: Axes, bars: int) -> float:
@@ -103,8 +104,8 @@ def _font_points(ax: Axes, bars: int) -> float:
 
 
 def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
-    half = axes.inches(ax)[0] / 2 * axes.POINTS / (size * axes.LETTER)
-    names = labels([each.name for each in bars], width=max(min(int(half), _WIDEST), 8))
+    width = max(min(int(axes.letters(ax, points=size) / 2), _WIDEST), _NARROWEST)
+    names = labels([each.name for each in bars], width=width)
     ax.set_yticks(range(len(bars)), names.texts, fontsize=size, **names.style)
     ax.tick_params(axis="y", length=0)
     margin = 0.5 if len(bars) > 1 else 1.0
@@ -117,7 +118,7 @@ def _count(ax: Axes, bars: list[Bar], *, size: float) -> None:
     Where the others together would dwarf every value, their bar is cut short, and says so.
     """
     longest = _LONGEST * max((each.count for each in bars if each.kind != "other"), default=0)
-    letter = axes.LETTER * size / axes.POINTS / axes.inches(ax)[0]
+    letter = 1 / axes.letters(ax, points=size)
     style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
     right = max(1.0, *(each.capacity * 1.02 for each in bars))
     for position, each in enumerate(bars):

@@ -10,17 +10,17 @@ Kind: TypeAlias = Literal["value", "none", "other"]
 #: Okabe and Ito's colours without black and yellow, which one of the backgrounds would swallow.
 PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7")
 MAIN: Final = PALETTE[0]
-GREY: Final = "#888888"
+GREY: Final = "#777777"
 
 #: Where the colours are used up they come again, with the next of these.
 HATCHES: Final = ("", "///", "...", "xxx")
 DASHES: Final = ("-", "--", ":", "-.")
 
-#: Seats, and those that are taken: pale and full on any background. A capacity never stands behind its
-#: RSVPs, as these are also of events without one.
-SEATS: Final[dict[str, Any]] = {"facecolor": MAIN, "alpha": 0.25}
+#: Seats, and those that are taken: a vessel and what is in it. A capacity never stands behind its RSVPs,
+#: as these are also of events without one.
+SEATS: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.8}
 TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
-SEATS_NOTE: Final = "thin bars: seats where there is a capacity, and those taken"
+SEATS_NOTE: Final = "thin bars: seats where there is a capacity, filled as they are taken"
 
 
 def bar(kind: Kind, number: int = 0) -> dict[str, Any]:

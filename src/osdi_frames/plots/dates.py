@@ -11,10 +11,11 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.ticker import FixedLocator, FuncFormatter
 from numpy.typing import NDArray
 
+from osdi_frames.plots import axes
 from osdi_frames.plots.labels import cleaned
 
-_FEW = 6  # so many times are each named below the axis, if they stand far enough apart
-_RANGE = np.array(["0001-01-03", "9999-12-29"], dtype="datetime64[s]")
+_FEW = 6  # so many times are each named below the axis, if there is room
+_RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
 
 class DatesUntil(AutoDateLocator):
@@ -40,8 +41,11 @@ def days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
 def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
     """Make the x axis one of the given times, from `left` to `right` in days."""
     at = days(times)
-    if len(times) <= _FEW and (np.diff(at) >= (right - left) / (_FEW + 2)).all():
-        names = dict(zip(at.tolist(), _names(times), strict=True))
+    earliest, latest = date2num(_RANGE)  # type: ignore[no-untyped-call] # matplotlib.dates
+    left, right = max(left, earliest), min(right, latest)
+    ax.set_xlim(left, right)
+    names = dict(zip(at.tolist(), _names(times), strict=True)) if len(times) <= _FEW else {}
+    if names and _room(ax, at) > max(map(len, names.values())):
         ax.xaxis.set_major_locator(FixedLocator(list(names)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda day, _: names.get(day, "")))
     else:
@@ -49,13 +53,18 @@ def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> Non
         ax.xaxis.set_major_locator(locator)
         formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
         ax.xaxis.set_major_formatter(formatter)
-    earliest, latest = date2num(_RANGE)  # type: ignore[no-untyped-call] # matplotlib.dates
-    ax.set_xlim(max(left, earliest), min(right, latest))
 
 
 def name(times: pd.DatetimeIndex) -> str:
     """Name the axis, and say what its times are."""
     return cleaned(f"{times.name or 'time'}{'' if times.tz is None else ' (UTC)'}")
+
+
+def _room(ax: Axes, at: NDArray[np.float64]) -> float:
+    """Tell how many letters fit between the places of the two nearest times."""
+    left, right = ax.get_xlim()
+    nearest = np.diff(at).min() if len(at) > 1 else right - left
+    return float(nearest / (right - left) * axes.letters(ax))
 
 
 def _names(times: pd.DatetimeIndex) -> list[str]:

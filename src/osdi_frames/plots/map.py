@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import cos, radians
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from osdi_frames.errors import MissingColumn
 from osdi_frames.plots import axes, colors
@@ -79,8 +79,8 @@ def _discs(ax: Axes, placed: pd.DataFrame) -> None:
     """Draw the discs, small ones over large ones, and explain their sizes."""
     most = max(placed["rsvps"].max(), 1) if len(placed) else 1
     sizes = _SMALLEST + placed["rsvps"].clip(lower=0) / most * (_LARGEST - _SMALLEST)
-    discs = ax.scatter(placed["x"], placed["y"], sizes, color=colors.MAIN, alpha=0.45, linewidths=0.5)
-    discs.set_edgecolor(colors.MAIN)
+    style: dict[str, Any] = {"facecolors": [(colors.MAIN, 0.45)], "edgecolors": [colors.MAIN]}
+    discs = ax.scatter(placed["x"], placed["y"], sizes, linewidths=0.6, **style)
     if len(placed):
         handles, names = discs.legend_elements(
             "sizes",
@@ -103,6 +103,7 @@ def _discs(ax: Axes, placed: pd.DataFrame) -> None:
 
 def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
     """Label the axes in degrees, and make a kilometre as long to the north as to the east."""
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=min(max(int(axes.inches(ax)[0]), 2), 8)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "EW", 180)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "NS", 90)))
     ax.grid(alpha=0.3, linewidth=0.6)

@@ -37,7 +37,7 @@ class Places:
 
 def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str) -> Axes:
     """Draw the counts of periods, with their seats if there are any."""
-    counts = _in_order(counts)
+    counts = counts.sort_index(kind="stable")  # what has no date last
     ax = axes.own_or(ax)
     if counts.empty:
         return axes.say_nothing(ax, title)
@@ -47,8 +47,8 @@ def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str)
     top, note = heights.max(), ""
     if "capacity" in counts and counts["capacity"].any():
         _bars(ax, places, heights, share=(-0.4, 0.15), **colors.bar("value"))
-        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
         _bars(ax, places, counts["taken"].to_numpy(), share=(0.2, 0.4), **colors.TAKEN)
+        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
         top = max(top, counts["capacity"].max())
         note = f"\n{colors.SEATS_NOTE}"
     else:
@@ -61,7 +61,7 @@ def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str)
 
 def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
     """Draw the counts of periods, one column on the other, at most `top` and the others together."""
-    counts = _in_order(counts)
+    counts = counts.sort_index(kind="stable")  # what has no date last
     stack = series.leading(counts, counts.sum(), top=top)
     ax = axes.own_or(ax, height=series.height(len(stack)))
     if counts.empty:
@@ -79,10 +79,6 @@ def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str,
     _count(ax, places, tops, all_of_them=False)
     series.explain(ax, stack, artists, upwards=True)
     return ax
-
-
-def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
-    return counts.iloc[np.argsort(counts.index.to_numpy(), kind="stable")]  # NaT last
 
 
 def _places(index: pd.Index) -> Places:

@@ -51,12 +51,40 @@ def signatures_by_source(report: pd.DataFrame, *, ax: Axes | None = None, top: i
 
 
 def signatures_by_referrer(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
-    """Draw the signatures of each referrer code, as `signatures_by_source` does those of each source."""
+    """Draw the signatures of each referrer code, as `signatures_by_source` does those of each source.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> from matplotlib.figure import Figure
+    >>> signatures = pd.DataFrame({
+    ...     "referrer": ["group-a", "group-a", None],
+    ...     "person_id": ["p1", "p2", "p2"],
+    ...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-05-02"], utc=True),
+    ... })
+    >>> axes = signatures_by_referrer(of.signatures_by_referrer(signatures), ax=Figure().subplots())
+    >>> [int(bar.get_width()) for bar in axes.patches]
+    [2, 1]
+    """
     return rows.draw(report, "signatures", ax=ax, top=top, plot="signatures_by_referrer")
 
 
 def signatures_by_website(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
-    """Draw the signatures of each website, as `signatures_by_source` does those of each source."""
+    """Draw the signatures of each website, as `signatures_by_source` does those of each source.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> from matplotlib.figure import Figure
+    >>> signatures = pd.DataFrame({
+    ...     "website": ["example.org", None],
+    ...     "person_id": ["p1", "p2"],
+    ...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02"], utc=True),
+    ... })
+    >>> axes = signatures_by_website(of.signatures_by_website(signatures), ax=Figure().subplots())
+    >>> axes.get_xlabel()
+    'signatures: 2 in all'
+    """
     return rows.draw(report, "signatures", ax=ax, top=top, plot="signatures_by_website")
 
 

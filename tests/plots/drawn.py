@@ -1,0 +1,108 @@
+"""What stands on axes, as a reader would tell it, and reports to draw."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from osdi_frames import plots, reports
+
+#: What the reports are made of.
+EVENTS = pd.DataFrame(
+    {
+        "event_id": ["1", "2", "3", "4"],
+        "event_campaign_id": ["climate", "climate", None, "housing"],
+        "location_region": ["CA", None, "CA", "NY"],
+        "total_accepted": [30, 12, 5, 9],
+        "capacity": pd.array([40, None, None, 10], dtype="Int64"),
+        "start_date": pd.to_datetime(["2026-03-04 18:00", "2026-05-09 10:00", None, "2026-05-02 09:30"]),
+        "fetched_at": pd.to_datetime(["2026-05-01", "2026-05-01", "2026-05-02", "2026-05-02"], utc=True),
+        "location_longitude": [-122.3, None, 12.5, -73.9],
+        "location_latitude": [37.8, None, 41.9, 40.7],
+    }
+)
+SIGNATURES = pd.DataFrame(
+    {
+        "source": ["email", "email", "none", "ads", "email"],
+        "referrer": ["g", None, None, "g", None],
+        "website": [None, "example.org", None, None, "example.org"],
+        "person_id": ["1", "1", "2", "3", None],
+        "created_date": pd.to_datetime(
+            ["2026-03-05", "2026-03-09", "2026-05-01", None, "2026-05-03"], utc=True
+        ),
+    }
+)
+MONTHLY = pd.Grouper(key="start_date", freq="MS")
+
+#: Every plot, with a report to draw.
+DRAWN = {
+    "rsvps_by_campaign": ("rsvps_by_campaign", lambda: reports.rsvps_by_campaign(EVENTS)),
+    "rsvps_by region": ("rsvps_by", lambda: reports.rsvps_by(EVENTS, "location_region")),
+    "rsvps_by month": ("rsvps_by", lambda: reports.rsvps_by(EVENTS, MONTHLY)),
+    "rsvps_by region and month": ("rsvps_by", lambda: reports.rsvps_by(EVENTS, ["location_region", MONTHLY])),
+    "rsvps_over_time": ("rsvps_over_time", lambda: reports.rsvps_over_time(EVENTS)),
+    "signatures_by_source": ("signatures_by_source", lambda: reports.signatures_by_source(SIGNATURES)),
+    "signatures_by_referrer": ("signatures_by_referrer", lambda: reports.signatures_by_referrer(SIGNATURES)),
+    "signatures_by_website": ("signatures_by_website", lambda: reports.signatures_by_website(SIGNATURES)),
+    "signatures_by two": ("signatures_by", lambda: reports.signatures_by(SIGNATURES, ["source", "referrer"])),
+    "signatures_over_time": ("signatures_over_time", lambda: reports.signatures_over_time(SIGNATURES, "MS")),
+    "signatures_over_time by source": (
+        "signatures_over_time",
+        lambda: reports.signatures_over_time(SIGNATURES, "MS", by="source"),
+    ),
+    "event_map": ("event_map", lambda: EVENTS),
+}
+
+
+def axes(width: float = 8, height: float = 4.5) -> Axes:
+    """Give axes as a caller brings them, of a figure that pyplot does not know."""
+    return Figure(figsize=(width, height)).subplots()
+
+
+def draw(name: str, frame: pd.DataFrame, **options: object) -> Axes:
+    return getattr(plots, name)(frame, **{"ax": axes()} | options)
+
+
+def render(ax: Axes) -> None:
+    """Lay the picture out: what matplotlib warns of, it says only now."""
+    ax.figure.draw_without_rendering()
+
+
+def names(ax: Axes) -> list[str]:
+    """Tell the labels of horizontal bars, from the top."""
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def widths(ax: Axes) -> list[float]:
+    """Tell the lengths of the horizontal bars that count, from the top."""
+    bars = [bar for bar in ax.patches if bar.get_height() > 0.2]
+    return [bar.get_width() for bar in sorted(bars, key=lambda bar: bar.get_y())]
+
+
+def heights(ax: Axes) -> list[list[float]]:
+    """Tell the heights of upright bars, a list for each series."""
+    return [[bar.get_height() for bar in container] for container in ax.containers]
+
+
+def texts(ax: Axes) -> list[str]:
+    """Tell what is written at bars."""
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def legend(ax: Axes) -> list[str]:
+    found = ax.get_legend()
+    return [text.get_text() for text in found.get_texts()] if found else []
+
+
+def every_text(ax: Axes) -> list[Text]:
+    """Give all Text there is on the figure, once it was drawn."""
+    render(ax)
+    return [text for text in ax.figure.findobj(Text) if text.get_text()]
+
+
+def counted(counts: dict[str, int], *, key: str = "source") -> pd.DataFrame:
+    """Make a report on signatures, in any order."""
+    report = pd.DataFrame({"signatures": list(counts.values()), "people": 1, "share": 0.5})
+    return report.set_axis(pd.Index(list(counts), dtype=object, name=key))

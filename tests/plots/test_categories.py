@@ -1,0 +1,202 @@
+"""Horizontal bars: the largest on top, each with its count, the rest together, so that the sum is the total."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.colors import to_hex
+
+from osdi_frames import plots, reports
+from osdi_frames.plots.colors import GREY
+
+from .drawn import EVENTS, SIGNATURES, axes, counted, draw, names, render, texts, widths
+
+
+def test_the_largest_bar_is_on_top_whatever_the_order_of_the_report():
+    ax = draw("signatures_by", counted({"b": 5, "a": 1200, "c": 30}))
+    assert names(ax) == ["a", "c", "b"]
+    assert widths(ax) == [1200, 30, 5]
+    assert texts(ax) == ["1,200", "30", "5"]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first bar is the topmost
+
+
+def test_the_count_stands_at_the_end_of_its_bar():
+    ax = draw("signatures_by", counted({"a": 1200, "b": 5}))
+    assert [text.xy for text in ax.texts] == [(1200, 0), (5, 1)]
+    assert ax.get_xlim()[1] > 1200
+
+
+def test_what_top_leaves_out_is_one_bar_and_the_sum_is_the_total():
+    ax = draw("signatures_by", counted({f"{number:02}": number for number in range(10, 40)}), top=3)
+    assert names(ax) == ["39", "38", "37", "(other: 27)"]
+    assert widths(ax) == [39, 38, 37, sum(range(10, 37))]
+    others = max(ax.patches, key=lambda bar: bar.get_y())
+    assert others.get_hatch()
+    assert not any(bar.get_hatch() for bar in ax.patches if bar is not others)
+
+
+def test_nothing_is_left_out_of_as_many_as_top():
+    assert names(draw("signatures_by", counted({"a": 2, "b": 1}), top=2)) == ["a", "b"]
+    assert names(draw("signatures_by", counted({"a": 2, "b": 1}), top=0)) == ["(other: 2)"]
+
+
+def test_a_thousand_values_are_twenty_bars_and_the_others():
+    ax = draw("signatures_by", counted({f"v{number}": number for number in range(1000)}))
+    assert len(names(ax)) == 21
+    assert names(ax)[-1] == "(other: 980)"
+    assert sum(widths(ax)) == sum(range(1000))
+
+
+def test_others_that_would_dwarf_every_value_are_cut_short_and_say_so():
+    ax = draw("signatures_by", counted({f"v{number}": 10 for number in range(1000)}))
+    assert texts(ax)[-1] == "9,800 (cut short)"
+    assert ax.get_xlim()[1] < 100
+    assert widths(ax)[-1] == 9800
+    modest = draw("signatures_by", counted({"a": 10, "b": 9, "c": 8}), top=1)
+    assert texts(modest) == ["10", "17"]
+
+
+def test_what_has_no_value_is_grey():
+    ax = draw("signatures_by", counted({"a": 3, "(none)": 2, "b": 1}))
+    grey = [to_hex(bar.get_facecolor()) == GREY for bar in ax.patches]
+    assert grey == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "expected"),
+    [
+        ("hidden", pd.array([True, True, None], dtype="boolean"), ["True", "(none)"]),
+        ("size", pd.array([7, 7, None], dtype="Int64"), ["7", "(none)"]),
+        ("category", pd.Categorical(["x", "x", None]), ["x", "(none)"]),
+    ],
+    ids=["booleans", "numbers", "categories"],
+)
+def test_a_missing_key_of_any_kind_is_none_in_grey(column, values, expected):
+    report = reports.signatures_by(SIGNATURES.head(3).assign(**{column: values}), column)
+    ax = draw("signatures_by", report)
+    assert names(ax) == expected
+    assert to_hex(ax.patches[1].get_facecolor()) == GREY
+
+
+def test_several_keys_are_joined_and_grey_only_where_all_are_missing():
+    report = reports.signatures_by(SIGNATURES, ["source", "referrer"])
+    ax = draw("signatures_by", report)
+    assert names(ax) == ["email · (none)", "(none) · (none)", "ads · g", "email · g"]
+    assert [to_hex(bar.get_facecolor()) == GREY for bar in ax.patches] == [False, True, False, False]
+    assert ax.get_title(loc="left") == "Signatures by source · referrer"
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "label"),
+    [
+        ("rsvps_by_campaign", "RSVPs by campaign", "RSVPs: 56 in all"),
+        ("signatures_by_source", "Signatures by source", "signatures: 5 in all"),
+        ("signatures_by_referrer", "Signatures by referrer", "signatures: 5 in all"),
+        ("signatures_by_website", "Signatures by website", "signatures: 5 in all"),
+    ],
+)
+def test_title_and_axis_say_what_is_counted(name, title, label):
+    report = getattr(reports, name)(EVENTS if name.startswith("rsvps") else SIGNATURES)
+    ax = draw(name, report)
+    assert ax.get_title(loc="left") == title
+    assert ax.get_xlabel().splitlines()[0] == label
+
+
+def test_signatures_are_counted_not_people():
+    report = reports.signatures_by_source(SIGNATURES)
+    assert widths(draw("signatures_by_source", report)) == list(report["signatures"]) == [3, 1, 1]
+    assert list(report["people"]) == [1, 1, 1]
+
+
+def test_seats_stand_below_the_rsvps_filled_as_far_as_they_are_taken():
+    ax = draw("rsvps_by_campaign", reports.rsvps_by_campaign(EVENTS))
+    assert names(ax) == ["climate", "housing", "(none)"]
+    assert widths(ax) == [42, 9, 5]
+    assert texts(ax) == ["42 · 75% of 40 seats", "9 · 90% of 10 seats", "5"]
+    taken, seats = ax.containers[-2:]
+    assert [bar.get_width() for bar in seats] == [40, 10, 0]
+    assert [round(bar.get_width(), 6) for bar in taken] == [30, 9, 0]
+    assert "seats" in ax.get_xlabel()
+
+
+def test_the_seats_of_the_others_are_summed():
+    ax = draw("rsvps_by_campaign", reports.rsvps_by_campaign(EVENTS), top=0)
+    assert texts(ax) == ["56 · 78% of 50 seats"]
+
+
+def test_capacity_can_be_left_out_and_is_where_no_event_has_one():
+    report = reports.rsvps_by_campaign(EVENTS)
+    without = reports.rsvps_by_campaign(EVENTS.assign(capacity=None))
+    for ax in (draw("rsvps_by_campaign", report, capacity=False), draw("rsvps_by_campaign", without)):
+        assert texts(ax) == ["42", "9", "5"]
+        assert ax.get_xlabel() == "RSVPs: 56 in all"
+        assert len(ax.patches) == 3
+
+
+def test_a_report_with_only_the_counts_is_enough():
+    report = reports.rsvps_by_campaign(EVENTS)[["rsvps"]]
+    assert widths(draw("rsvps_by_campaign", report)) == [42, 9, 5]
+
+
+def test_one_row_and_rows_that_count_nothing_are_drawn():
+    assert widths(draw("signatures_by", counted({"a": 7}))) == [7]
+    ax = draw("signatures_by", counted({"a": 0, "b": 0}))
+    assert (widths(ax), texts(ax)) == ([0, 0], ["0", "0"])
+    render(ax)
+
+
+def test_a_figure_of_its_own_is_as_tall_as_its_bars_need():
+    from matplotlib import pyplot as plt
+
+    few, many = (plots.signatures_by(counted({f"{n}": 1 for n in range(count)})) for count in (3, 20))
+    try:
+        assert many.figure.get_figheight() > few.figure.get_figheight() + 4
+        assert many.figure.get_figwidth() == few.figure.get_figwidth() == 8
+    finally:
+        plt.close(few.figure)
+        plt.close(many.figure)
+
+
+@pytest.mark.parametrize("height", [1.5, 3, 6])
+def test_labels_do_not_touch_in_axes_of_any_height(height):
+    ax = draw("signatures_by", counted({f"value {n}": 100 - n for n in range(30)}), ax=axes(6, height))
+    render(ax)
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    if height > 1.5:  # below, letters would be smaller than any that can be read
+        assert not any(one.overlaps(other) for one, other in pairwise(boxes))
+    assert all(label.get_fontsize() >= 4 for label in ax.get_yticklabels())
+
+
+def test_numbers_stay_inside_the_axes():
+    ax = draw("signatures_by", counted({"a": 123_456_789, "b": 5}), ax=axes(4, 3))
+    render(ax)
+    right = ax.get_window_extent().x1
+    assert all(text.get_window_extent().x1 <= right for text in ax.texts)
+
+
+COUNTS = st.lists(st.integers(0, 10**12), max_size=30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(COUNTS, st.integers(0, 35))
+def test_the_bars_sum_to_the_total_whatever_top(counts, top):
+    report = counted({f"v{number}": count for number, count in enumerate(counts)})
+    ax = draw("signatures_by", report, top=top)
+    assert sum(widths(ax)) == sum(counts)
+    assert len(widths(ax)) == min(len(counts), top + 1)
+    values = widths(ax)[:top]
+    assert values == sorted(values, reverse=True)
+    assert len(set(names(ax))) == len(widths(ax))
+
+
+def test_counts_of_any_numeric_dtype_are_drawn():
+    report = counted({"a": 3, "b": 2})
+    for dtype in ("Int64", "float64", "int32", "int64[pyarrow]"):
+        assert widths(draw("signatures_by", report.astype({"signatures": dtype}))) == [3, 2]
+    missing = report.assign(signatures=[3, np.nan])
+    assert widths(draw("signatures_by", missing)) == [3, 0]
