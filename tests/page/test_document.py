@@ -17,7 +17,7 @@ import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.errors import MissingColumn
 
-from .conftest import NOW, event, rendered
+from .conftest import NOW, event, rendered, signature
 
 PERSONAL = {
     "given_name": "Zwölfhild",
@@ -45,7 +45,11 @@ def personal_archive() -> list[object]:
         "comments": PERSONAL["comments"],
         "created_date": PERSONAL["comments"],
         "person": person,
-        "platform:referrer_data": {"source": "email"},
+        "platform:referrer_data": {
+            "source": PERSONAL["email"],
+            "referrer": f"from {PERSONAL['email']}",
+            "website": f"https://site.example/?to={PERSONAL['email'].replace('@', '%40')}&page=2",
+        },
         PERSONAL["email"]: 1,
         PERSONAL["phone"]: 1,
         f"{PERSONAL['given_name']} {PERSONAL['family_name']}": PERSONAL["email"],
@@ -74,6 +78,13 @@ def test_no_name_address_number_or_comment_is_in_it():
     assert [name for name, value in PERSONAL.items() if value in html] == []
     assert not re.search("zwölf|quarkstein|ottokar|neighbour", html, re.IGNORECASE)
     assert "(a key that is no name)" in html
+    assert html.count("https://site.example/?to=(e-mail)&amp;page=2") >= 1
+
+
+def test_what_looks_alike_without_addresses_is_one_row():
+    signed = [signature(number, source=f"to-{number}@site.example") for number in range(3)]
+    [row] = re.findall(r"<tbody>(.*?)</tbody>", rendered(signed), re.DOTALL)[:1]
+    assert re.findall("<bdi>(.*?)</bdi>", row)[:2] == ["(e-mail)", "3"]
 
 
 def test_file_names_and_addresses_of_the_source_are_not_in_it(tmp_path):

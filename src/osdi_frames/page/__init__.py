@@ -5,8 +5,8 @@ itself, and its content security policy forbids all else: it opens from a disk, 
 
 It holds counts only. Of the frames it reads the columns of the standard reports, and the coordinates
 of events, rounded to about a kilometre; of an inspection the names of keys, never a value, a file's name or
-an address. What stands in the reports is shown as it is: a region, a source, a referrer or a website in
-which somebody has written a person's name or address shows it here, too.
+an address. An e-mail address within a source, referrer, website, region or campaign is hidden, and what
+then looks alike is one row. A person's name in one of them is shown: nothing tells it from any other text.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ from osdi_frames.page import document, figures, headline, reading, tables
 from osdi_frames.reports.standard import PLACE_COLUMNS, REPORTS, StandardReport
 
 __all__ = ["render"]
+
+_LABELS = ("event_campaign_id", "location_region", "source", "referrer", "website")
+_EMAIL = r"[^\s@/?&=<>]+(?:@|%40)[^\s@/?&=<>]+\.[^\s@/?&=<>]+"
+_HIDDEN = "(e-mail)"
 
 _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 2000  # more would make the page slow: they are then a picture in the plot
@@ -90,11 +94,12 @@ def render(
     >>> html.startswith("<!doctype html>")
     True
     """
+    frames = {"events": _without_addresses(events), "signatures": _without_addresses(signatures)}
     parts = {
         table: [_of_report(each, frame) for each in REPORTS if each.table == table and len(frame)]
-        for table, frame in {"events": events, "signatures": signatures}.items()
+        for table, frame in frames.items()
     }
-    if len(events) and set(PLACE_COLUMNS) <= set(events.columns):
+    if set(PLACE_COLUMNS) <= set(events.columns) and events[list(PLACE_COLUMNS)].notna().all(axis=1).any():
         parts["events"].append(_map(events))
     told = inspection and reading.of_inspection(inspection, events=len(events), signatures=len(signatures))
     return document.write(
@@ -104,6 +109,15 @@ def render(
         reading=told,
         now=now,
     )
+
+
+def _without_addresses(frame: pd.DataFrame) -> pd.DataFrame:
+    texts = {
+        name: frame[name].astype("str").str.replace(_EMAIL, _HIDDEN, regex=True)
+        for name in _LABELS
+        if name in frame.columns
+    }
+    return frame.assign(**texts)
 
 
 def _of_report(entry: StandardReport, frame: pd.DataFrame) -> Section:

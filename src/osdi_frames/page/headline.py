@@ -41,7 +41,8 @@ def _span(times: pd.Series) -> tuple[pd.Timestamp, pd.Timestamp] | None:
 
 
 def _dates(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:
-    return " – ".join(f"{each.day} {each:%b %Y}" for each in span) if span else "no date"
+    # A date breaks nowhere.
+    return " – ".join(f"{each.day}\u00a0{each:%b}\u00a0{each.year}" for each in span) if span else "no date"
 
 
 def _years(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:
