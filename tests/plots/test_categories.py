@@ -57,6 +57,8 @@ def test_others_that_would_dwarf_every_value_are_cut_short_and_say_so():
     assert texts(ax)[-1] == "9,800 (cut short)"
     assert ax.get_xlim()[1] < 100
     assert widths(ax)[-1] == 9800
+    shown = ax.containers[0][-1].get_clip_box().transformed(ax.transData.inverted())
+    assert shown.x1 == pytest.approx(20)
     modest = draw("signatures_by", counted({"a": 10, "b": 9, "c": 8}), top=1)
     assert texts(modest) == ["10", "17"]
 
@@ -138,9 +140,26 @@ def test_capacity_can_be_left_out_and_is_where_no_event_has_one():
         assert len(ax.patches) == 3
 
 
+def test_a_capacity_that_means_no_limit_does_not_dwarf_the_rsvps():
+    table = EVENTS.assign(capacity=pd.array([99_999, None, None, 10], dtype="Int64"))
+    ax = draw("rsvps_by_campaign", reports.rsvps_by_campaign(table))
+    assert texts(ax)[0] == "42 · <1% of 99,999 seats"
+    assert ax.get_xlim()[1] == 5 * 42
+
+
 def test_a_report_with_only_the_counts_is_enough():
     report = reports.rsvps_by_campaign(EVENTS)[["rsvps"]]
     assert widths(draw("rsvps_by_campaign", report)) == [42, 9, 5]
+
+
+def test_what_was_on_the_axes_before_stays_as_it_was():
+    ax = axes()
+    earlier = ax.axvspan(0, 3)
+    clip = earlier.get_clip_box()
+    draw("signatures_by", counted({f"v{number}": 10 for number in range(1000)}), ax=ax, top=0)
+    draw("signatures_by", counted({f"v{number}": 10 for number in range(1000)}), ax=ax, top=1)
+    assert earlier in ax.patches
+    assert earlier.get_clip_box() is clip
 
 
 def test_one_row_and_rows_that_count_nothing_are_drawn():

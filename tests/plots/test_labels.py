@@ -162,3 +162,8 @@ def test_any_texts_become_as_many_different_labels_of_bounded_width(texts, width
 def test_any_texts_can_be_drawn_without_a_warning(texts):
     ax = draw("signatures_by", counted(dict.fromkeys(texts, 1)))
     render(ax)
+
+
+def test_where_svg_keeps_text_as_text_the_fonts_of_the_reader_draw_it():
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        assert names(draw("signatures_by", counted({"🎉 $x$": 1}))) == ["🎉 $x$"]

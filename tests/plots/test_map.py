@@ -71,6 +71,12 @@ def test_the_whole_earth_fits():
     render(ax)
 
 
+def test_events_without_any_rsvp_are_drawn():
+    ax = draw("event_map", events((1, 1, 0), (2, 2, 0)))
+    assert (ax.collections[0].get_sizes() > 0).all()
+    render(ax)
+
+
 def test_the_sizes_are_explained():
     ax = draw("event_map", events((1, 1, 100), (2, 2, 50), (3, 3, 0)))
     assert ax.get_legend().get_title().get_text() == "RSVPs"

@@ -223,6 +223,16 @@ def test_up_to_twenty_lines_differ_by_colour_or_dashes():
     assert sum(line.get_ydata()[0] for line in ax.lines) == sum(range(1000))
 
 
+def test_other_lines_that_would_dwarf_every_value_leave_the_picture_and_say_so():
+    report = pd.DataFrame({f"c{number}": [5, 10] for number in range(100)})
+    report = report.set_axis(pd.date_range("2026-05-01", periods=2, tz="UTC")).rename_axis(columns="c")
+    ax = draw("rsvps_over_time", report, top=2)
+    assert legend(ax) == ["c0", "c1", "(other: 98): 980, above"]
+    assert 10 < ax.get_ylim()[1] < 30
+    assert list(ax.lines[-1].get_ydata()) == [490, 980]
+    assert legend(draw("rsvps_over_time", report, top=0)) == ["(other: 100)"]
+
+
 def test_one_pull_is_seen_as_points():
     ax = draw("rsvps_over_time", reports.rsvps_over_time(EVENTS.head(2)))
     assert [list(line.get_ydata()) for line in ax.lines] == [[42]]
@@ -260,6 +270,14 @@ def test_dates_are_there_and_do_not_touch(name, span):
         if left <= place <= right and label.get_text()
     ]
     assert not any(one.overlaps(other) for one, other in pairwise(shown))
+
+
+def test_a_report_that_was_brought_to_another_zone_shows_its_clock():
+    report = reports.signatures_over_time(SIGNATURES.dropna(subset="created_date"), "MS")
+    there = report.set_axis(report.index.tz_localize(None).tz_localize("America/New_York"))
+    ax = draw("signatures_over_time", there.rename_axis(index="created_date"))
+    assert dates(ax) == ["2026-03", "2026-04", "2026-05"]
+    assert ax.get_xlabel() == "created_date (America/New_York)"
 
 
 def test_periods_are_named_by_their_start_in_utc_whatever_time_zone_is_set():

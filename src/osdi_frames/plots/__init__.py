@@ -14,11 +14,13 @@ A plot takes the report, ``of.plots.rsvps_by_campaign(of.rsvps_by_campaign(event
 matplotlib Axes it drew on: yours (``ax=``), or those of a new pyplot figure, which a notebook shows at the
 end of the cell. A script that makes many had better bring its own, ``ax=Figure().subplots()``, as pyplot
 keeps every figure until it is closed. Nothing is shown or saved, and no setting is changed: a style that
-was chosen (``plt.style.context("dark_background")``) holds.
+was chosen (``plt.style.context("dark_background")``) holds. Long labels and legends stand outside the axes:
+a figure of yours makes room for them with ``layout="constrained"``.
 
-What `top` leaves out is one bar, ``(other: 980)``, so what is drawn sums to the total; what has no value is
-``(none)``, in grey. Text from the data is never taken for a formula, a label too long loses its middle,
-and a character that no installed font has is drawn as �.
+What `top` leaves out is one bar, ``(other: 980)``, so what is drawn sums to the total; where it would dwarf
+every value it is cut short, and says so. What has no value is ``(none)``, in grey. Text from the data is
+never taken for a formula, a label too long loses its middle, and a character that no installed font has is
+drawn as �.
 """
 
 from osdi_frames.plots.map import event_map

@@ -15,6 +15,8 @@ WIDTH: Final = 8.0  # inches, the width of a notebook's cell
 HEIGHT: Final = 4.5
 _TALLEST: Final = 300.0  # matplotlib draws no more than 65,536 pixels
 
+FURTHEST: Final = 2  # times the largest value: so far goes what stands for all the others
+
 POINTS: Final = 72  # to the inch
 _LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 

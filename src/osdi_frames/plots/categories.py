@@ -8,17 +8,18 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.patches import Rectangle
 
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import labels, name_of
+from osdi_frames.plots.labels import PLAIN, labels, name_of
 from osdi_frames.tables.schema import NONE
 
 _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.3  # inches for title and axis
 _NARROWEST, _WIDEST = 8, 40  # letters of a label
-_FINEST = 4.0  # points; smaller text is none
-_LONGEST = 2  # times the largest value: so far goes the bar of the others
+_FINEST = 4.0  # points; smaller cannot be read
+_DEEPEST = 5  # times the largest count: seats beyond that run out of the picture; 99,999 often means no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     ax.spines["bottom"].set_visible(False)
     size = _font_points(ax, len(bars))
     _name(ax, bars, size=size)
-    _count(ax, bars, size=size)
+    _count(ax, bars, drawn, size=size)
     return ax
 
 
@@ -112,20 +113,20 @@ def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
     ax.set_ylim(len(bars) - 1 + margin, -margin)
 
 
-def _count(ax: Axes, bars: list[Bar], *, size: float) -> None:
+def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, size: float) -> None:
     """Write each count at its bar, and leave room for it.
 
     Where the others together would dwarf every value, their bar is cut short, and says so.
     """
-    longest = _LONGEST * max((each.count for each in bars if each.kind != "other"), default=0)
+    largest = max((each.count for each in bars if each.kind != "other"), default=0)
     letter = 1 / axes.letters(ax, points=size)
-    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size}
-    right = max(1.0, *(each.capacity * 1.02 for each in bars))
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN}
+    right = max(1.0, min(max(each.capacity for each in bars) * 1.02, largest * _DEEPEST))
     for position, each in enumerate(bars):
         end, text = each.count, each.text()
-        if each.kind == "other" and 0 < longest < each.count:
-            end, text = longest, f"{text} (cut short)"
-            ax.patches[position].set_clip_path(Rectangle((0, position - 0.5), end, 1, transform=ax.transData))
+        if each.kind == "other" and 0 < largest * axes.FURTHEST < each.count:
+            end, text = largest * axes.FURTHEST, f"{text} (cut short)"
+            drawn[position].set_clip_path(Rectangle((0, position - 0.5), end, 1, transform=ax.transData))
         ax.annotate(text, (end, position), (4, 0), **style)
         right = max(right, end / (1 - min((len(text) + 1) * letter, 0.6)))
     ax.set_xlim(0, right)

@@ -20,7 +20,7 @@ DASHES: Final = ("-", "--", ":", "-.")
 #: as these are also of events without one.
 SEATS: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.8}
 TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
-SEATS_NOTE: Final = "thin bars: seats where there is a capacity, filled as they are taken"
+SEATS_NOTE: Final = "thin bars: seats, and those taken"
 
 
 def bar(kind: Kind, number: int = 0) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class DatesUntil(AutoDateLocator):
     """Put dates up to the last one only: what stands beyond it has none."""
 
     def __init__(self, last: float) -> None:
-        # A timezone of the rcParams would name a period of UTC by the day before.
+        # These are wall clocks already; the timezone of the rcParams would shift them.
         super().__init__(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
         self.last = last
 
@@ -32,9 +32,8 @@ class DatesUntil(AutoDateLocator):
 
 
 def days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
-    """Give times as matplotlib's days; those with a zone as UTC."""
-    local = times if times.tz is None else times.tz_convert(None)
-    at = date2num(local.to_numpy())  # type: ignore[no-untyped-call] # matplotlib.dates
+    """Give times as matplotlib's days, by the wall clock of their zone: reports have UTC, or none."""
+    at = date2num(times.tz_localize(None).to_numpy())  # type: ignore[no-untyped-call] # matplotlib.dates
     return np.asarray(at, dtype="float64")
 
 
@@ -57,7 +56,7 @@ def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> Non
 
 def name(times: pd.DatetimeIndex) -> str:
     """Name the axis, and say what its times are."""
-    return cleaned(f"{times.name or 'time'}{'' if times.tz is None else ' (UTC)'}")
+    return cleaned(f"{times.name or 'time'}{'' if times.tz is None else f' ({times.tz})'}")
 
 
 def _room(ax: Axes, at: NDArray[np.float64]) -> float:

@@ -30,7 +30,8 @@ def time_levels(index: pd.Index) -> list[int]:
 
 def spread(counts: pd.DataFrame) -> pd.DataFrame:
     """Turn rows of several keys, one of them a time, into a row for each time and a column for the others."""
-    others = [number for number in range(counts.index.nlevels) if number not in time_levels(counts.index)]
+    times = time_levels(counts.index)
+    others = [number for number in range(counts.index.nlevels) if number not in times]
     return counts["count"].unstack(others, fill_value=0)
 
 

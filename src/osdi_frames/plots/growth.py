@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.plots import axes, colors, dates, series
 from osdi_frames.plots.labels import PLAIN
+from osdi_frames.plots.series import Series
 
 _MARKED = 40  # up to so many readings have a marker each
 
@@ -27,9 +30,22 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
         for each in lines
     ]
     label = f"{unit}: {dated.iloc[-1].sum():,} in all at the end"
-    axes.count_upwards(ax, label, highest=max(each.counts.max() for each in lines) * 1.05)
-    margin = max((at[-1] - at[0]) / 40, 0.0) or 0.5
+    axes.count_upwards(ax, label, highest=_highest(lines) * 1.05)
+    margin = (at[-1] - at[0]) / 40 or 0.5
     dates.mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
     ax.set_xlabel(dates.name(times), **PLAIN)
-    series.explain(ax, lines, artists)
+    series.explain(ax, [_named(each, above=_highest(lines)) for each in lines], artists)
     return ax
+
+
+def _highest(lines: list[Series]) -> int:
+    """Tell how high the picture is to go: the others together are not to dwarf every value."""
+    values = max((int(each.counts.max()) for each in lines if each.kind != "other"), default=0)
+    highest = max(int(each.counts.max()) for each in lines)
+    return min(highest, values * axes.FURTHEST) if values else highest
+
+
+def _named(line: Series, *, above: int) -> Series:
+    """Say of a line that leaves the picture where it ends."""
+    last = int(line.counts.iloc[-1])
+    return replace(line, name=f"{line.name}: {last:,}, above") if last > above else line

@@ -23,10 +23,10 @@ _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no 
 def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the events by longitude and latitude, sized by their RSVPs.
 
-    The area of a disc grows with total_accepted (missing counts 0, which is the smallest disc). No land is drawn: no
-    outlines come with the package. Coordinates are of the place as far as it is known (location_accuracy
-    says how far), so events in one city can lie one on the other. Those without coordinates, or with
-    impossible ones, are counted in a note below.
+    The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. No land is
+    drawn: no outlines come with the package. Coordinates are of the place as far as it is known
+    (location_accuracy says how far), so events in one city can lie one on the other. Those without
+    coordinates, or with impossible ones, are counted in a note below.
 
     Parameters
     ----------

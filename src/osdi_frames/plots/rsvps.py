@@ -74,7 +74,8 @@ def rsvps_by(
     ax, top
         as of `rsvps_by_campaign`
     capacity
-        whether to show it; if not told, not over time, where one large event would dwarf every month
+        whether to show it; if not told, not over time, where one large event would dwarf every month;
+        never on stacked bars
 
     Returns
     -------
@@ -107,7 +108,8 @@ def rsvps_over_time(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 
     """Draw how the RSVPs of each campaign grew from pull to pull, a line each.
 
     Reads the report ``of.rsvps_over_time(snapshots)``. The dots are the pulls; between them nothing is
-    known. Up to six lines differ by colour, more also by their dashes; a smaller `top` reads better.
+    known. Up to six lines differ by colour, more also by their dashes; a smaller `top` reads better. Where
+    the others together would dwarf every line, theirs leaves the picture at the top, and the legend says so.
 
     Parameters
     ----------

@@ -46,17 +46,12 @@ def leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Serie
 def explain(ax: Axes, series: list[Series], artists: Sequence[Any], *, upwards: bool = False) -> None:
     """Put a legend to the right of the axes, in the order in which the series stand there."""
     names = labels([each.name for each in series], width=_WIDEST)
-    legend = ax.legend(
-        artists,
-        names.texts,
-        loc="upper left",
-        bbox_to_anchor=(1, 1),
-        frameon=False,
-        fontsize="small",
-        reverse=upwards,
-    )
-    for text in legend.get_texts():
-        text.set(**names.style)
+    blank = [" "] * len(series)  # matplotlib leaves out a name that begins with an underscore
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "reverse": upwards}
+    legend = ax.legend(artists, blank, frameon=False, fontsize="small", **place)
+    in_order = reversed(names.texts) if upwards else names.texts
+    for text, name in zip(legend.get_texts(), in_order, strict=True):
+        text.set(text=name, **names.style)
 
 
 def height(series: int) -> float:
