@@ -31,7 +31,7 @@ _EMAIL = r"[^\s@/?&=<>]+(?:@|%40)[^\s@/?&=<>]+\.[^\s@/?&=<>]+"
 _HIDDEN = "(e-mail)"
 
 _DECIMALS = 2  # of a degree: about a kilometre
-_DISCS = 2000  # more would make the page slow: they are then a picture in the plot
+_DISCS = 300  # more would make the page slow: they are then a picture in the plot
 _BARS = 20  # of a plot; the others are one
 _BAR = 0.3  # inches
 _AROUND = 1.0  # inches of title and axis

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
 POINTS: Final = 72  # to the inch
+_DPI = 200  # of what is drawn as a picture within the figure
 
 _INK = "#010203"  # no plot's own colour; the page's text colour takes its place
 _STYLE = {
@@ -71,7 +72,7 @@ def _drawn(draw: Callable[[Axes], object], *, width: float, height: float) -> ET
         draw(axes)
         axes.set_title("", loc="left")  # the page has a heading
         axes.xaxis.label.set_wrap(width < WIDE)
-        figure.savefig(buffer, format="svg", transparent=True)
+        figure.savefig(buffer, format="svg", transparent=True, dpi=_DPI)
         drawn = figure.get_tightbbox()
     root = ET.fromstring(buffer.getvalue())  # noqa: S314 (matplotlib's own)
     # All that was drawn, and no empty lines above and below where a map needs less height.
