@@ -83,7 +83,7 @@ def _page(events: pd.DataFrame, signatures: pd.DataFrame, found: Inspection) -> 
 
 
 def _write(frames: dict[str, pd.DataFrame], html: str, out: str) -> None:
-    with whole_folder(out, names=[*frames, "report"], overwrite=True) as folder:
+    with whole_folder(out, names=[*frames, PAGE.removesuffix(".html")], overwrite=True) as folder:
         (folder / PAGE).write_text(html, encoding="utf-8")
         for name, frame in frames.items():
             for kind in ("csv", "parquet"):

@@ -5,30 +5,33 @@ itself, and its content security policy forbids all else: it opens from a disk, 
 
 It holds counts only. Of the frames it reads the columns of the standard reports, and the coordinates
 of events, rounded to about a kilometre; of an inspection the names of keys, never a value, a file's name or
-an address. An e-mail address within a source, referrer, website, region or campaign is hidden, and what
-then looks alike is one row. A person's name in one of them is shown: nothing tells it from any other text.
+an address. Within a source, referrer, website, region or campaign, an e-mail address and the query of a
+web address are hidden, and what then looks alike is one row. A person's name there is shown: nothing tells
+it from any other text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 import pandas as pd
-from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
 from osdi_frames.check import Inspection
 from osdi_frames.page import document, figures, headline, reading, tables
+from osdi_frames.page.document import Section
 from osdi_frames.reports.standard import PLACE_COLUMNS, REPORTS, StandardReport
 
 __all__ = ["render"]
 
 _LABELS = ("event_campaign_id", "location_region", "source", "referrer", "website")
-_EMAIL = r"[^\s@/?&=<>]+(?:@|%40)[^\s@/?&=<>]+\.[^\s@/?&=<>]+"
-_HIDDEN = "(e-mail)"
+#: What a label may hold of a person, and what stands there instead: addresses, and queries with their tokens.
+_PERSONAL = {
+    r"(://[^\s?#]*)[?#]\S+": r"\1?…",
+    r"[^\s@/?&=<>]+(?:@|%40)[^\s@/?&=<>]+\.[^\s@/?&=<>]+": "(e-mail)",
+}
 
 _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 300  # more would make the page slow: they are then a picture in the plot
@@ -36,16 +39,6 @@ _BARS = 20  # of a plot; the others are one
 _BAR = 0.3  # inches
 _AROUND = 1.0  # inches of title and axis
 _HEIGHT = 3.8  # inches of a plot over time
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the page: its heading, its plot, its table."""
-
-    name: str
-    heading: str
-    plot: Markup
-    table: tables.Table | None = None
 
 
 def render(
@@ -94,14 +87,16 @@ def render(
     >>> html.startswith("<!doctype html>")
     True
     """
-    frames = {"events": _without_addresses(events), "signatures": _without_addresses(signatures)}
+    frames = {"events": _impersonal(events), "signatures": _impersonal(signatures)}
     parts = {
         table: [_of_report(each, frame) for each in REPORTS if each.table == table and len(frame)]
         for table, frame in frames.items()
     }
     if set(PLACE_COLUMNS) <= set(events.columns) and events[list(PLACE_COLUMNS)].notna().all(axis=1).any():
         parts["events"].append(_map(events))
-    told = inspection and reading.of_inspection(inspection, events=len(events), signatures=len(signatures))
+    told = None
+    if inspection is not None:
+        told = reading.of_inspection(inspection, events=len(events), signatures=len(signatures))
     return document.write(
         title=tables.visible(title),
         cards=headline.cards(events, signatures),
@@ -111,12 +106,11 @@ def render(
     )
 
 
-def _without_addresses(frame: pd.DataFrame) -> pd.DataFrame:
-    texts = {
-        name: frame[name].astype("str").str.replace(_EMAIL, _HIDDEN, regex=True)
-        for name in _LABELS
-        if name in frame.columns
-    }
+def _impersonal(frame: pd.DataFrame) -> pd.DataFrame:
+    """Hide what the labels hold of persons, before anything is counted by them."""
+    texts = {name: frame[name].astype("str") for name in _LABELS if name in frame.columns}
+    for pattern, shown in _PERSONAL.items():
+        texts = {name: text.str.replace(pattern, shown, regex=True) for name, text in texts.items()}
     return frame.assign(**texts)
 
 

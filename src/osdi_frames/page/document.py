@@ -4,14 +4,37 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from importlib import metadata, resources
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from osdi_frames.page.headline import Card
+from osdi_frames.page.reading import Reading
+from osdi_frames.page.tables import Table
 
-def write(**parts: Any) -> str:
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A report in the page: its heading, its plot, its table."""
+
+    name: str
+    heading: str
+    plot: Markup
+    table: Table | None = None
+
+
+def write(
+    *,
+    title: str,
+    cards: Sequence[Card],
+    parts: Mapping[str, Sequence[Section]],
+    reading: Reading | None,
+    now: datetime,
+) -> str:
     """Give the document; every text in it is escaped that is not the page's own."""
     files = resources.files(__package__)
     # No loader: the template comes from the package, which may be a zip file.
@@ -20,9 +43,13 @@ def write(**parts: Any) -> str:
     )
     style, script = ((files / name).read_text("utf-8") for name in ("page.css", "page.js"))
     template = environment.from_string((files / "page.html.jinja").read_text("utf-8"))
-    pictures = any("<image" in each.plot for group in parts["parts"].values() for each in group)
+    pictures = any("<image" in each.plot for sections in parts.values() for each in sections)
     return template.render(
-        **parts,
+        title=title,
+        cards=cards,
+        parts=parts,
+        reading=reading,
+        now=now,
         policy=_policy(style, script, pictures=pictures),
         style=Markup(style),  # noqa: S704 (the package's own)
         script=Markup(script),  # noqa: S704
