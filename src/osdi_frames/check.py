@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -20,6 +21,7 @@ from osdi_frames.tables.signatures import SIGNATURE_FURNITURE
 from osdi_frames.values import inspect_element
 
 COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
+KEY_COLUMNS = ("severity", "problem", "key", "count")
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 _FURNITURE: dict[ElementKind, tuple[str, ...]] = {"event": EVENT_FURNITURE, "signature": SIGNATURE_FURNITURE}
@@ -61,15 +63,56 @@ def check(source: Source, *, prefix: str | None = None, progress: bool | None = 
     0    error  not an integer  event: total_accepted = "lots"
     1     info  undeclared key                     event: mood
     """
+    return inspect(source, prefix=prefix, progress=progress).problems
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a walk through every document of an archive met."""
+
+    files: int
+    """Those inside an archive file each; 0 for parsed objects."""
+    documents: int
+    elements: Mapping[ElementKind, int]
+    """Events and signatures, each as often as it was told."""
+    problems: pd.DataFrame
+    """As `check` gives them."""
+    by_key: pd.DataFrame
+    """The problems without file and value: `severity`, `problem`, `key`, `count`."""
+
+
+def inspect(source: Source, *, prefix: str | None = None, progress: bool | None = None) -> Inspection:
+    """Walk through an archive as `check` does, and count what is there beside the problems.
+
+    Parameters and errors are those of `check`.
+
+    Examples
+    --------
+    >>> pull = {"_embedded": {"osdi:events": [{"title": "March", "total_accepted": "lots"}, {"title": "Talk"}]}}
+    >>> found = inspect(pull)
+    >>> found.documents, found.elements["event"]
+    (1, 2)
+    >>> found.by_key
+      severity         problem                    key  count
+    0    error  not an integer  event: total_accepted      1
+    """
     found = _Found()
+    files: set[str | None] = set()
+    documents = 0
+    counted: dict[ElementKind, int] = {"event": 0, "signature": 0}
     checking = _Checking.of(known_prefixes(prefix))
     for chunk in archive.read(source, found.add, progress=progress):
+        files.add(chunk.name)
         for document, line in zip(chunk.documents, chunk.lines, strict=True):
             for offset, value in archive.split(document.as_py()):
+                documents += not isinstance(value, Finding)
                 place = Place(chunk.name, int(line) + offset)
-                for finding in checking.findings(value):
-                    found.add(Problem(place, finding.problem, finding.detail, finding.severity))
-    return found.frame()
+                for each in checking.told(value):
+                    if isinstance(each, Element):
+                        counted[each.kind] += 1
+                    else:
+                        found.add(Problem(place, each.problem, each.detail, each.severity), each.key)
+    return Inspection(len(files - {None}), documents, counted, found.frame(), found.by_key())
 
 
 @dataclass(slots=True)
@@ -77,22 +120,33 @@ class _Found:
     """The problems so far: equal ones once, with the first place and their count."""
 
     first: dict[tuple[Severity, str, str], Place] = field(default_factory=dict)
-    counts: dict[tuple[Severity, str, str], int] = field(default_factory=dict)
+    counts: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
+    keys: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
 
-    def add(self, problem: Problem) -> None:
-        key = (problem.severity, problem.problem, problem.detail)
-        self.first.setdefault(key, problem.place)
-        self.counts[key] = self.counts.get(key, 0) + 1
+    def add(self, problem: Problem, key: str = "") -> None:
+        same = (problem.severity, problem.problem, problem.detail)
+        self.first.setdefault(same, problem.place)
+        self.counts[same] += 1
+        self.keys[problem.severity, problem.problem, _POSITION.sub("[]", key)] += 1
 
     def frame(self) -> pd.DataFrame:
-        ordered = sorted(self.counts, key=lambda key: (_SEVERITIES.index(key[0]), -self.counts[key], key))
         rows = [
-            (self.first[key].source_file, self.first[key].source_line, *key, self.counts[key])
-            for key in ordered
+            (self.first[each].source_file, self.first[each].source_line, *each, count)
+            for each, count in _in_order(self.counts)
         ]
         frame = pd.DataFrame(rows, columns=list(COLUMNS))
         types = dict.fromkeys(COLUMNS, "str") | {"source_line": "Int64", "count": "Int64"}
         return frame.astype(types)
+
+    def by_key(self) -> pd.DataFrame:
+        rows = [(*each, count) for each, count in _in_order(self.keys)]
+        frame = pd.DataFrame(rows, columns=list(KEY_COLUMNS))
+        return frame.astype(dict.fromkeys(KEY_COLUMNS, "str") | {"count": "Int64"})
+
+
+def _in_order(counts: Counter[tuple[Severity, str, str]]) -> list[tuple[tuple[Severity, str, str], int]]:
+    """Sort by severity, then the most frequent first."""
+    return sorted(counts.items(), key=lambda item: (_SEVERITIES.index(item[0][0]), -item[1], item[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +170,8 @@ class _Checking:
             whole.of.fold()
         return cls(shapes, columns)
 
-    def findings(self, document: object) -> Iterator[Finding]:
-        """Give all there is to say of a document; of elements, relative to them."""
+    def told(self, document: object) -> Iterator[Element | Finding]:
+        """Give the elements of a document, and all there is to say of it; of elements, relative to them."""
         if isinstance(document, Finding):
             yield document
             return
@@ -125,6 +179,7 @@ class _Checking:
             yield Finding("undeclared key", f"page: {key}", severity="info")
         for each in elements(document):
             if isinstance(each, Element):
+                yield each
                 yield from self._of_element(each)
             elif isinstance(each, Finding):
                 yield each

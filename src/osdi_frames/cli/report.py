@@ -3,60 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import click
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames import reports
+from osdi_frames.check import Inspection, inspect
 from osdi_frames.cli.options import on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.files import whole_folder, write_batches
 from osdi_frames.frames import read_events, read_signatures
 from osdi_frames.problems import OnError
+from osdi_frames.reports.standard import EVENT_COLUMNS, PLACE_COLUMNS, REPORTS, SIGNATURE_COLUMNS
 
-
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """One report of the command: its file's name, its heading, and what makes it."""
-
-    name: str
-    heading: str
-    make: Callable[[pd.DataFrame], pd.DataFrame]
-
-
-_OF_EVENTS = (
-    _Report("rsvps_by_campaign", "RSVPs by campaign", reports.rsvps_by_campaign),
-    _Report("rsvps_by_region", "RSVPs by region", lambda events: reports.rsvps_by(events, "location_region")),
-    _Report(
-        "rsvps_by_month",
-        "RSVPs by month of the event",
-        lambda events: reports.rsvps_by(events, pd.Grouper(key="start_date", freq="MS")),
-    ),
-)
-_OF_SIGNATURES = (
-    _Report("signatures_by_source", "Signatures by source", reports.signatures_by_source),
-    _Report("signatures_by_referrer", "Signatures by referrer", reports.signatures_by_referrer),
-    _Report("signatures_by_website", "Signatures by website", reports.signatures_by_website),
-    _Report(
-        "signatures_by_region",
-        "Signatures by region",
-        lambda frame: reports.signatures_by(frame, "location_region"),
-    ),
-    _Report(
-        "signatures_by_month", "Signatures by month", lambda frame: reports.signatures_over_time(frame, "MS")
-    ),
-)
-
-_EVENT_COLUMNS = ["event_campaign_id", "total_accepted", "capacity", "start_date", "location_region"]
-_SIGNATURE_COLUMNS = ["source", "referrer", "website", "location_region", "person_id", "created_date"]
+PAGE = "report.html"
 
 
 @click.command()
 @sources
-@click.option("--out", type=click.Path(file_okay=False), help="Folder to write them to, as CSV and Parquet.")
+@click.option(
+    "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."
+)
 @click.option("--top", default=10, show_default=True, help="Rows of each report to print; files have all.")
 @on_error
 @progress
@@ -70,28 +38,34 @@ def command(
 ) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
-    A report written earlier to the same folder is replaced.
+    With --out they are also written: as report.html, one file with plots and tables to open in a browser or to
+    forward, and as CSV and Parquet. A report written earlier to the same folder is replaced.
 
     \b
     Example:
       osdi-frames report data --out report
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     events = read_events(
-        list(source), columns=_EVENT_COLUMNS, prefix=prefix, on_error=on_error, progress=progress
+        list(source),
+        columns=[*EVENT_COLUMNS, *PLACE_COLUMNS] if out else EVENT_COLUMNS,
+        prefix=prefix,
+        on_error=on_error,
+        progress=progress,
     )
     signatures = read_signatures(
-        list(source), columns=_SIGNATURE_COLUMNS, prefix=prefix, on_error=on_error, progress=progress
+        list(source), columns=SIGNATURE_COLUMNS, prefix=prefix, on_error=on_error, progress=progress
     )
     if events.empty and signatures.empty:
         warnings.warn(f"no event and no signature in {', '.join(source)}", stacklevel=1)
-    made = [(report, report.make(events)) for report in _OF_EVENTS]
-    made += [(report, report.make(signatures)) for report in _OF_SIGNATURES]
+    frames = {"events": events, "signatures": signatures}
+    made = [(report, report.make(frames[report.table])) for report in REPORTS]
     click.echo(_totals(events, signatures))
     for report, frame in made:
         click.echo(f"\n{report.heading}\n{table(frame, top=top)}")
     if out:
-        _write({report.name: frame for report, frame in made}, out)
-        click.echo(f"\nwritten to {out}: {len(made)} reports, each as CSV and Parquet")
+        found = inspect(list(source), prefix=prefix, progress=progress)
+        _write({report.name: frame for report, frame in made}, _page(events, signatures, found), out)
+        click.echo(f"\nwritten to {out}: {len(made)} reports, each as CSV and Parquet, and {PAGE}")
 
 
 def _totals(events: pd.DataFrame, signatures: pd.DataFrame) -> str:
@@ -102,8 +76,15 @@ def _totals(events: pd.DataFrame, signatures: pd.DataFrame) -> str:
     )
 
 
-def _write(frames: dict[str, pd.DataFrame], out: str) -> None:
-    with whole_folder(out, names=frames, overwrite=True) as folder:
+def _page(events: pd.DataFrame, signatures: pd.DataFrame, found: Inspection) -> str:
+    from osdi_frames import page  # matplotlib takes its time, and only files need it
+
+    return page.render(events, signatures, now=datetime.now(UTC), inspection=found)
+
+
+def _write(frames: dict[str, pd.DataFrame], html: str, out: str) -> None:
+    with whole_folder(out, names=[*frames, PAGE.removesuffix(".html")], overwrite=True) as folder:
+        (folder / PAGE).write_text(html, encoding="utf-8")
         for name, frame in frames.items():
             for kind in ("csv", "parquet"):
                 batches = pa.Table.from_pandas(frame.reset_index(), preserve_index=False).to_reader()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.container import BarContainer
-from matplotlib.patches import StepPatch
 from numpy.typing import NDArray
 
 from osdi_frames.plots import axes, colors, dates, series
@@ -17,7 +17,7 @@ from osdi_frames.plots.labels import NO_DATE, PLAIN
 
 _LABELLED = 12  # up to so many bars have their count above them
 _HEADROOM = 1.12  # for the counts above the bars
-_BARS = 1000  # more would take seconds to draw: each series is then one shape
+_BARS = 1500  # so many bars are drawn one by one; of more, which would take seconds, each series is one shape
 _FINEST = 1500  # parts of the span: a narrower bar could not be seen
 
 
@@ -72,7 +72,8 @@ def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str,
     artists = []
     for each in stack:
         heights = each.counts.to_numpy()
-        artists.append(_bars(ax, places, heights, floor=tops, **colors.bar(each.kind, each.number)))
+        style = colors.bar(each.kind, each.number)
+        artists.append(_bars(ax, places, heights, floor=tops, of_many=len(stack), **style))
         tops = tops + heights
     axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)
     _mark(ax, places)
@@ -90,7 +91,7 @@ def _places(index: pd.Index) -> Places:
     span = at[-1] - at[0]
     between = np.diff(at)
     between = between[between > 0]
-    width = max(between.min() if len(between) else 1.0, span / _FINEST)
+    width = max(between.min() if len(between) else 1.0, span / max(_FINEST, len(at)))
     aside = at[-1] + max(2 * width, span / 11)
     return Places(
         times,
@@ -106,18 +107,19 @@ def _bars(
     *,
     floor: NDArray[Any] | int = 0,
     share: tuple[float, float] = (-0.4, 0.4),
+    of_many: int = 1,
     **style: Any,
-) -> BarContainer | StepPatch:
+) -> BarContainer | PolyCollection:
     """Draw bars that stand on a floor, each over its share of its period, from the middle."""
-    if len(heights) <= _BARS:
+    if len(heights) * of_many <= _BARS:
         left, right = (places.centers + places.widths * edge for edge in share)
         return ax.bar(left, heights, right - left, bottom=floor, align="edge", **style)
     left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
     gaps = np.zeros(len(heights))
-    tops = np.column_stack([floor + heights, gaps]).ravel()[:-1]
-    bottoms = np.column_stack([floor + gaps, gaps]).ravel()[:-1]
+    tops = np.column_stack([floor + heights, gaps]).ravel()
+    bottoms = np.column_stack([floor + gaps, gaps]).ravel()
     edges = np.maximum.accumulate(np.column_stack([left, right]).ravel())
-    return ax.stairs(tops, edges, baseline=bottoms, fill=True, **style)
+    return ax.fill_between(edges, bottoms, tops, step="post", **{"linewidth": 0, **style})
 
 
 def _mark(ax: Axes, places: Places, *, note: str = "") -> None:

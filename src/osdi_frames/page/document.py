@@ -1,0 +1,81 @@
+"""The HTML document around the parts of the page, with its style, its script and its policy."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import metadata, resources
+
+import jinja2
+from markupsafe import Markup
+
+from osdi_frames.page.headline import Card
+from osdi_frames.page.reading import Reading
+from osdi_frames.page.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A report in the page: its heading, its plot, its table."""
+
+    name: str
+    heading: str
+    plot: Markup
+    table: Table | None = None
+
+
+def write(
+    *,
+    title: str,
+    cards: Sequence[Card],
+    parts: Mapping[str, Sequence[Section]],
+    reading: Reading | None,
+    now: datetime,
+) -> str:
+    """Give the document; every text in it is escaped that is not the page's own."""
+    files = resources.files(__package__)
+    # No loader: the template comes from the package, which may be a zip file.
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style, script = ((files / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    template = environment.from_string((files / "page.html.jinja").read_text("utf-8"))
+    pictures = any("<image" in each.plot for sections in parts.values() for each in sections)
+    return template.render(
+        title=title,
+        cards=cards,
+        parts=parts,
+        reading=reading,
+        now=now,
+        policy=_policy(style, script, pictures=pictures),
+        style=Markup(style),  # noqa: S704 (the package's own)
+        script=Markup(script),  # noqa: S704
+        version=_version(),
+    )
+
+
+def _policy(style: str, script: str, *, pictures: bool) -> str:
+    """Forbid what the page does not need: everything but its own style and script."""
+    allowed = {
+        "default-src": "'none'",
+        "style-src": f"'sha256-{_sha256(style)}'",
+        "script-src": f"'sha256-{_sha256(script)}'",
+        "img-src": "data:" if pictures else "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{what} {where}" for what, where in allowed.items())
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _version() -> str:
+    try:
+        return metadata.version("osdi-frames")
+    except metadata.PackageNotFoundError:
+        return "from its source"

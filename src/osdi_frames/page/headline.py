@@ -1,0 +1,52 @@
+"""The figures at the head of the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One figure: what it counts, how many, and what is to be known of it."""
+
+    name: str
+    figure: str
+    note: str
+
+
+def cards(events: pd.DataFrame, signatures: pd.DataFrame) -> list[Card]:
+    """Give events, RSVPs, signatures, people, and the period they span."""
+    starts, created = _span(events["start_date"]), _span(signatures["created_date"])
+    spans = [each for each in (starts, created) if each]
+    period = (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+    campaigns = events["event_campaign_id"].nunique()
+    return [
+        Card("Events", f"{len(events):,}", _dates(starts)),
+        Card(
+            "RSVPs",
+            f"{events['total_accepted'].sum():,}",
+            f"{campaigns:,} campaign{'' if campaigns == 1 else 's'}",
+        ),
+        Card("Signatures", f"{len(signatures):,}", _dates(created)),
+        Card("People", f"{signatures['person_id'].nunique():,}", "who signed, each counted once"),
+        Card("Period", _years(period), _dates(period)),
+    ]
+
+
+def _span(times: pd.Series) -> tuple[pd.Timestamp, pd.Timestamp] | None:
+    present = times.dropna().dt.tz_localize(None)
+    return (present.min(), present.max()) if len(present) else None
+
+
+def _dates(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:
+    # A date breaks nowhere.
+    return " – ".join(f"{each.day}\u00a0{each:%b}\u00a0{each.year}" for each in span) if span else "no date"
+
+
+def _years(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:
+    if span is None:
+        return "–"
+    first, last = span[0].year, span[1].year
+    return f"{first}" if first == last else f"{first}–{last}"

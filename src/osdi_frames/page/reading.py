@@ -1,0 +1,72 @@
+"""What was read, as the page tells it: counts, repeats, problems; never a value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from osdi_frames.check import Inspection
+from osdi_frames.page.tables import Table, of_frame
+
+HIDDEN: Final = "(a key that is no name)"
+"""Stands for a key that could be a person's: objects can be keyed by an address or a number."""
+
+# What people call a field: no space, no @, and no digits enough for a phone number.
+_NAME = re.compile(r"(?:(?:page|event|signature): )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
+
+_OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How often a kind of element was told, and how many were kept."""
+
+    name: str
+    told: int
+    kept: int
+
+    @property
+    def repeats(self) -> int:
+        """Those that were told before, or told again in a newer form."""
+        return self.told - self.kept
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read: how much, and what is to be said of it."""
+
+    files: int
+    documents: int
+    elements: list[Told]
+    problems: int
+    unread: int
+    table: Table | None
+
+
+def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading:
+    """Tell an inspection, beside the numbers of rows that were kept."""
+    by_key = _nameable(found.by_key)
+    counts = by_key.groupby("severity")["count"].sum()
+    unread = int(counts.get("info", 0))
+    listed = by_key.assign(outcome=by_key["severity"].map(_OUTCOMES)).rename(columns={"key": "where"})
+    return Reading(
+        found.files,
+        found.documents,
+        [
+            Told("Events", found.elements["event"], events),
+            Told("Signatures", found.elements["signature"], signatures),
+        ],
+        int(counts.sum()) - unread,
+        unread,
+        of_frame(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
+    )
+
+
+def _nameable(by_key: pd.DataFrame) -> pd.DataFrame:
+    """Keep the keys that are names; the others are counted together."""
+    keys = by_key["key"].map(lambda key: key if _NAME.fullmatch(key) else HIDDEN)
+    same = by_key.assign(key=keys).groupby(["severity", "problem", "key"], sort=False)
+    return same["count"].sum().reset_index()

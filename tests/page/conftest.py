@@ -1,0 +1,141 @@
+"""Pages as files, and a real browser to open them in."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import osdi_frames as of
+from osdi_frames import page
+from osdi_frames.check import inspect
+
+NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# Nothing but what the page itself does.
+QUIET = ("background-networking", "component-update", "sync", "gpu", "extensions")
+
+
+def rendered(source: Any, **options: Any) -> str:
+    """Give the page of a source, as the command makes it."""
+    events, signatures = of.read_events(source, **options), of.read_signatures(source, **options)
+    return page.render(events, signatures, now=NOW, inspection=inspect(source))
+
+
+def event(number: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"identifiers": [f"platform:{number}"], "total_accepted": 1} | fields
+
+
+def signature(number: int = 0, **referrer: Any) -> list[dict[str, Any]]:
+    signed = {"identifiers": [f"platform:{number}"], "platform:referrer_data": referrer}
+    return [{"osdi:signature": signed, "idempotency_key": str(number)}]
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</script></style></svg><script>alert(1)</script>",
+    "<style>*{display:none}</style>",
+    "\u202egnp.exe",
+    "حملة",
+    "{{7*7}}{% raise %}",
+    "$\\bad{",
+    "a\x00b\x1b[2J\u2028c",
+    "x" * 300,
+    "👩‍👩‍👧 市民の会",
+    "' onmouseover='alert(1)",
+    "&lt;b&gt;",
+    "=1+1",
+    "[]() javascript:alert(1)",
+]
+
+
+def hostile_archive() -> list[object]:
+    pull = [
+        event(number, title=text, **{"platform:event_campaign_id": text, "location": {"region": text}})
+        for number, text in enumerate(HOSTILE)
+    ]
+    signed = [
+        signature(number, source=text, referrer=text, website=text) for number, text in enumerate(HOSTILE)
+    ]
+    return [*pull, *signed, event(99, **dict.fromkeys(HOSTILE, 1))]
+
+
+@pytest.fixture(scope="session")
+def hostile() -> str:
+    """Give the page of an archive whose every text tries to be more than text."""
+    return rendered(hostile_archive())
+
+
+@pytest.fixture(scope="session")
+def frames(data) -> dict[str, pd.DataFrame]:
+    """Give what the sample holds, as it is read."""
+    return {"events": of.read_events(data), "signatures": of.read_signatures(data)}
+
+
+@pytest.fixture(scope="session")
+def sample(data) -> str:
+    """Give the page of the sample archive."""
+    return rendered(data)
+
+
+@dataclass
+class Opened:
+    """A page in the browser, and all that it asked for or complained of."""
+
+    page: Any
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def column(self, report: str, column: int) -> list[str]:
+        """Give the texts of a column, as they stand below its heading."""
+        return self.page.locator(f"#{report} tbody tr > :nth-child({column + 1})").all_inner_texts()
+
+    def heading(self, report: str, name: str) -> Any:
+        return self.page.locator(f"#{report} thead th", has_text=name)
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not found:
+        pytest.skip("no chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{each}" for each in QUIET)]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path: Path) -> Open:
+    """Open a page from disk."""
+
+    @contextmanager
+    def open_page(html: str, *, width: int = 1280, **settings: Any) -> Iterator[Opened]:
+        file = tmp_path / "report.html"
+        file.write_text(html, encoding="utf-8")
+        context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
+        it = Opened(context.new_page())
+        it.page.on("request", lambda request: it.requests.append(request.url))
+        it.page.on("console", lambda message: it.complaints.append(message.text))
+        it.page.on("pageerror", lambda error: it.complaints.append(str(error)))
+        it.page.goto(file.as_uri())
+        try:
+            yield it
+        finally:
+            context.close()
+
+    return open_page

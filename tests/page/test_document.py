@@ -1,0 +1,212 @@
+"""The page as a document: one file, nothing personal, nothing that anyone could load or run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+
+import osdi_frames as of
+from osdi_frames import page
+from osdi_frames.errors import MissingColumn
+
+from .conftest import NOW, event, rendered, signature
+
+PERSONAL = {
+    "given_name": "Zwölfhild",
+    "family_name": "Quarkstein",
+    "email": "zwoelfhild@quarkstein.example",
+    "phone": "+1-510-555-0199",
+    "comments": "My neighbour Xaverius is ill",
+    "custom": "Blood type Q",
+    "street": "77 Nowhere Lane",
+    "organizer": "Ottokar Unbekannt",
+}
+
+
+@pytest.fixture(scope="module")
+def small() -> str:
+    return rendered([event(1)])
+
+
+def personal_archive() -> list[object]:
+    person = {
+        "given_name": PERSONAL["given_name"],
+        "family_name": PERSONAL["family_name"],
+        "email_addresses": [{"address": PERSONAL["email"], "primary": True, "status": [PERSONAL["email"]]}],
+        "phone_numbers": [{"number": PERSONAL["phone"], "primary": True}],
+        "postal_addresses": [{"address_lines": [PERSONAL["street"]], "region": "CA"}],
+        "custom_fields": {"blood": PERSONAL["custom"], PERSONAL["email"]: PERSONAL["phone"]},
+    }
+    signed = {
+        "identifiers": ["platform:1"],
+        "comments": PERSONAL["comments"],
+        "created_date": PERSONAL["comments"],
+        "person": person,
+        "platform:referrer_data": {
+            "source": PERSONAL["email"],
+            "referrer": f"from {PERSONAL['email']}",
+            "website": f"https://site.example/?to={PERSONAL['email'].replace('@', '%40')}&page=2",
+        },
+        PERSONAL["email"]: 1,
+        PERSONAL["phone"]: 1,
+        f"{PERSONAL['given_name']} {PERSONAL['family_name']}": PERSONAL["email"],
+    }
+    organizer = {"given_name": PERSONAL["organizer"], "email_addresses": [{"address": PERSONAL["email"]}]}
+    private = event(
+        1,
+        title=PERSONAL["organizer"],
+        description=PERSONAL["comments"],
+        capacity=PERSONAL["phone"],
+        location={"address_lines": [PERSONAL["street"]], "venue": PERSONAL["family_name"]},
+        _embedded={"osdi:organizer": organizer},
+    )
+    return [[{"osdi:signature": signed}], private, PERSONAL["email"], {PERSONAL["email"]: PERSONAL["phone"]}]
+
+
+def policy(html: str) -> dict[str, str]:
+    [content] = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)
+    content = content.replace("&#39;", "'")
+    return dict(each.split(" ", 1) for each in content.split("; "))
+
+
+def test_no_name_address_number_or_comment_is_in_it():
+    with pytest.warns(of.ProblemsWarning):
+        html = rendered(personal_archive(), on_error="skip")
+    assert [name for name, value in PERSONAL.items() if value in html] == []
+    assert not re.search("zwölf|quarkstein|ottokar|neighbour", html, re.IGNORECASE)
+    assert "(a key that is no name)" in html
+    assert "<bdi>https://site.example/?…</bdi>" in html
+    assert "<bdi>from (e-mail)</bdi>" in html
+
+
+def test_what_looks_alike_without_its_personal_part_is_one_row():
+    signed = [signature(number, source=f"to-{number}@site.example") for number in range(3)]
+    [row] = re.findall(r"<tbody>(.*?)</tbody>", rendered(signed), re.DOTALL)[:1]
+    assert re.findall("<bdi>(.*?)</bdi>", row)[:2] == ["(e-mail)", "3"]
+
+
+def test_file_names_and_addresses_of_the_source_are_not_in_it(tmp_path):
+    folder = tmp_path / "private" / "token-8f2d"
+    folder.mkdir(parents=True)
+    (folder / "of-ada.json").write_text(
+        '{"total_accepted": 1, "capacity": "lots"}\n{"total_accepted": broken'
+    )
+    with pytest.warns(of.ProblemsWarning):
+        html = rendered(folder, on_error="skip")
+    assert not re.search("token-8f2d|of-ada|lots|broken", html)
+    assert "not an integer" in html
+    assert "not JSON" in html
+
+
+def test_places_are_told_to_about_a_kilometre_and_the_same_gives_the_same_page():
+    spots = [(37.80412, -122.27118), (37.80449, -122.27053)]
+    pages = [
+        rendered([event(1, location={"location": {"latitude": at[0], "longitude": at[1]}})]) for at in spots
+    ]
+    assert pages[0] == pages[1]
+    assert "Events on the map" in pages[0]
+
+
+def test_the_policy_allows_its_own_style_and_script_only(sample):
+    allowed = policy(sample)
+    for kind, element in (("style-src", "style"), ("script-src", "script")):
+        [text] = re.findall(rf"<{element}>(.*?)</{element}>", sample, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert allowed.pop(kind) == f"'sha256-{digest}'"
+    assert set(allowed) == {"default-src", "img-src", "base-uri", "form-action"}
+    assert set(allowed.values()) == {"'none'"}
+
+
+def test_many_events_make_the_map_a_picture_which_the_policy_then_allows():
+    many = pd.DataFrame(
+        {
+            "event_campaign_id": pd.Series([None] * 400, dtype="str"),
+            "total_accepted": 1,
+            "capacity": pd.NA,
+            "start_date": pd.Timestamp("2026-05-01"),
+            "location_region": "CA",
+            "location_latitude": [number % 80 for number in range(400)],
+            "location_longitude": [number % 170 for number in range(400)],
+        }
+    )
+    html = page.render(many, of.read_signatures([]), now=NOW)
+    assert policy(html)["img-src"] == "data:"
+    assert html.count("<image ") == 2
+    assert len(html) < 500_000
+
+
+def test_nothing_in_it_points_outside_of_it(sample):
+    assert re.findall(r'(?:href|src|action|data|poster)="(?!#)[^"]*', sample) == []
+    assert re.findall(r"url\((?!#)[^)]*|@import|@font-face", sample) == []
+    assert not re.search(
+        r'<(?:link|base|iframe|object|embed|form|foreignObject)\b|\sstyle="|\son\w+="', sample
+    )
+
+
+def test_every_id_is_there_once_and_every_reference_leads_to_one(sample):
+    ids = Counter(re.findall(r'\sid="([^"]*)"', sample))
+    assert set(ids.values()) == {1}
+    references = re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)|aria-labelledby="([^"]*)"', sample)
+    assert {next(filter(None, each)) for each in references} <= set(ids)
+
+
+def test_a_picture_holds_no_date_program_or_library(sample):
+    for svg in re.findall(r"<svg.*?</svg>", sample, re.DOTALL):
+        assert not re.search(r"metadata|matplotlib|<script|xmlns|<style|Date", svg)
+
+
+def test_it_says_when_it_was_made_and_by_what(sample):
+    assert '<time datetime="2026-09-01T12:30:00+00:00">2026-09-01 12:30 UTC</time>' in sample
+    assert "by osdi-frames" in sample
+
+
+def test_its_headline_figures_are_those_of_the_frames(sample, frames):
+    events, signatures = frames["events"], frames["signatures"]
+    shown = re.findall(r'<dd class="figure">([^<]*)', sample)
+    assert shown[:4] == [
+        f"{each:,}"
+        for each in (
+            len(events),
+            events["total_accepted"].sum(),
+            len(signatures),
+            signatures["person_id"].nunique(),
+        )
+    ]
+    assert shown[4] == f"{events['start_date'].min().year}–{events['start_date'].max().year}"
+
+
+def test_it_tells_what_was_collapsed(data, sample, frames):
+    told = len(of.read_signatures(data, dedupe=False))
+    kept = len(frames["signatures"])
+    text = " ".join(sample.split())
+    assert f"Signatures: told {told:,} times, {kept:,} kept; {told - kept:,} retries and repeats" in text
+
+
+def test_a_style_that_was_chosen_neither_shows_nor_is_lost(small):
+    with mpl.rc_context({"text.color": "red", "axes.facecolor": "black", "font.size": 30}):
+        before = dict(mpl.rcParams)
+        assert rendered([event(1)]) == small
+        assert dict(mpl.rcParams) == before
+
+
+def test_a_frame_that_lacks_a_column_is_refused_by_its_name(frames):
+    with pytest.raises(MissingColumn, match="total_accepted"):
+        page.render(frames["events"].drop(columns="total_accepted"), frames["signatures"], now=NOW)
+
+
+def test_where_no_event_has_coordinates_there_is_no_map(small):
+    assert "RSVPs by region" in small
+    assert "Events on the map" not in small
+
+
+def test_the_title_is_text():
+    nothing = of.read_events([]), of.read_signatures([])
+    html = page.render(*nothing, now=NOW, title="<b>&\"'</b>{{ 7 * 7 }}\x00\ufffe\ud800")
+    assert html.count("&lt;b&gt;&amp;&#34;&#39;&lt;/b&gt;{{ 7 * 7 }}\ufffd\ufffd\ufffd") == 2
+    assert html.encode()

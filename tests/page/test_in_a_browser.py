@@ -1,0 +1,236 @@
+"""The page in a real Chromium, opened from disk."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+import osdi_frames as of
+from osdi_frames.reports.standard import REPORTS
+
+from .conftest import HOSTILE, rendered, signature
+
+
+def ascending(values: list[str]) -> list[float]:
+    return sorted(float(each.replace(",", "")) for each in values)
+
+
+def numbers(values: list[str]) -> list[float]:
+    return [float(each.replace(",", "")) for each in values]
+
+
+def test_it_asks_for_nothing_and_the_browser_has_nothing_to_complain_of(opened, sample):
+    with opened(sample) as it:
+        it.page.wait_for_load_state("networkidle")
+        assert [each.rpartition("/")[2] for each in it.requests] == ["report.html"]
+        assert it.complaints == []
+
+
+def test_hostile_text_is_shown_as_text(opened, hostile):
+    with opened(hostile) as it:
+        assert it.complaints == []
+        assert len(it.requests) == 1
+        shown = it.column("signatures_by_source", 0)
+        for text in HOSTILE:
+            assert text.replace("\x00", "\ufffd").replace("\x1b", "\ufffd").replace("\u2028", " ") in shown
+        assert it.page.locator("script").count() == 1
+        assert it.page.locator("style").count() == 1
+        assert it.page.locator("img, iframe, object, embed, link, form, input, a[href^='java']").count() == 0
+        assert it.page.locator("main [onerror], main [onmouseover], main [style]").count() == 0
+
+
+def test_what_the_policy_forbids_does_not_happen(opened, sample):
+    intruder = "<b style='color: red'>x</b><img src='https://example.org/x.png'><script>alert(1)</script>"
+    with opened(sample.replace("</main>", f"{intruder}</main>")) as it:
+        assert len(it.complaints) == 3
+        assert all("Content Security Policy" in each for each in it.complaints)
+        assert (
+            it.page.locator("main > b").evaluate("each => getComputedStyle(each).color") != "rgb(255, 0, 0)"
+        )
+
+
+@pytest.mark.parametrize("how", ["mouse", "keyboard"])
+def test_a_heading_sorts_numbers_as_numbers_both_ways_and_says_so(opened, sample, how):
+    with opened(sample) as it:
+        for name, column in (("Events", 1), ("RSVPs", 2)):
+            heading = it.heading("rsvps_by_campaign", name)
+            for _ in range(2):
+                before = heading.get_attribute("aria-sort")
+                if how == "mouse":
+                    heading.locator("button").click()
+                else:
+                    heading.locator("button").focus()
+                    it.page.keyboard.press("Enter")
+                direction = heading.get_attribute("aria-sort")
+                assert direction != before
+                expected = ascending(it.column("rsvps_by_campaign", column))
+                assert len(set(expected)) > 5
+                found = numbers(it.column("rsvps_by_campaign", column))
+                assert found == (expected if direction == "ascending" else expected[::-1])
+                assert it.page.locator("#rsvps_by_campaign [aria-sort]").count() == 1
+
+
+def test_dates_sort_as_dates_and_text_by_the_alphabet_with_what_is_missing_last(opened, sample):
+    with opened(sample) as it:
+        it.heading("rsvps_by_campaign", "Last start").locator("button").click()
+        dates = it.column("rsvps_by_campaign", 6)
+        assert dates == sorted(dates, reverse=True)
+        region = it.heading("rsvps_by_region", "Region").locator("button")
+        region.click()
+        up = it.column("rsvps_by_region", 0)
+        region.click()
+        down = it.column("rsvps_by_region", 0)
+        assert up == [*sorted(up[:-1]), "(none)"]
+        assert down == [*sorted(up[:-1], reverse=True), "(none)"]
+        it.heading("rsvps_by_region", "Capacity").locator("button").click()
+        capacities = it.column("rsvps_by_region", 3)
+        present = [each for each in capacities if each != "–"]
+        assert capacities == [*present, *["–"] * (len(capacities) - len(present))]
+        assert numbers(present) == ascending(present)[::-1]
+
+
+def test_the_sums_of_each_table_are_those_of_its_report(opened, sample, frames):
+    with opened(sample) as it:
+        for report in REPORTS:
+            made = report.make(frames[report.table])
+            headings = it.page.locator(f"#{report.name} thead th").all_inner_texts()
+            for name in (report.table, *(["rsvps"] if "rsvps" in made else [])):
+                column = [each.strip("▴▾\u2009").lower() for each in headings].index(name)
+                below = it.page.locator(f"#{report.name} tfoot tr > :nth-child({column + 1})")
+                *other, total = numbers(below.all_inner_texts())
+                assert sum(numbers(it.column(report.name, column)) + other) == total == made[name].sum()
+
+
+def test_a_table_is_copied_as_a_spreadsheet_takes_it(opened, frames, sample):
+    with opened(sample, permissions=["clipboard-read", "clipboard-write"]) as it:
+        it.page.get_by_role("button", name="Copy table: RSVPs by region").click()
+        it.page.get_by_role("status").get_by_text("Copied 12 rows").wait_for(state="attached")
+        copied = it.page.evaluate("navigator.clipboard.readText()")
+    heading, first, *_ = copied.split("\n")
+    report = of.rsvps_by(frames["events"], "location_region")
+    assert heading.split("\t")[:4] == ["Region", "Events", "RSVPs", "Capacity"]
+    assert first.split("\t")[:4] == [report.index[0], *map(str, report.iloc[0, :3])]
+    assert len(copied.split("\n")) == 1 + len(report)
+
+
+def test_copying_works_without_the_clipboard_interface_and_runs_no_formula(opened, hostile):
+    with opened(hostile, permissions=["clipboard-read"]) as it:
+        it.page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        it.page.get_by_role("button", name="Copy table: Signatures by source").click()
+        it.page.get_by_role("status").get_by_text("Copied").wait_for(state="attached")
+        it.page.evaluate("document.body.append(document.createElement('textarea'))")
+        it.page.locator("textarea").focus()
+        it.page.keyboard.press("Control+V")
+        pasted = it.page.locator("textarea").input_value()
+    lines = [line.split("\t") for line in pasted.split("\n")]
+    assert {len(line) for line in lines} == {6}
+    assert "'=1+1" in [line[0] for line in lines]
+
+
+@pytest.mark.parametrize("archive", ["sample", "hostile"])
+def test_nothing_scrolls_sideways_but_the_tables(opened, request, archive):
+    with opened(request.getfixturevalue(archive)) as it:
+        for width in (400, 768, 1280):
+            it.page.set_viewport_size({"width": width, "height": 900})
+            assert it.page.evaluate("document.documentElement.scrollWidth") == width
+            assert it.page.locator("figure svg:visible").count() == it.page.locator("figure").count() > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(opened, sample, scheme):
+    with opened(sample, color_scheme=scheme) as it:
+        ratios = it.page.evaluate(CONTRAST)
+    assert len(ratios) > 100
+    assert {text: ratio for text, ratio in ratios.items() if ratio < 4.5} == {}
+
+
+def test_a_screen_reader_finds_its_way(opened, sample):
+    with opened(sample) as it:
+        for role, name in (("navigation", "Contents"), ("main", None), ("banner", None)):
+            assert it.page.get_by_role(role, name=name).count() == 1
+        levels = it.page.locator("h1, h2, h3").evaluate_all("all => all.map(each => +each.tagName[1])")
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after - before <= 1 for before, after in pairwise(levels))
+        for each in REPORTS:
+            assert it.page.get_by_role("table", name=each.heading, exact=True).count() == 1
+            assert it.page.get_by_role("img", name=f"Plot of {each.heading};").count() == 1
+        unnamed = "all => all.filter(each => !each.scope).length"
+        assert it.page.locator("th").evaluate_all(unnamed) == 0
+
+
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(opened, sample):
+    with opened(sample) as it:
+        it.page.keyboard.press("Tab")
+        assert it.page.evaluate("document.activeElement.textContent") == "Skip to the reports"
+        it.page.keyboard.press("Enter")
+        it.page.keyboard.press("Tab")
+        seen = set()
+        for _ in range(12):
+            seen.add(it.page.evaluate("document.activeElement.textContent.trim().slice(0, 12)"))
+            assert it.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+            it.page.keyboard.press("Tab")
+        assert {"Copy table", "Campaign", "Fill rate"} <= seen
+
+
+def test_it_prints_every_row_and_no_button(opened, sample):
+    with opened(sample) as it:
+        assert it.page.pdf(format="A4").startswith(b"%PDF")
+        it.page.emulate_media(media="print")
+        assert it.page.locator("nav, .copy, .skip").locator("visible=true").count() == 0
+        clipped = "all => all.filter(each => each.scrollHeight > each.clientHeight + 1).length"
+        assert it.page.locator(".scroll").evaluate_all(clipped) == 0
+
+
+def test_without_its_script_it_is_whole_and_has_no_dead_button(opened, sample):
+    with opened(sample, java_script_enabled=False) as it:
+        assert it.page.locator("button").count() == 0
+        assert it.page.locator("table").count() == len(REPORTS) + 1
+
+
+def test_an_empty_archive_says_that_nothing_was_read(opened):
+    with opened(rendered([])) as it:
+        assert it.complaints == []
+        assert it.page.get_by_text("No events were read.").count() == 1
+        assert it.page.get_by_text("No signatures were read.").count() == 1
+        assert it.page.locator("table").count() == 0
+
+
+def test_ten_thousand_referrers_do_not_make_it_slow(opened):
+    signed = [signature(number, referrer=f"group-{number}") for number in range(10_000)]
+    html = rendered(signed)
+    assert len(html) < 1_000_000
+    with opened(html) as it:
+        assert it.page.locator("#signatures_by_referrer tbody tr").count() == 200
+        other = it.page.locator("#signatures_by_referrer [data-other]").inner_text().split("\t")
+        assert other[:2] == ["(other: 9,800)", "9,800"]
+        assert it.page.locator("#signatures_by_referrer [data-total]").inner_text().split("\t")[1] == "10,000"
+
+
+# The contrast of each piece of text with the ground it stands on (WCAG 2), the smallest of each text.
+CONTRAST = """() => {
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b]
+    .map((each) => each / 255)
+    .map((each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, each, at) => sum + each * [0.2126, 0.7152, 0.0722][at], 0);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const [r, g, b, alpha = 1] = channels(getComputedStyle(at).backgroundColor);
+      if (alpha > 0) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  const ratios = {};
+  for (const element of document.querySelectorAll("body *")) {
+    const text = [...element.childNodes].find((each) => each.nodeType === 3 && each.data.trim());
+    if (!text || !element.checkVisibility() || element.closest("script, .unseen")) continue;
+    const style = getComputedStyle(element);
+    const ink = channels(element.closest("svg") ? style.fill : style.color);
+    const [dark, light] = [luminance(ink), luminance(ground(element))].sort((a, b) => a - b);
+    const key = text.data.trim();
+    ratios[key] = Math.min(ratios[key] ?? 99, (light + 0.05) / (dark + 0.05));
+  }
+  return ratios;
+}"""

@@ -1,0 +1,90 @@
+"""A table shows so many rows and loses none."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import osdi_frames as of
+from osdi_frames.page import tables
+from osdi_frames.page.tables import Cell
+
+COUNTS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
+
+
+def column(table: tables.Table, heading: str) -> list[Cell]:
+    place = [each.heading for each in table.columns].index(heading)
+    return [row[place] for row in [*table.rows, *([table.other] if table.other else [])]]
+
+
+def events(counts: list[int]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "event_campaign_id": [f"campaign {number}" for number in range(len(counts))],
+            "total_accepted": counts,
+            "capacity": [count if count % 2 else None for count in counts],
+            "start_date": pd.Timestamp("2026-05-01"),
+        }
+    )
+
+
+@given(counts=COUNTS, rows=st.integers(1, 40))
+@settings(max_examples=30, deadline=None)
+def test_what_is_shown_and_the_others_sum_to_the_report(counts, rows):
+    report = of.rsvps_by_campaign(events(counts))
+    table = tables.of_report(report, rows=rows)
+    assert len(table.rows) == min(rows, len(report))
+    assert (table.other is None) == (len(report) <= rows)
+    for heading, measure in (("Events", "events"), ("RSVPs", "rsvps"), ("Capacity", "capacity")):
+        assert sum(int(cell.sort or 0) for cell in column(table, heading)) == report[measure].sum()
+
+
+def test_others_have_no_people_and_no_rate_since_neither_can_be_summed():
+    signed = pd.DataFrame(
+        {
+            "source": ["a", "b", "c"],
+            "person_id": ["1", "1", "1"],
+            "created_date": pd.to_datetime(["2026-05-03", "2026-05-01", None], utc=True),
+        }
+    )
+    table = tables.of_report(of.signatures_by_source(signed), rows=1)
+    assert [cell.text for cell in table.other] == [
+        "(other: 2)",
+        "2",
+        "–",
+        "66.7%",
+        "2026-05-01",
+        "2026-05-01",
+    ]
+    assert [cell.text for cell in table.total] == ["Total", "3", "–", "100.0%", "2026-05-01", "2026-05-03"]
+
+
+def test_a_report_over_time_shows_the_newest_first_and_what_has_no_date_last():
+    signed = pd.DataFrame(
+        {
+            "person_id": ["1", "2", "3"],
+            "created_date": pd.to_datetime(["2026-03-03", "2026-05-01", None], utc=True),
+        }
+    )
+    table = tables.of_report(of.signatures_over_time(signed, "MS"))
+    assert [cell.text for cell in column(table, "Month")] == ["2026-05", "2026-04", "2026-03", "(no date)"]
+    assert [each.sorted for each in table.columns] == ["descending", None, None, None]
+    assert column(table, "Month")[-1].sort is None
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "cell"),
+    [
+        (1234567, "number", Cell("1,234,567", "1234567")),
+        (pd.NA, "number", Cell("–")),
+        (0.12345, "share", Cell("12.3%", "0.12345")),
+        (pd.Timestamp("2026-05-01T18:30"), "time", Cell("2026-05-01", "2026-05-01T18:30:00")),
+        (pd.NaT, "time", Cell("–")),
+        ("(none)", "text", Cell("(none)")),
+        ("a\x00b\nc", "text", Cell("a\ufffdb c", "a\ufffdb c")),
+    ],
+)
+def test_a_value_is_shown_for_reading_and_kept_for_sorting(value, kind, cell):
+    assert tables._cell(value, kind) == cell

@@ -1,0 +1,59 @@
+"""An inspection counts all that a source holds, and says what is wrong without showing a value."""
+
+import json
+
+import osdi_frames as of
+from osdi_frames.check import inspect
+
+
+def test_elements_are_counted_as_often_as_they_were_told(data):
+    found = inspect(data)
+    assert found.elements == {
+        "event": len(of.read_events(data, dedupe=False)),
+        "signature": len(of.read_signatures(data, dedupe=False)),
+    }
+    assert found.elements["signature"] > len(of.read_signatures(data))
+
+
+def test_files_and_documents_are_counted(tmp_path):
+    (tmp_path / "lines.ndjson").write_text('{"total_accepted": 1}\n\n[]\n{broken\n')
+    (tmp_path / "one.json").write_text(json.dumps({"total_accepted": 2}, indent=2))
+    (tmp_path / "glued.json").write_text('{"total_accepted": 1}{"total_accepted": 4}')
+    (tmp_path / "notes.txt").write_text("passed over")
+    found = inspect(tmp_path)
+    assert (found.files, found.documents) == (3, 5)
+    assert found.by_key.to_dict("records") == [
+        {"severity": "error", "problem": "not JSON", "key": "", "count": 1}
+    ]
+
+
+def test_parsed_objects_are_documents_without_files():
+    found = inspect([{"total_accepted": 1}, {"total_accepted": 2}])
+    assert (found.files, found.documents) == (0, 2)
+
+
+def test_problems_by_key_show_no_value_and_count_each_problem_once():
+    address = "ada@example.org"
+    person = {
+        "email_addresses": [{"address": [address]}, {"address": {"x": address}}],
+        "family_name": [address],
+    }
+    documents = [
+        [{"osdi:signature": {"person": person, "created_date": address, "new": address}}] * 2,
+        {"title": "t", "total_accepted": address},
+        address,
+        {"received_at": "2026-01-01T00:00:00Z", "body": address},
+    ]
+    found = inspect(documents)
+    assert found.by_key["count"].sum() == found.problems["count"].sum()
+    assert address in found.problems.to_csv()
+    assert address not in found.by_key.to_csv()
+    assert dict(zip(found.by_key["key"], found.by_key["count"], strict=True)) == {
+        "": 1,
+        "body": 1,
+        "event: total_accepted": 1,
+        "signature: created_date": 2,
+        "signature: new": 2,
+        "signature: person.email_addresses[].address": 4,
+        "signature: person.family_name": 2,
+    }
