@@ -22,7 +22,7 @@ FLOORS = [
     {"scan"},
     {"frames", "check"},
     {"reports", "plots", "files", "client"},
-    {"export", "local_time"},
+    {"export", "local_time", "page"},
     {"sandbox", "receiver"},
     {"cli"},
 ]
@@ -32,7 +32,8 @@ ONLY = {
     "duckdb": {"scan", "identity"},
     "click": {"cli"},
     "httpx": {"client"},
-    "matplotlib": {"plots"},
+    "jinja2": {"page"},
+    "matplotlib": {"plots", "page"},
     "pyarrow.parquet": {"files"},
     "tqdm": {"progress"},
     "tzfpy": {"local_time"},
