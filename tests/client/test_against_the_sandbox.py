@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from pandas.testing import assert_frame_equal
 
+from osdi_frames.cli import report
 from osdi_frames.cli.pull import command
 from osdi_frames.errors import (
     BadAddress,
@@ -454,3 +455,13 @@ def test_the_command_pulls_and_says_whether_it_is_all(stocked, tmp_path: Path):
         result = CliRunner().invoke(command, words, env=environment)
         assert "complete: no" in result.output
         assert isinstance(result.exception, IncompletePull)
+
+
+def test_a_report_on_a_pull_that_is_not_complete_says_so(stocked, tmp_path: Path):
+    with stocked(pages=3, per_page=5) as served, served.client() as client:
+        assert client.pull(tmp_path).complete
+        assert not CliRunner().invoke(report.command, [str(tmp_path)]).stderr
+        served.running.order("repeat_row", instead=True, page=2)
+        assert not client.pull(tmp_path).complete
+    with pytest.warns(UserWarning, match="(?s)the newest pull is not complete.*14 different.*complete: no"):
+        assert CliRunner().invoke(report.command, [str(tmp_path)]).exit_code == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 import pandas as pd
@@ -12,6 +14,7 @@ import pyarrow as pa
 from osdi_frames.check import Inspection, inspect
 from osdi_frames.cli.options import on_error, progress, sources
 from osdi_frames.cli.text import table
+from osdi_frames.client.manifest import manifests
 from osdi_frames.files import whole_folder, write_batches
 from osdi_frames.frames import read_events, read_signatures
 from osdi_frames.problems import OnError
@@ -57,6 +60,7 @@ def command(
     )
     if events.empty and signatures.empty:
         warnings.warn(f"no event and no signature in {', '.join(source)}", stacklevel=1)
+    _warn_of_incomplete_pulls(map(Path, source))
     frames = {"events": events, "signatures": signatures}
     made = [(report, report.make(frames[report.table])) for report in REPORTS]
     click.echo(_totals(events, signatures))
@@ -66,6 +70,15 @@ def command(
         found = inspect(list(source), prefix=prefix, progress=progress)
         _write({report.name: frame for report, frame in made}, _page(events, signatures, found), out)
         click.echo(f"\nwritten to {out}: {len(made)} reports, each as CSV and Parquet, and {PAGE}")
+
+
+def _warn_of_incomplete_pulls(folders: Iterable[Path]) -> None:
+    """Say where the newest pull into a folder lacks something, since the reports then lack it, too."""
+    for folder in folders:
+        newest = manifests(folder)[-1:] if folder.is_dir() else []
+        for pull in newest:
+            if not pull.complete:
+                warnings.warn(f"the newest pull is not complete: {pull}", stacklevel=2)
 
 
 def _totals(events: pd.DataFrame, signatures: pd.DataFrame) -> str:
