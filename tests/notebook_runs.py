@@ -35,6 +35,7 @@ def executed(path: Path, folder: Path) -> NotebookNode:
         timeout=LIMIT,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,  # a busy kernel sends what it prints in pieces
         store_widget_state=False,
         extra_arguments=["--log-level=ERROR"],  # it warns of its unencrypted loopback ports
         resources={"metadata": {"path": str(folder / "notebooks")}},
