@@ -46,6 +46,17 @@ def test_it_prints_its_addresses_and_keys_and_serves_a_demo(tmp_path):
             assert_valid(client.get("/events").json(), schema)
 
 
+def test_a_demo_that_is_started_again_has_the_same_events():
+    def identified():
+        app = sandbox.create_app()
+        sandbox.fill_demo(app)
+        found = [(event.event_id, event.entered) for event in app.state.service.store.events()]
+        app.state.service.store.close()
+        return found
+
+    assert identified() == identified()
+
+
 def test_the_demo_is_the_sample_s_world():
     """Titles, RSVPs, campaigns and moments are those of the world that the sample makes of the same seed."""
     app = sandbox.create_app()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from random import Random
 from typing import Any
+from uuid import UUID
 
 from osdi_frames.sample import World
 from osdi_frames.sample.events import campaign_href
@@ -27,6 +29,8 @@ def fill(service: Service, *, origin: str, seed: int = 7) -> None:
     settings = service.settings
     site = Site(origin, settings.prefix, "v2")
     world = World.make(seed=seed, events=EVENTS, prefix=settings.prefix, base_url=site.base_url)
+    # The same ids at every start: who pulls again from a demo that was started again finds the same events.
+    service.settings = replace(settings, new_id=_ids(Random(seed)))  # noqa: S311 (ids of a demo are no secret)
     try:
         with service.store.transaction():
             _Replay(service, site, world).run()
@@ -110,6 +114,10 @@ class _Replay:
             self._at(signature["created_date"])
             petition = petitions[signature["_links"]["osdi:petition"]["href"]]
             self._service.sign(petition, _without_own_identifiers(signature), self._site)
+
+
+def _ids(random: Random) -> Callable[[], str]:
+    return lambda: str(UUID(int=random.getrandbits(128), version=4))
 
 
 def _self(document: Mapping[str, Any]) -> str:
