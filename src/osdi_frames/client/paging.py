@@ -155,10 +155,12 @@ class Ledger:
             if self._ended and not self._straddling():
                 return "no totals were told; an empty page ended it, and no row was on two pages"
             return None
+        left = len(self.ids) - len(ids)  # that other pages had, before
+        more = f"; {left} more came before, which are told no longer" if left else ""
         if len(told) == 1 and told == {len(ids)}:
-            return f"every page told {len(ids)} records, and so many came"
+            return f"every page told {len(ids)} records, and so many came{more}"
         if told - {None} == {len(ids)} and not self._straddling():
-            return f"{len(ids)} records were told and came, and no row was on two pages"
+            return f"{len(ids)} records were told and came, and no row was on two pages{more}"
         return None
 
     def proof_after(self, check: Page) -> str | None:
