@@ -161,6 +161,13 @@ def test_the_report_of_another_plot_is_refused(name, other):
         draw(name, DRAWN[other][1]())
 
 
+@pytest.mark.parametrize("drawn", ["rsvps_by_campaign", "rsvps_by month", "signatures_by two"])
+def test_a_report_whose_values_became_a_column_is_refused(drawn):
+    name, make = DRAWN[drawn]
+    with pytest.raises(NotAReport, match="is not indexed by its values, as set_index makes it"):
+        draw(name, make().reset_index())
+
+
 def test_a_frame_that_is_no_table_of_events_has_no_map():
     with pytest.raises(MissingColumn, match="event_map needs location_longitude, location_latitude"):
         draw("event_map", EVENTS[["total_accepted"]])

@@ -67,7 +67,7 @@ def label_points() -> float:
 
 def count_upwards(ax: Axes, label: str, *, highest: float) -> None:
     """Make the y axis one of counts: from 0, in whole numbers, with thousands separators."""
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     ax.set_ylabel(label)
     ax.set_ylim(0, max(highest, 1))

@@ -36,13 +36,10 @@ class Bar:
         """Say the count, and how many of the seats are taken.
 
         >>> Bar("climate", "value", 1553, 1250, 25).text()
-        '1,553 · 2% of 1,250 seats'
+        '1,553 · 25 of 1,250 seats'
         """
-        if not self.capacity:
-            return f"{self.count:,}"
-        rate = self.taken / self.capacity
-        share = "<1%" if 0 < rate < 0.005 else f"{rate:.0%}"
-        return f"{self.count:,} · {share} of {self.capacity:,.0f} seats"
+        seats = f" · {self.taken:,.0f} of {self.capacity:,.0f} seats" if self.capacity else ""
+        return f"{self.count:,}{seats}"
 
 
 def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:

@@ -15,6 +15,8 @@ def rows(report: pd.DataFrame, measure: str, *, plot: str) -> pd.DataFrame:
     refuse_unless_frame(report, plot=plot)
     if measure not in report.columns or not is_numeric_dtype(report[measure].dtype):
         raise not_a_report(plot, f"has no counts in a column {measure}")
+    if isinstance(report.index, pd.RangeIndex):  # as of a report read back from a file
+        raise not_a_report(plot, "is not indexed by its values, as set_index makes it")
     drawn = pd.DataFrame({"count": report[measure].fillna(0).astype("int64")}, index=report.index)
     if {"capacity", "fill_rate"} <= set(report.columns):
         drawn["capacity"] = report["capacity"].astype("Float64").fillna(0).astype("float64")

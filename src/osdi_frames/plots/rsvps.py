@@ -51,7 +51,7 @@ def rsvps_by_campaign(
     ... })
     >>> axes = rsvps_by_campaign(of.rsvps_by_campaign(events), ax=Figure().subplots())
     >>> [name.get_text() for name in axes.get_yticklabels()], [text.get_text() for text in axes.texts]
-    (['climate', '(none)'], ['42 · 75% of 40 seats', '5'])
+    (['climate', '(none)'], ['42 · 30 of 40 seats', '5'])
     """
     return rows.draw(
         report, "rsvps", ax=ax, top=top, capacity=capacity, plot="rsvps_by_campaign", by="campaign"
