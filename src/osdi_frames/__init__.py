@@ -50,6 +50,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     """Import the client and the plots when they are asked for: who reads archives needs neither."""
     if name in ("Client", "Manifest"):
