@@ -167,3 +167,8 @@ def test_csv_has_iso_datetimes_json_lists_and_negative_numbers_as_they_are(tmp_p
 def test_an_unknown_format_is_refused(data, tmp_path):
     with pytest.raises(ValueError, match="'parquet' or 'csv', not 'xlsx'"):
         of.export(data, tmp_path / "out", format="xlsx")
+
+
+def test_one_table_that_is_no_list_is_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"tables is a list of names: tables=\['events'\]"):
+        of.export({}, tmp_path / "out", tables="events")

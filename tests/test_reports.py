@@ -455,7 +455,7 @@ def test_a_time_with_another_offset_falls_into_its_utc_day():
 
 
 def test_an_unknown_frequency_is_refused():
-    with pytest.raises(ValueError, match="fortnight"):
+    with pytest.raises(UnfitColumn, match="signatures_over_time: 'fortnight' is no period; h, D, W, MS"):
         reports.signatures_over_time(signatures(signed("a", at="2026-05-01")), "fortnight")
 
 
@@ -779,3 +779,8 @@ def test_two_periods_of_one_column_are_two_levels():
 def test_no_key_at_all_is_refused():
     with pytest.raises(UnfitColumn, match="signatures_by: by names no column"):
         reports.signatures_by(signatures(signed("a")), [])
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(UnfitColumn, match="signatures_by_source takes a pandas DataFrame, not a str"):
+        reports.signatures_by_source("data")

@@ -80,6 +80,8 @@ def export(
     ...     of.export({"title": "March", "total_accepted": 3}, f"{folder}/out", tables=["events"])
     {'events': 1}
     """
+    if isinstance(tables, str):
+        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
     chosen = [declared(name) for name in (TABLES if tables is None else dict.fromkeys(tables))]
     partitions = {table.name: partition for table, partition in _partitioned(chosen, partition_by)}
     counts = {}

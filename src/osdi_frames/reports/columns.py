@@ -21,6 +21,8 @@ LOCAL: Final = "datetime64[us]"
 
 def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
     """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too."""
+    if not isinstance(frame, pd.DataFrame):
+        raise UnfitColumn(f"{report} takes a pandas DataFrame, not a {type(frame).__name__}")
     keys = [] if by is None else [name for name, _ in named_keys(by, report=report)]
     missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
     if missing:

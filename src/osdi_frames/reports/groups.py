@@ -72,7 +72,10 @@ def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str)
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
     """Group the rows by period, each named by its start."""
-    grouper = pd.Grouper(key=column, freq=freq, label="left")
+    try:
+        grouper = pd.Grouper(key=column, freq=freq, label="left")
+    except ValueError as error:
+        raise UnfitColumn(f"{report}: {freq!r} is no period; h, D, W, MS, QS and YS are") from error
     periods = group(rows, grouper, nothing=(), report=report)
     # "W", "ME" and their like end with a day, and to the left of such a period is the day before it starts.
     ends_with_a_day = grouper.closed == "right"

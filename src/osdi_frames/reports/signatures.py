@@ -171,9 +171,7 @@ def signatures_over_time(signatures: pd.DataFrame, freq: str = "D", by: By | Non
     MissingColumn
         the frame lacks a column; all that are missing are named
     UnfitColumn
-        a list-valued column in `by`, or created_date holds what is no time
-    ValueError
-        pandas does not know the `freq`
+        a list-valued column in `by`, created_date holds what is no time, or pandas does not know the `freq`
 
     Examples
     --------
