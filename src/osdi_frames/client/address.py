@@ -55,12 +55,12 @@ class Address:
             raise BadAddress(f"a base address has no query and no fragment: {shown(text)}")
         if scheme == "http" and not (allow_http or _is_loopback(host)):
             raise InsecureAddress(
-                f"{shown(text)} would send the key in clear; write https:// or say allow_http=True"
+                f"{shown(text)} would send the key in clear; write https:// or say allow_http=True (--allow-http)"
             )
         path = parts.path.rstrip("/")
         told = version or path.rpartition("/")[2]
         if told not in ("v1", "v2"):
-            raise BadAddress(f"{shown(text)} does not end in v1 or v2; say version='v1' or version='v2'")
+            raise BadAddress(f"{shown(text)} does not end in v1 or v2; say version='v1' or 'v2' (--version)")
         return cls(scheme, host, port, quote(path, safe=_UNRESERVED), cast("Version", told))
 
     @property

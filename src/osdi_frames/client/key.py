@@ -35,7 +35,7 @@ class ApiKey:
             There is none, or it has characters that no header can carry.
         """
         if not self._secret:
-            raise MissingKey(f"no API key: give api_key, or set {VARIABLE}")
+            raise MissingKey(f"no API key: set {VARIABLE}, or give api_key")
         if not (self._secret.isascii() and self._secret.isprintable()):
             raise MissingKey("the API key has characters that no header can carry")
 

@@ -92,7 +92,7 @@ def folder(destination: str | os.PathLike[str], *, overwrite: bool) -> Path:
     """Make a folder to write into, which holds nothing unless `overwrite` says that it may."""
     made = Path(destination)
     if not overwrite and made.exists() and (made.is_file() or any(made.iterdir())):
-        raise DestinationExists(f"{made} is there already: choose another folder, or overwrite")
+        raise DestinationExists(f"{made} is there already: overwrite=True (--overwrite) replaces it")
     made.mkdir(parents=True, exist_ok=True)
     return made
 
