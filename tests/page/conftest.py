@@ -105,7 +105,8 @@ class Opened:
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while it is open, an event loop runs, and no other test could begin one of its own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not found:
