@@ -18,6 +18,7 @@ from pandas.testing import assert_frame_equal
 
 from osdi_frames.cli import report
 from osdi_frames.cli.pull import command
+from osdi_frames.client import Client
 from osdi_frames.errors import (
     BadAddress,
     BadAnswer,
@@ -299,12 +300,20 @@ def test_an_answer_without_content_is_an_error(stocked):
 # -- where it runs --
 
 
-def test_an_address_that_does_not_tell_the_version_is_pulled_when_it_is_told(tmp_path):
-    refused = CliRunner(env={"OSDI_API_KEY": "any"}).invoke(
-        command, ["http://127.0.0.1:1/", str(tmp_path), "--version", "v2"]
-    )
-    assert isinstance(refused.exception, ServiceUnreachable)
-    assert "Connection refused (port 1)" in str(refused.exception)
+def test_an_address_that_does_not_tell_the_version_is_asked_when_it_is_told(stocked, tmp_path):
+    with stocked() as served:
+        address = served.running.base_url.removesuffix("/v2")
+        asked = CliRunner(env={"OSDI_API_KEY": "any"}).invoke(
+            command, [address, str(tmp_path), "--version", "v2"]
+        )
+    assert isinstance(asked.exception, ResourceNotFound)
+    assert "/api/events" in str(asked.exception)
+
+
+def test_where_nothing_listens_the_port_is_named():
+    nobody = Client("http://127.0.0.1:1/api/v2", "any", retries=0)
+    with nobody, pytest.raises(ServiceUnreachable, match=r"Connection refused \(port 1\)"):
+        nobody.events()
 
 
 def test_since_a_time_has_what_changed_at_that_very_second(stocked, tmp_path):
