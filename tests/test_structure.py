@@ -52,18 +52,21 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def rooms() -> list[tuple[str, set[str]]]:
-    files = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
-    return [(path.relative_to(SOURCE).parts[0].removesuffix(".py"), imports(path)) for path in files]
+#: The room of each file, and what it imports.
+ROOMS = [
+    (path.relative_to(SOURCE).parts[0].removesuffix(".py"), imports(path))
+    for path in sorted(SOURCE.rglob("*.py"))
+    if path != SOURCE / "__init__.py"
+]
 
 
 def test_every_room_has_its_floor():
-    assert {room for room, _ in rooms()} == set(FLOOR_OF)
+    assert {room for room, _ in ROOMS} == set(FLOOR_OF)
 
 
 @pytest.mark.parametrize("room", sorted(FLOOR_OF))
 def test_a_room_imports_from_floors_below_only(room):
-    for here, names in rooms():
+    for here, names in ROOMS:
         if here != room:
             continue
         inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {room}
@@ -72,7 +75,7 @@ def test_a_room_imports_from_floors_below_only(room):
 
 @pytest.mark.parametrize("library", ONLY)
 def test_a_library_is_imported_in_its_room_only(library):
-    users = {room for room, names in rooms() if any(f"{name}.".startswith(f"{library}.") for name in names)}
+    users = {room for room, names in ROOMS if any(f"{name}.".startswith(f"{library}.") for name in names)}
     assert users <= ONLY[library]
 
 
