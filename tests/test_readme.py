@@ -37,7 +37,7 @@ def test_the_code_of_the_readme_runs(folder):
     with sandbox.serve(app) as running:
         for block in blocks("python"):
             # The README's sandbox listens on the default port, which may be taken here.
-            exec(block.replace(DEMO, running.base_url.removesuffix("/api/v2")), names)  # noqa: S102
+            exec(block.replace(DEMO, running.base_url.removesuffix("/api/v2")), names)  # noqa: S102 (the README's own code)
     plt.close("all")
     assert names["manifest"].complete, names["manifest"].why
     assert (folder / "tables" / "signatures.parquet").exists()

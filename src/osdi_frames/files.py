@@ -104,7 +104,7 @@ def write_batches(
     return rows
 
 
-def _write_file(stream: pa.RecordBatchReader, path: Path, format: Format) -> None:  # noqa: A002
+def _write_file(stream: pa.RecordBatchReader, path: Path, format: Format) -> None:  # noqa: A002 (as in `export`)
     if format == "csv":
         writer = pa.csv.CSVWriter(path, stream.schema)
     else:
@@ -117,7 +117,7 @@ def _write_file(stream: pa.RecordBatchReader, path: Path, format: Format) -> Non
 def _write_partitioned(
     stream: pa.RecordBatchReader,
     path: Path,
-    format: Format,  # noqa: A002
+    format: Format,  # noqa: A002 (as in `export`)
     partition: Partition,
 ) -> None:
     parquet = pa.dataset.ParquetFileFormat()

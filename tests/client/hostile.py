@@ -53,7 +53,7 @@ def listening(answers: Answers, *, tls: ssl.SSLContext | None = None) -> Iterato
             except OSError:
                 self.close_connection = True  # the client has seen enough
 
-        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
+        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 (http.server's names)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

@@ -61,7 +61,7 @@ class Connection(asyncio.Protocol):
                 self.close()
             self._settle(int(head[9:12]))
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
         self.close()
         self._settle(0)
 

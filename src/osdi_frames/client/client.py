@@ -185,7 +185,7 @@ class Client:
         answer = self._transport.get(self._at(event_id))
         return read_table([answer.envelope()], "events", prefix=self._prefix)
 
-    def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002
+    def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
         """Give the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
 
         Nothing is checked but that each is a page: whether rows moved meanwhile is for `events` and `pull` to see.
@@ -209,7 +209,7 @@ class Client:
         destination: str | os.PathLike[str],
         *,
         campaigns: Iterable[str] = (),
-        filter: str | None = None,  # noqa: A002
+        filter: str | None = None,  # noqa: A002 (the service's word)
         since: datetime | str | None = None,
         overlap: timedelta = OVERLAP,
         resume: bool = True,
@@ -344,7 +344,7 @@ class Client:
             "a client holds a key and connections, and is not pickled; open one where it is needed"
         )
 
-    def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002
+    def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         documents: list[dict[str, Any]] = []
         with _bar(progress) as tell:
             for path in dict.fromkeys(paths):

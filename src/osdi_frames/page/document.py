@@ -52,7 +52,7 @@ def write(
         now=now,
         policy=_policy(style, script, pictures=pictures),
         style=Markup(style),  # noqa: S704 (the package's own)
-        script=Markup(script),  # noqa: S704
+        script=Markup(script),  # noqa: S704 (the package's own)
         version=_version(),
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from osdi_frames.errors import MissingExtra
 
 try:
-    import starlette  # noqa: F401
-    import uvicorn  # noqa: F401
+    import starlette  # noqa: F401 (is it there?)
+    import uvicorn  # noqa: F401 (is it there?)
 except ImportError as error:
     raise MissingExtra.named("serve") from error
 
