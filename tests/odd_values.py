@@ -132,5 +132,6 @@ ODD: tuple[Any, ...] = (
     *IDENTIFIERS,
     *([], [None], ["a", None, 7], [[]], [{}], {}, {"a": 1}, {"href": 7}, {"href": "x/y"}, {"primary": True}),
     [{"primary": "true", "address": 7}],
+    [{"address": "a@example.org"}, {"primary": 1, "address": "b@example.org"}],
     [None, {"primary": None}, {"primary": True, "number": "1"}],
 )

@@ -230,3 +230,13 @@ def test_lines_of_a_large_file_are_counted_over_all_that_is_read_at_a_time(tmp_p
     path.write_text("\n".join([line] * 60), "utf-8")  # about 12 MB; 4 MiB are read at a time
     found = scanned(path, "events", columns=["source_line"])
     assert [row["source_line"] for row in found] == list(range(1, 61))
+
+
+@pytest.mark.parametrize("comments", ["plain", "[as a list begins, so the document is read precisely"])
+@pytest.mark.parametrize(("mark", "chosen"), [(1, "a"), (1.0, "a"), (True, "b"), ("true", "b")])
+def test_an_entry_is_primary_by_true_alone_however_its_document_is_read(mark, chosen, comments):
+    emails = [{"address": "a"}, {"address": "b", "primary": mark}]
+    signature = {"comments": comments, "person": {"email_addresses": emails}}
+    assert (
+        of.read_signatures([{"osdi:signature": signature}], columns=["email", "comments"]).email[0] == chosen
+    )

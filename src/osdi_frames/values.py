@@ -146,14 +146,12 @@ def _identifier(identifier: str) -> str:
 def primary(entries: Sequence[Any]) -> int | None:
     """Give the position of the entry whose ``primary`` is true, else of the first that is not null."""
     present = [position for position, entry in enumerate(entries) if entry is not None]
-    marked = (
-        p for p in present if isinstance(entries[p], dict) and entries[p].get("primary") in (True, "true")
-    )
+    marked = (p for p in present if isinstance(entries[p], dict) and _is_true(entries[p].get("primary")))
     return next(marked, present[0] if present else None)
 
 
 def _is_true(value: Any) -> bool:
-    return value is True or value == "true"
+    return value is True or value == "true"  # not 1, which equals True
 
 
 def _step(value: Any, step: Step) -> Any:
