@@ -3,7 +3,7 @@
 import json
 
 import osdi_frames as of
-from osdi_frames.check import inspect
+from osdi_frames.reading.check import inspect
 
 
 def test_elements_are_counted_as_often_as_they_were_told(data):

@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from osdi_frames.check import check
+from osdi_frames.reading.check import check
 from osdi_frames.errors import OsdiError, ProblemsWarning
 from osdi_frames.export import export
-from osdi_frames.frames import read_events, read_signatures, read_table
+from osdi_frames.reading.frames import read_events, read_signatures, read_table
 from osdi_frames.local_time import local_to_utc
 from osdi_frames.reports import (
     rsvps_by,
@@ -18,7 +18,7 @@ from osdi_frames.reports import (
     signatures_by_website,
     signatures_over_time,
 )
-from osdi_frames.scan import scan
+from osdi_frames.reading.scan import scan
 from osdi_frames.tables import describe
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Literal
 from osdi_frames.archive import Source
 from osdi_frames.errors import UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, whole_folder, write_batches
-from osdi_frames.identity import Dedupe
 from osdi_frames.problems import OnError
-from osdi_frames.scan import scan
+from osdi_frames.reading.plan import Dedupe
+from osdi_frames.reading.scan import scan
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table

@@ -57,6 +57,11 @@ class Problem:
     detail: str
     severity: Severity = "error"
 
+    @classmethod
+    def at(cls, place: Place, finding: Finding) -> Problem:
+        """Return a finding with its place."""
+        return cls(place, finding.problem, finding.detail, finding.severity)
+
     def __str__(self) -> str:
         return f"{self.place}: {self.problem}: {self.detail}"
 

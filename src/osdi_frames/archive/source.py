@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.members import BROKEN, broken, is_readable, members
-from osdi_frames.documents import PAGE_KEYS, is_envelope, is_event
 from osdi_frames.errors import MissingExtra, SourceNotFound
 from osdi_frames.problems import Problem
 from osdi_frames.progress import bar
+from osdi_frames.tables import element_types
+from osdi_frames.tables.forms import form_of
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any]"
 Meet: TypeAlias = Callable[[Problem], None]
@@ -89,14 +90,8 @@ def _binary(stream: Any) -> BinaryIO:
 
 def _is_delivery(items: Sequence[Any]) -> bool:
     """Tell the elements of one delivery from a list of documents."""
-    return not any(
-        isinstance(item, list)
-        or (
-            isinstance(item, dict)
-            and (is_envelope(item) or is_event(item) or any(key in item for key in PAGE_KEYS))
-        )
-        for item in items
-    )
+    types = element_types()
+    return not any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
 
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:

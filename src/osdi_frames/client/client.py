@@ -23,7 +23,7 @@ from osdi_frames.client.reading import Collection, Service
 from osdi_frames.client.transport import Patience, Transport
 from osdi_frames.client.writing import Wording, changes, new_event
 from osdi_frames.errors import IncompletePull, UnfitField
-from osdi_frames.frames import read_table
+from osdi_frames.reading.frames import read_table
 from osdi_frames.progress import bar
 from osdi_frames.tables import known_prefixes
 

@@ -10,15 +10,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from osdi_frames.documents import Element, elements
-from osdi_frames.tables.events import EVENT_ID, EVENTS
-from osdi_frames.values import rows
+from osdi_frames.tables.forms import resource_id
 
 _IDLE = 3  # pages in a row without anything new after which no further ones are tried
-_COLUMNS = (EVENT_ID, EVENTS.column("modified_date"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,29 +210,19 @@ def _span(numbers: range) -> str:
 
 
 def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
-    """Give id and modified_date of each embedded row; of events as the tables read them."""
+    """Give id and modified_date of each embedded row."""
     embedded = body.get("_embedded")
-    lists = embedded if isinstance(embedded, dict) else {}
-    for name, entries in lists.items():
-        if not isinstance(entries, list) or name == "osdi:events":
-            continue
-        for entry in entries:
-            yield _address(entry), None
-    if "osdi:events" in lists:
-        for each in elements({"_embedded": {"osdi:events": lists["osdi:events"]}}):
-            if isinstance(each, Element):
-                row, _ = rows(each, EVENTS, _COLUMNS, prefixes)
-                yield row["event_id"], row["modified_date"]
-            else:
-                yield None, None
+    for entries in embedded.values() if isinstance(embedded, dict) else ():
+        for entry in entries if isinstance(entries, list) else ():
+            yield resource_id(entry, prefixes), _modified(entry)
 
 
-def _address(entry: Any) -> str | None:
-    """Give what tells a row of any collection from others: its own link, else what it is."""
+def _modified(entry: Any) -> datetime | None:
+    text = entry.get("modified_date") or entry.get("modified_at") if isinstance(entry, dict) else None
     try:
-        return str(entry["_links"]["self"]["href"])
-    except (KeyError, TypeError):
-        return json.dumps(entry, sort_keys=True)
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _count(value: Any) -> int | None:

@@ -12,7 +12,7 @@ from itertools import chain
 from osdi_frames.client.address import Address, asked_page
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.paging import Ledger, Page, read_page
-from osdi_frames.documents import PAGE_KEYS
+from osdi_frames.tables.forms import PAGE_KEYS
 from osdi_frames.errors import BadAnswer, OsdiError
 
 _FRONT = 20  # pages that are looked through for new arrivals before all are read again

@@ -19,7 +19,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.check import Inspection
+from osdi_frames.reading.check import Inspection
 from osdi_frames.page import document, figures, headline, reading, tables
 from osdi_frames.page.document import Section
 from osdi_frames.reports.standard import PLACE_COLUMNS, REPORTS, StandardReport

@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.check import Inspection
+from osdi_frames.reading.check import Inspection
 from osdi_frames.page.tables import Table, of_frame
 
 HIDDEN: Final = "(a key that is no name)"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from osdi_frames.errors import UnknownTable
 from osdi_frames.tables.events import EVENT_TABLES
-from osdi_frames.tables.schema import PREFIXES, Column, Table
+from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
 from osdi_frames.tables.signatures import SIGNATURE_TABLES
 
 TABLES: dict[str, Table] = {each.name: each for each in (*EVENT_TABLES, *SIGNATURE_TABLES)}
@@ -25,6 +25,16 @@ def known_prefixes(prefix: str | None) -> tuple[str, ...]:
     """
     named = (prefix.rstrip(":"),) if prefix else ()
     return tuple(dict.fromkeys((*named, *PREFIXES)))
+
+
+def element_types() -> tuple[ElementType, ...]:
+    """Return the declared element types."""
+    return tuple(dict.fromkeys(each.element for each in TABLES.values()))
+
+
+def main_table(element: ElementType) -> Table:
+    """Return the table of one row per element, whose columns identify it."""
+    return next(each for each in TABLES.values() if each.element == element and not each.rows)
 
 
 def table(name: str) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables.schema import Column, Table, Type
+from osdi_frames.tables.schema import Column, ElementType, Table, Type
 
 LOCAL = "wall clock at the place; a Z is not UTC"
 
@@ -62,9 +62,47 @@ EVENT_ID = same(
     "id(_links.self.href)",
 )
 
+EVENT = ElementType(
+    "event",
+    collection="osdi:events",
+    identities=(("event_id",),),
+    newest=("modified_date", "fetched_at"),
+    month="start_date",
+    keys=(
+        "start_date",
+        "start",
+        "total_accepted",
+        "guests_can_invite_others",
+        "guestsCanInviteOthers",
+        "transparence",
+    ),
+    address=r"/events/[^/?#]+/?(?:[?#].*)?$",
+    ignored=(
+        "_links.curies",
+        *(
+            f"{person}._links.{link}"
+            for person in (
+                "_embedded.osdi:creator",
+                "_embedded.osdi:organizer",
+                "osdi:creator",
+                "osdi:organizer",
+            )
+            for link in (
+                "curies",
+                "osdi:question_answers",
+                "osdi:attendance",
+                "osdi:attendances",
+                "osdi:signatures",
+                "osdi:submissions",
+                "osdi:donations",
+            )
+        ),
+    ),
+)
+
 EVENTS = Table(
     "events",
-    "event",
+    EVENT,
     "One row per event (interface 2.1, 2.8).",
     keys=(
         EVENT_ID,
@@ -190,7 +228,7 @@ EVENTS = Table(
 
 EVENT_REMINDERS = Table(
     "event_reminders",
-    "event",
+    EVENT,
     "One row per reminder of an event (interface 2.3).",
     keys=(EVENT_ID,),
     rows=(("", ("reminders[]",)),),
@@ -203,7 +241,7 @@ EVENT_REMINDERS = Table(
 
 EVENT_IDENTIFIERS = Table(
     "event_identifiers",
-    "event",
+    EVENT,
     "One row per identifier of an event (interface 2.1).",
     keys=(EVENT_ID,),
     rows=(("", ("identifiers[]",)),),
@@ -215,7 +253,7 @@ EVENT_IDENTIFIERS = Table(
 
 EVENT_PEOPLE = Table(
     "event_people",
-    "event",
+    EVENT,
     "One row per person embedded in an event: v1 and old v2 answers (interface 2.8).",
     keys=(EVENT_ID,),
     rows=(
@@ -260,34 +298,3 @@ EVENT_PEOPLE = Table(
 )
 
 EVENT_TABLES = (EVENTS, EVENT_REMINDERS, EVENT_IDENTIFIERS, EVENT_PEOPLE)
-
-#: Keys that only an event has: an object that has one is an event though no page holds it.
-EVENT_KEYS = (
-    "start_date",
-    "start",
-    "total_accepted",
-    "guests_can_invite_others",
-    "guestsCanInviteOthers",
-    "transparence",
-)
-
-#: An object whose self link ends so is an event, too.
-EVENT_ADDRESS = r"/events/[^/?#]+/?(?:[?#].*)?$"
-
-#: Keys of the contract that no column takes: curies, and the links of an embedded person.
-EVENT_FURNITURE = (
-    "_links.curies",
-    *(
-        f"{person}._links.{link}"
-        for person in ("_embedded.osdi:creator", "_embedded.osdi:organizer", "osdi:creator", "osdi:organizer")
-        for link in (
-            "curies",
-            "osdi:question_answers",
-            "osdi:attendance",
-            "osdi:attendances",
-            "osdi:signatures",
-            "osdi:submissions",
-            "osdi:donations",
-        )
-    ),
-)

@@ -7,7 +7,7 @@ A path says where a value stands, relative to its element (an event, or a signat
 ``<p>:sponsor.title``              ``<p>`` is the service's own prefix: each that is known is tried
 ``location.address_lines[0]``      the first entry of a list
 ``email_addresses[primary].x``     the entry whose ``primary`` is true, else the first
-``../idempotency_key``             beside the signature in its delivery (interface 2.7)
+``../idempotency_key``             a sibling of the element in its delivery (interface 2.7)
 ``id(_links.self.href)``           the last path segment of an address
 ``own(identifiers)``               the first identifier of the service itself, without its prefix
 ``system(.)``, ``identifier(.)``   what stands before and after the first colon; ``.`` is the entry itself
@@ -28,7 +28,6 @@ import pyarrow as pa
 from osdi_frames.errors import UnknownColumn, nearest
 
 Type = Literal["string", "bool", "int64", "float64", "utc", "local", "list<string>", "json"]
-ElementKind = Literal["event", "signature"]
 Origin = Literal[
     "paths", "derived", "element position", "entry position", "role", "key", "envelope", "source"
 ]
@@ -57,7 +56,7 @@ NONE = "(none)"
 
 FIRST, PRIMARY, EACH, PAIRS = 0, -1, -2, -3
 _INDEX = {"[0]": FIRST, "[primary]": PRIMARY, "[]": EACH, "{}": PAIRS}
-_PATH = re.compile(r"(?:(?P<function>\w+)\()?(?P<beside>\.\./)?(?P<steps>[^()]+)\)?")
+_PATH = re.compile(r"(?:(?P<function>\w+)\()?(?P<sibling>\.\./)?(?P<steps>[^()]+)\)?")
 _STEP = re.compile(r"\[\w*\]|\{\}|[^.\[\]{}]+")
 
 
@@ -66,12 +65,12 @@ class Path:
     """Where a value stands in an element, in the notation of this module.
 
     >>> Path.parse("id(_links.osdi:creator.href)")
-    Path(steps=('_links', 'osdi:creator', 'href'), function='id', beside=False)
+    Path(steps=('_links', 'osdi:creator', 'href'), function='id', sibling=False)
     """
 
     steps: tuple[Step, ...]
     function: str | None = None
-    beside: bool = False
+    sibling: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Path:
@@ -80,7 +79,7 @@ class Path:
         if match is None:
             raise ValueError(f"not a path: {text!r}")
         steps = tuple(_INDEX.get(step, step) for step in _STEP.findall(match["steps"]))
-        return cls(steps, match["function"], match["beside"] is not None)
+        return cls(steps, match["function"], match["sibling"] is not None)
 
     def spelled(self, prefixes: Sequence[str]) -> Iterator[Path]:
         """Give the path once for each prefix that ``<p>`` can stand for."""
@@ -120,6 +119,35 @@ class Column:
         return pa.field(self.name, ARROW[self.type], metadata={"meaning": self.meaning})
 
 
+#: Columns of which the first group without a missing one identifies an element.
+Identities = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """One type of element: where documents hold it, what identifies it, and which keys are not read."""
+
+    name: str
+    collection: str
+    """Its key under ``_embedded`` of a collection page (interface 2.6)."""
+    identities: Identities
+    """What one row per element means, in columns of its main table."""
+    newest: tuple[str, ...]
+    """The columns that decide which of several versions is the newest, the first before the others."""
+    type_key: str | None = None
+    """Its key in an element of a webhook delivery (interface 6)."""
+    messages: Identities = ()
+    """What one row per webhook message means; empty for a type that no delivery carries."""
+    month: str | None = None
+    """The column of which ``partition_by="month"`` takes the month."""
+    keys: tuple[str, ...] = ()
+    """Keys that no other resource has: an object with one of them is a single resource of this type."""
+    address: str | None = None
+    """A pattern for the address in the self link of a single resource."""
+    ignored: tuple[str, ...] = ()
+    """Keys of the contract that no column reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """One declared table: a row an element, or a row for each entry that `rows` names.
@@ -129,7 +157,7 @@ class Table:
     """
 
     name: str
-    element: ElementKind
+    element: ElementType
     meaning: str
     keys: tuple[Column, ...]
     """Columns of the element itself; in a table of one row an element, all of them."""

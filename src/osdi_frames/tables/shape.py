@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -37,6 +37,13 @@ class Shape:
         if kind in _FORM:
             self.form = _FORM[kind]
 
+    def objects(self, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Shape]]:
+        """Give the path and the shape of every object whose keys are declared, itself included."""
+        if self.form == "object" and "json" not in self.types and PAIRS not in self.inside:
+            yield steps, self
+        for step, below in self.inside.items():
+            yield from below.objects((*steps, step))
+
     def fold(self) -> None:
         """Read every entry of a list alike where all of them are read, the chosen one included."""
         every = self.inside.get(EACH)
@@ -59,10 +66,10 @@ _FORM: dict[Type, Form] = {"list<string>": "list", "json": "object"}
 
 @dataclass(frozen=True, slots=True)
 class ElementShape:
-    """The shape of an element, and of what stands beside it in a delivery."""
+    """The shape of an element, and of its siblings in a delivery."""
 
     of: Shape
-    beside: Shape
+    siblings: Shape
 
 
 def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> ElementShape:
@@ -77,7 +84,7 @@ def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[st
             continue
         for path in column.paths(prefixes):
             kind: Type = "list<string>" if path.function == "own" else column.type
-            root = shape.beside if path.beside else shape.of
+            root = shape.siblings if path.sibling else shape.of
             for head in heads if column in table.entry else [()]:
                 root.add((*head, *path.steps)).add_type(kind)
     return shape

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from osdi_frames.tables.events import SOURCE, location
-from osdi_frames.tables.schema import Column, Table, Type
+from osdi_frames.tables.schema import Column, ElementType, Table, Type
 
 
 def _column(name: str, kind: Type, meaning: str, *paths: str) -> Column:
@@ -28,9 +28,26 @@ KEYS = (
     ),
 )
 
+SIGNATURE = ElementType(
+    "signature",
+    collection="osdi:signatures",
+    type_key="osdi:signature",
+    # Without an id, its message and its position there identify a signature.
+    identities=(("signature_id",), ("idempotency_key", "element")),
+    messages=(
+        ("idempotency_key", "signature_id"),
+        ("idempotency_key", "element"),
+        ("signature_id", "modified_date"),
+        ("signature_id",),
+    ),
+    newest=("modified_date", "received_at"),
+    month="created_date",
+    ignored=("_links.curies",),
+)
+
 SIGNATURES = Table(
     "signatures",
-    "signature",
+    SIGNATURE,
     "One row per petition signature (interface 2.7).",
     keys=(
         *KEYS,
@@ -103,7 +120,7 @@ SIGNATURES = Table(
 
 
 def _child(name: str, each: str, meaning: str, *entry: Column) -> Table:
-    return Table(f"signature_{name}", "signature", meaning, keys=KEYS, rows=(("", (each,)),), entry=entry)
+    return Table(f"signature_{name}", SIGNATURE, meaning, keys=KEYS, rows=(("", (each,)),), entry=entry)
 
 
 SIGNATURE_TABLES = (
@@ -156,6 +173,3 @@ SIGNATURE_TABLES = (
         _column("identifier", "string", "What stands after it; all, where there is none.", "identifier(.)"),
     ),
 )
-
-#: Keys of the contract that no column takes.
-SIGNATURE_FURNITURE = ("_links.curies",)

@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.archive import Source
-from osdi_frames.identity import Dedupe
 from osdi_frames.problems import OnError
-from osdi_frames.scan import scan
+from osdi_frames.reading.plan import Dedupe
+from osdi_frames.reading.scan import scan
 
 
 def read_table(

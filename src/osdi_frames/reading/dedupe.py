@@ -1,0 +1,112 @@
+"""Keep one version of each element: the newest, however often it was received."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from osdi_frames.reading.plan import IDENTITY
+from osdi_frames.tables.schema import ElementType, Identities
+
+#: The number of an element, in all rows that are read of it; it grows in the order of reading.
+ELEMENT = "_element"
+
+_IN_MEMORY = 256 << 20  # bytes of rows that wait in memory
+
+
+@dataclass(slots=True)
+class Deduplication:
+    """What was seen of the elements of one type, and the rows that wait until it is known which are kept.
+
+    Of an element, DuckDB holds a few bytes, and spills them to disk when they are many.
+    """
+
+    element: ElementType
+    identities: Identities
+    connection: duckdb.DuckDBPyConnection
+    waiting: dict[str, _Waiting] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.connection.execute(
+            f"CREATE TEMP TABLE {self._seen} (element BIGINT, identity UHUGEINT, newest STRUCT({self._types}))"
+        )
+
+    @property
+    def _seen(self) -> str:
+        return f"seen_{self.element.name}"
+
+    @property
+    def _types(self) -> str:
+        return ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
+
+    def see(self, rows: pa.Table) -> None:
+        """Note the elements of some rows of the main table; one without identity is its own."""
+        names = ", ".join(f"{IDENTITY}{name}" for name in self.element.newest)
+        identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
+        self.connection.register("rows", rows)
+        self.connection.execute(
+            f"""INSERT INTO {self._seen} SELECT {ELEMENT},
+            coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names}) FROM rows"""
+        )
+
+    def wait(self, table: str, rows: pa.Table) -> None:
+        """Keep some rows of a table until the end."""
+        if table not in self.waiting:
+            self.waiting[table] = _Waiting(tempfile.TemporaryFile(prefix="osdi-frames-"))
+        self.waiting[table].add(rows)
+
+    def kept(self) -> Iterator[tuple[str, pa.Table]]:
+        """Give the rows of the elements that are kept: the newest version of each, then the last read."""
+        oldest = ", ".join(f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in self.element.newest)
+        chosen = f"SELECT arg_max(element, ({oldest}, element)) AS element FROM {self._seen} GROUP BY identity"
+        kept = np.sort(self.connection.sql(chosen).to_arrow_table()["element"].to_numpy())
+        for table, waiting in self.waiting.items():
+            for rows in waiting.all():
+                yield table, rows.filter(pa.array(_among(rows[ELEMENT].to_numpy(), kept)))
+
+
+def _identity(columns: Sequence[str], number: int) -> str:
+    present = " AND ".join(f"{IDENTITY}{name} IS NOT NULL" for name in columns)
+    texts = (
+        f"epoch_us({IDENTITY}{name})" if name.endswith("_date") else f"{IDENTITY}{name}" for name in columns
+    )
+    return f"WHEN {present} THEN concat_ws(' ', {number}, {', '.join(texts)})"
+
+
+def _among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    at = np.searchsorted(kept, numbers)
+    at[at == len(kept)] = 0
+    return kept[at] == numbers if len(kept) else np.zeros(len(numbers), bool)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Rows that wait: in memory while they are few, then in a file."""
+
+    file: IO[bytes]
+    in_memory: list[pa.Table] = field(default_factory=list)
+    writer: pa.RecordBatchWriter | None = None
+    size: int = 0
+
+    def add(self, rows: pa.Table) -> None:
+        self.size += rows.nbytes
+        if self.size <= _IN_MEMORY:
+            self.in_memory.append(rows)
+            return
+        self.writer = self.writer or pa.ipc.new_stream(self.file, rows.schema)
+        self.writer.write_table(rows)
+
+    def all(self) -> Iterator[pa.Table]:
+        with self.file:
+            while self.in_memory:
+                yield self.in_memory.pop(0)  # and let go of it
+            if self.writer:
+                self.writer.close()
+                self.file.seek(0)
+                yield from (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(self.file))

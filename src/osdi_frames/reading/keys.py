@@ -1,0 +1,45 @@
+"""Which objects of an element have declared keys: of these, an inspection lists the keys that are not declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from osdi_frames.tables.forms import Form
+from osdi_frames.tables.schema import ElementType, Step
+from osdi_frames.tables.shape import ElementShape, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPath:
+    """An object of an element, or of what a delivery holds around it."""
+
+    steps: tuple[Step, ...]
+    """Where it stands in the entry of the document's list."""
+    shape: Shape
+    element: ElementType | None = None
+    """The type of its element; None for the entry of a delivery, which holds elements of several types."""
+    inside: tuple[Step, ...] = ()
+    """Where it stands in its element."""
+
+
+def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[KeyPath]:
+    """Give the objects of a form's elements whose keys are declared."""
+    if form.kind == "delivery":
+        siblings = Shape(form="object")
+        for element in form.types:
+            siblings.merge(shapes[element].siblings)
+        yield KeyPath((), siblings)
+        yield from (
+            KeyPath(steps, shape)
+            for steps, shape in siblings.objects()
+            if steps
+        )
+    for element in form.types:
+        head: Sequence[Step] = (str(element.type_key),) if form.kind == "delivery" else ()
+        yield from (KeyPath((*head, *steps), shape, element, steps) for steps, shape in shapes[element].of.objects())
+
+
+def written(steps: Sequence[Step]) -> str:
+    """Return steps as messages write them: ``person.email_addresses[]``."""
+    return "".join(f".{step}" if isinstance(step, str) else "[]" for step in steps).lstrip(".")

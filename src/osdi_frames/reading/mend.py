@@ -1,0 +1,180 @@
+"""Mend documents in which something does not fit, so that the query reads them like all others.
+
+What does not fit is taken out and named; what fits in another form is brought into its normal form.
+The elements of a mended document are documents of their own: one in its envelope each.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from osdi_frames.archive import split
+from osdi_frames.problems import Finding
+from osdi_frames.reading.documents import Element, Other, elements, type_keys
+from osdi_frames.tables.forms import BODY, Form
+from osdi_frames.reading.values import FIT, Misfit
+from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, ElementType, Step
+from osdi_frames.tables.shape import ElementShape, Shape
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """One element as a document of its own."""
+
+    form: Form
+    document: str
+    number: int
+    """The number of the candidate that it comes from."""
+    line: int
+    """The line of its document, counted from 0 within its candidate."""
+    position: int
+    """Its position in its document."""
+    alone: bool
+    """Whether the other elements of the document were not mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is to be said of a candidate: something that does not fit, or an element of another type."""
+
+    line: int
+    """The line of its document, counted from 0 within the candidate."""
+    what: Finding | Other | None
+    """None stands for the document itself."""
+    element: Element | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mender:
+    """Mends the elements of the types that are read."""
+
+    shapes: Mapping[ElementType, ElementShape]
+    stamps: Collection[str]
+    """The timestamps of the envelope that are read."""
+    types: Sequence[ElementType]
+    """All declared element types."""
+
+    def mend(
+        self, number: int, candidate: bytes, positions: Collection[int] | None = None
+    ) -> Iterator[Mended | Found]:
+        """Give the elements of a candidate, mended, and what is to be said of it, with the line.
+
+        `positions` limits them to the elements at these positions of the one document.
+        """
+        for line, document in split(candidate):
+            if isinstance(document, Finding):
+                yield Found(line, document)
+                continue
+            if positions is None:
+                yield Found(line, None)
+            for each in elements(document, self.types):
+                if not isinstance(each, Element):
+                    if positions is None or (isinstance(each, Finding) and each.severity == "error"):
+                        yield Found(line, each)
+                elif each.type in self.shapes and (positions is None or each.position in positions):
+                    findings: list[Finding] = []
+                    mended = self._element(each, findings)
+                    yield from (Found(line, finding, each) for finding in findings)
+                    form = Form("page" if each.wrapper is None else "delivery", True, (each.type,))
+                    yield Mended(form, mended, number, line, each.position, positions is not None)
+
+    def _element(self, element: Element, findings: list[Finding]) -> str:
+        """Write one element as an enveloped document, and say what does not fit."""
+        shape, walk = self.shapes[element.type], _Walk(findings)
+        value = walk.value(element.value, shape.of, element.key)
+        body: Any = {"_embedded": {element.type.collection: [value]}}
+        if element.wrapper is not None:
+            types = type_keys(element.wrapper)
+            siblings = {key: each for key, each in element.wrapper.items() if key not in types}
+            body = [walk.value(siblings, shape.siblings, element.wrapper_key) | {element.type.type_key: value}]
+        stamps = {
+            key: walk.leaf(each, {"utc"}, key) if key in self.stamps else None
+            for key, each in (element.stamps or {"received_at": None}).items()
+        }
+        return _LONE_SURROGATE.sub("\ufffd", json.dumps(stamps | {BODY: body}, ensure_ascii=False))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Walks through a value beside its shape; collects what does not fit."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+    def value(self, value: Any, shape: Shape, key: str) -> Any:
+        """Return the value without what does not fit, None where nothing is left."""
+        if value is None:
+            return None
+        if shape.form is None:
+            return self.leaf(value, shape.types, key)
+        if shape.form == "object" and isinstance(value, dict):
+            return self._object(value, shape, key)
+        if shape.form == "list" and isinstance(value, list):
+            return self._list(value, shape, key)
+        self.findings.append(Finding(f"not {'an object' if shape.form == 'object' else 'a list'}", key, value))
+        return None
+
+    def leaf(self, value: Any, types: Collection[Any], key: str) -> Any:
+        """Return the normal form of a single value."""
+        if value is None:
+            return None
+        if isinstance(value, str) and _LONE_SURROGATE.search(value):
+            self.findings.append(Finding("a lone surrogate, read as U+FFFD", key, value, "warning"))
+        for kind in types:
+            try:
+                value = FIT[kind](value)
+            except Misfit as misfit:
+                self.findings.append(Finding(str(misfit), key, value))
+                return None
+        return value
+
+    def _object(self, value: dict[str, Any], shape: Shape, key: str) -> dict[str, Any]:
+        pairs = shape.inside.get(PAIRS)
+        if pairs is not None or "json" in shape.types:
+            for name, inner in value.items():
+                self.leaf(inner, pairs.types if pairs else (), f"{key}.{name}")
+            return value  # the text of the object is read, too
+        # Keys that are not read keep their place, so that they can be listed.
+        return {
+            name: self.value(inner, shape.inside[name], f"{key}.{name}" if key else name)
+            if name in shape.inside
+            else None
+            for name, inner in value.items()
+        }
+
+    def _list(self, value: list[Any], shape: Shape, key: str) -> list[Any]:
+        chosen = primary(value)
+        mended = []
+        for position, entry in enumerate(value):
+            at = f"{key}[{position}]"
+            if "list<string>" in shape.types:
+                mended.append(self.leaf(entry, {"string"}, at))
+                continue
+            for step, inner in shape.inside.items():
+                if _reads(step, position, chosen):
+                    of_object = inner.form == "object" and not isinstance(entry, dict)
+                    fitting = self.value(entry, inner, at)
+                    # What is no object keeps its place: it can be the chosen entry, and is never a row.
+                    entry = entry if of_object else fitting  # noqa: PLW2901
+            mended.append(entry)
+        return [each for each in mended if each is not None] if "list<string>" in shape.types else mended
+
+
+def primary(entries: Sequence[Any]) -> int | None:
+    """Return the position of the entry whose ``primary`` is true, else of the first that is not null."""
+    present = [position for position, entry in enumerate(entries) if entry is not None]
+    marked = (p for p in present if isinstance(entries[p], dict) and _is_true(entries[p].get("primary")))
+    return next(marked, present[0] if present else None)
+
+
+def _is_true(value: Any) -> bool:
+    return value is True or value == "true"  # not 1, which equals True
+
+
+def _reads(step: Step, position: int, chosen: int | None) -> bool:
+    return step == EACH or (step == FIRST and position == 0) or (step == PRIMARY and position == chosen)

@@ -1,0 +1,151 @@
+"""What a reading is to give, compiled once: tables, columns and prefixes into shapes and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import pyarrow as pa
+
+from osdi_frames.reading import query
+from osdi_frames.tables.forms import Form
+from osdi_frames.reading.rows import rows
+from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
+from osdi_frames.tables import table as declared
+from osdi_frames.tables.schema import Column, ElementType, Identities, Table
+from osdi_frames.tables.shape import ElementShape, Shape, element_shape
+
+Dedupe = bool | Literal["message"]
+Columns = Iterable[str] | None
+
+#: What the names of the columns that identify an element begin with.
+IDENTITY = "_identity_"
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """One query over the elements of a type: the rows of a table."""
+
+    table: Table
+    asked: tuple[Column, ...] | None
+    """The columns asked for; None where nobody asked for the table."""
+    columns: tuple[Column, ...]
+    """Those, and the columns that identify the element."""
+    checked: tuple[Column, ...]
+    """The columns whose values are checked: those, or all in an inspection."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of the columns asked for."""
+        return self.table.schema(self.asked)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A reading: which tables, which columns of them, and what else they need."""
+
+    selects: Mapping[ElementType, tuple[Select, ...]]
+    """For each element type first the select of its main table, which gives a row per element."""
+    shapes: Mapping[ElementType, ElementShape]
+    prefixes: tuple[str, ...]
+    identities: Mapping[ElementType, Identities]
+    """By what elements are deduplicated; empty for those that are not."""
+    inspects: bool = False
+    """Whether all values of all tables are checked, and all keys are listed."""
+
+    @classmethod
+    def of(
+        cls,
+        tables: Mapping[str, Columns],
+        *,
+        prefix: str | None = None,
+        dedupe: Dedupe = False,
+        inspects: bool = False,
+    ) -> Plan:
+        """Compile a reading of tables, each with some of its columns or with all (None).
+
+        Raises
+        ------
+        UnknownTable, UnknownColumn
+            With the names that are nearest.
+        ValueError
+            For an unknown `dedupe`, or one that an element type does not have.
+        """
+        asked = {declared(name): declared(name).select(columns) for name, columns in tables.items()}
+        prefixes = known_prefixes(prefix)
+        types = element_types() if inspects else dict.fromkeys(table.element for table in asked)
+        identities = {each: _identities(each, dedupe) for each in types}
+        selects = {each: tuple(_selects(each, asked, identities[each], inspects=inspects)) for each in types}
+        shapes = {each: _shape(chosen, prefixes) for each, chosen in selects.items()}
+        return cls(selects, shapes, prefixes, identities, inspects)
+
+    @property
+    def types(self) -> tuple[ElementType, ...]:
+        """The element types that are read."""
+        return tuple(self.selects)
+
+    @property
+    def asked(self) -> dict[str, Select]:
+        """The selects that were asked for, by the names of their tables."""
+        return {each.table.name: each for chosen in self.selects.values() for each in chosen if each.asked is not None}
+
+    @property
+    def stamps(self) -> frozenset[str]:
+        """The timestamps of envelopes that are read."""
+        columns = (column for chosen in self.selects.values() for each in chosen for column in each.checked)
+        return frozenset(column.v2[0] for column in columns if column.origin == "envelope")
+
+    def holds(self, form: Form) -> list[Form]:
+        """Return the form of a document once for each query that its elements take."""
+        types = tuple(each for each in form.types if each in self.selects)
+        if form.kind == "delivery":
+            return [replace(form, types=types)] if types else []
+        return [replace(form, types=(each,)) for each in types] if form.kind in ("page", "single") else []
+
+    def queries(self, form: Form, relation: str, *, mended: bool) -> list[tuple[Select, str]]:
+        """Return the queries of a form, over the relation that `query.elements` gives."""
+        return [
+            (select, rows(form, select.table, select.columns, select.checked, self.prefixes, relation, mended=mended))
+            for element in form.types
+            for select in self.selects[element]
+        ]
+
+    def elements(self, form: Form) -> str:
+        """Return the query that gives the elements of a form."""
+        return query.elements(form, self.shapes)
+
+
+def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
+    if dedupe not in (True, False, "message"):
+        raise ValueError(f"dedupe is True, False or 'message', not {dedupe!r}")
+    if dedupe == "message" and not element.messages:
+        raise ValueError(f"dedupe='message' is about webhook messages; {element.name}s take True or False")
+    return element.messages if dedupe == "message" else element.identities if dedupe else ()
+
+
+def _selects(
+    element: ElementType, asked: Mapping[Table, tuple[Column, ...]], identities: Identities, *, inspects: bool
+) -> Iterable[Select]:
+    main = main_table(element)
+    needed = dict.fromkeys(name for names in (*identities, element.newest) for name in names) if identities else ()
+    keys = tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in needed)
+    columns = (*asked.get(main, ()), *keys)
+    yield Select(main, asked.get(main), columns, main.columns if inspects else columns)
+    for table in TABLES.values():
+        if table.element == element and table != main and (inspects or table in asked):
+            columns = asked.get(table, ())
+            yield Select(table, asked.get(table), columns, table.columns if inspects else columns)
+
+
+def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:
+    """Return what all selects of an element type declare together."""
+    whole = ElementShape(Shape(form="object"), Shape(form="object"))
+    for select in selects:
+        shape = element_shape(select.table, select.checked, prefixes)
+        whole.of.merge(shape.of)
+        whole.siblings.merge(shape.siblings)
+    whole.of.fold()
+    return whole
+
+

@@ -1,0 +1,224 @@
+"""The queries that read documents, derived from the declarations.
+
+There are two steps. `elements` parses each document of a form once, and gives a row per element: its leaves
+as text, its objects as structs, its lists as JSON. `rows` gives the rows of one table, from those. Every value comes
+as text first, since a typed extraction turns a misfit into NULL in silence.
+
+Both say which elements they cannot vouch for: these are *suspect*, and `mend` looks at them. The queries need
+not be exact about what does not fit; a suspect element in which nothing is wrong is read again, the same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from osdi_frames.tables.forms import BODY, PAGE_KEYS, SIBLING, STAMPS, Form, Keys
+from osdi_frames.tables.schema import PAIRS, ElementType, Step
+from osdi_frames.tables.shape import ElementShape, Shape
+
+#: What rows have beside the columns asked for: the document, the position in it, whether they are suspect.
+NUMBER, POSITION, SUSPECT = "_number", "_position", "_suspect"
+
+# DuckDB takes a comma before a closing bracket for JSON, which it is not.
+_LAX = r"regexp_matches(document, ',\s*[\]}]')"
+
+#: Which documents are no JSON, of the relation ``documents``.
+INVALID = f"SELECT number FROM documents WHERE NOT json_valid(document) OR {_LAX}"
+
+#: Which documents are arrays.
+ARRAYS = r"SELECT number FROM documents WHERE regexp_matches(document, '^\s*\[')"
+
+
+def types_at(paths: Iterable[Keys]) -> str:
+    """Return the query that gives the JSON types at some paths, and the documents that have these."""
+    return f"""SELECT json_type(document, {listed(map(json_path, paths))}) AS types, {_LAX} AS lax, list(number) AS numbers
+        FROM documents GROUP BY types, lax"""
+
+
+def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
+    """Return the query that gives a row per element of the documents of one form.
+
+    The relation ``documents`` has the columns number, start (of the positions) and document. The result has
+    number, position, stamps, x (the element, in a delivery with its siblings), and suspect0, suspect1 … for
+    each of the element types.
+    """
+    structure = _element_structure(form, shapes)
+    steps = _steps(form)
+    inside: Any = structure if form.kind == "single" else [structure]
+    for step in reversed(steps):
+        inside = {step: inside}
+    if form.enveloped:
+        inside = dict.fromkeys(STAMPS, "VARCHAR") | inside
+    found = at("doc", steps)
+    found = f"[{found}]" if form.kind == "single" else found
+    stamps = "doc" if form.enveloped else null_of(dict.fromkeys(STAMPS, "VARCHAR"))
+    path = literal(json_path(steps))
+    if form.kind != "single":
+        path = f"{path} || '[' || (position - start) || ']'"
+    suspects = [
+        f"coalesce({_suspect_element(form, element, shapes[element], path)}, false) AS suspect{number}"
+        for number, element in enumerate(form.types)
+    ]
+    return f"""SELECT number, position, stamps, x, {", ".join(suspects)} FROM (
+        SELECT number, start, start + unnest(range(len(list))) AS position, document, lax, stamps, unnest(list) AS x FROM (
+        SELECT number, start, document, {_LAX} AS lax, {stamps} AS stamps, {found} AS list FROM (
+        SELECT number, start, document, json_transform(document, {structure_of(inside)}) AS doc FROM documents)))"""
+
+
+def texts(form: Form) -> str:
+    """Return the query that gives each element of the documents of a form as JSON: number, element."""
+    steps = _steps(form)
+    path = literal(json_path(steps))
+    if form.kind == "single":
+        return f"SELECT number, json_extract(document, {path}) AS element FROM documents"
+    return f"SELECT number, unnest(from_json(json_extract(document, {path}), '[\"JSON\"]')) AS element FROM documents"
+
+
+def keys(path: Sequence[Step]) -> str:
+    """Return the query that counts the keys of an object of the elements: keys, count, number of the first."""
+    steps = "".join("[*]" if not isinstance(step, str) else f".{json.dumps(step)}" for step in path)
+    found = f"json_keys(element, {literal('$' + steps)})"
+    found = f"unnest({found})" if "[*]" in steps else found
+    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM texts)
+        WHERE len(keys) > 0 GROUP BY keys"""
+
+
+def _steps(form: Form) -> Keys:
+    """Return where a document of a form holds its elements."""
+    steps = (BODY,) if form.enveloped else ()
+    return (*steps, "_embedded", form.types[0].collection) if form.kind == "page" else steps
+
+
+def _element_structure(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Any:
+    if form.kind != "delivery":
+        return structure(shapes[form.types[0]].of)
+    siblings: dict[str, Any] = {}
+    for element in form.types:
+        siblings |= structure(shapes[element].siblings, whole=True)
+    return {element.type_key: structure(shapes[element].of) for element in form.types} | siblings
+
+
+def structure(shape: Shape, *, whole: bool = False) -> Any:
+    """Return what `json_transform` is to look for below an object: leaves as text, lists as JSON.
+
+    DuckDB refuses an empty structure, so that there is always a key, unless it is to be put together (`whole`).
+    """
+    if is_struct(shape):
+        keys = {step: structure(below) for step, below in shape.inside.items() if isinstance(step, str)}
+        return keys if keys or whole else {"_": "VARCHAR"}
+    return "JSON" if shape.form else "VARCHAR"
+
+
+def _suspect_element(form: Form, element: ElementType, shape: ElementShape, path: str) -> str:
+    """Tell the elements that are no objects, or in which an object is none."""
+    text = f"json_extract(document, {path})"
+
+    def types(head: Keys, paths: Sequence[Keys]) -> str:
+        return f"json_type({text}, {listed(json_path((*head, *steps)) for steps in paths)})"
+
+    value, head = value_of(form, element), (element.type_key,) if form.kind == "delivery" else ()
+    wrong = misplaced(value, shape.of, partial(types, head))
+    if form.kind != "delivery":
+        return f"lax OR x IS NULL OR {wrong}"
+    siblings = misplaced("x", shape.siblings, partial(types, ())) if shape.siblings.inside else "false"
+    # An element without the type key is of another type, or none; or the document is a list of documents.
+    documents = [*PAGE_KEYS, BODY, "identifiers", element.type_key]
+    a_type = f"contains(key, ':') AND NOT ends_with(key, '{SIBLING}')"
+    keys = f"json_keys({text})"
+    other = f"""len(list_filter({keys}, lambda key: {a_type})) = 0
+        OR list_has_any({keys}, {listed(documents)})"""
+    return f"""lax OR x IS NULL OR CASE WHEN {value} IS NULL THEN coalesce({other}, true)
+        ELSE {wrong} OR {siblings} END"""
+
+
+def value_of(form: Form, element: ElementType) -> str:
+    """Return the expression of the value of an element."""
+    return f'x."{element.type_key}"' if form.kind == "delivery" else "x"
+
+
+def misplaced(root: str, shape: Shape, types: Callable[[Sequence[Keys]], str]) -> str:
+    """Tell what is no object or list though one is declared, below `root`.
+
+    Another value comes through as an object of NULLs, as an empty object does: only then `types`, the JSON
+    types at some paths, are looked up. Of a list, the text tells.
+    """
+    objects = [(steps, below) for steps, below in _inside(shape) if is_struct(below)]
+    misread = " OR ".join(bare(at(root, steps), below) for steps, below in objects)
+    wrong = f"len(list_filter({types([steps for steps, _ in objects])}, lambda type: type NOT IN ('OBJECT', 'NULL'))) > 0"
+    # CASE, since AND looks at both sides for every row.
+    conditions = [f"CASE WHEN {misread} THEN {wrong} ELSE false END"] if objects else []
+    for steps, below in _inside(shape):
+        if below.form == "list":
+            conditions.append(f"NOT starts_with({at(root, steps)}, '[')")
+        elif below.form == "object" and not is_struct(below):
+            text = at(root, steps)
+            conditions.append(f"{text} IS NOT NULL AND {pairs(text)} IS NULL")
+    return any_of(conditions)
+
+
+def _inside(shape: Shape, steps: Keys = ()) -> Iterator[tuple[Keys, Shape]]:
+    """Give the path and the shape of everything in an object, and in the objects in it; the object first."""
+    yield steps, shape
+    if is_struct(shape):
+        for step, below in shape.inside.items():
+            if isinstance(step, str):
+                yield from _inside(below, (*steps, step))
+
+
+def is_struct(shape: Shape) -> bool:
+    """Whether an object is read key by key; one of which the text or all pairs are wanted comes as text."""
+    return shape.form == "object" and "json" not in shape.types and PAIRS not in shape.inside
+
+
+def pairs(text: str) -> str:
+    """Give the pairs of an object; NULL for what is none, and where a key occurs twice."""
+    return f"from_json({text}, '\"MAP(VARCHAR, JSON)\"')"
+
+
+def bare(value: str, shape: Shape) -> str:
+    keys = structure(shape)
+    return "(" + " AND ".join([f"{value} IS NOT NULL", *(f"{at(value, (key,))} IS NULL" for key in keys)]) + ")"
+
+
+def at(root: str, steps: Iterable[Step]) -> str:
+    """Return the expression of what stands at some keys of a struct."""
+    return ".".join([root, *(quoted(str(step)) for step in steps)])
+
+
+def structure_of(structure: Any) -> str:
+    """Return a structure as `json_transform` and `from_json` take it."""
+    return literal(json.dumps(structure))
+
+
+def null_of(structure: Any) -> str:
+    """Return the NULL of a structure."""
+    return f"json_transform(NULL::VARCHAR, {structure_of(structure)})"
+
+
+def quoted(name: str) -> str:
+    """Return an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Return a list of texts of SQL."""
+    return f"[{', '.join(map(literal, texts))}]"
+
+
+def any_of(conditions: Iterable[str]) -> str:
+    """Return whether any condition is true; one that is NULL is not."""
+    joined = " OR ".join(f"({each})" for each in conditions)
+    return f"coalesce({joined}, false)" if joined else "false"
+
+
+def json_path(keys: Iterable[str]) -> str:
+    """Return a JSON path."""
+    return "$" + "".join(f".{json.dumps(key)}" for key in keys)

@@ -1,0 +1,362 @@
+"""The one pass: groups of documents to the rows of every table that a plan asks for.
+
+Queries read the mass of the documents. What they cannot vouch for is mended in Python, and then read by the
+same queries.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.archive import Chunk
+from osdi_frames.problems import Finding, Place
+from osdi_frames.reading import query
+from osdi_frames.reading.dedupe import ELEMENT, Deduplication
+from osdi_frames.tables.forms import Form, Keys, form, probes
+from osdi_frames.reading.documents import Element, Other
+from osdi_frames.reading.mend import Mended, Mender
+from osdi_frames.reading.keys import KeyPath, key_paths
+from osdi_frames.reading.plan import Plan, Select
+from osdi_frames.reading.query import NUMBER, POSITION, SUSPECT
+from osdi_frames.tables import element_types
+from osdi_frames.tables.schema import ARROW, ElementType
+
+_GROUP = 32 << 20  # bytes of documents that are read together
+# At least so many batches, of at most so many rows (two vectors of DuckDB), for every core.
+_SLICES, _ROWS = 8, 4096
+_POSITIONS = 28  # bits of an element's number that are its position in its document
+_VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
+
+#: What DuckDB raises for malformed JSON.
+_MALFORMED = (duckdb.InvalidInputException, duckdb.ConversionException)
+
+
+class Observer:
+    """What a reading meets beside rows; this one takes no notice of it."""
+
+    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
+        """Take notice of a problem or an element of another type; of a problem in an element, with it."""
+
+    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
+        """Take notice of how much was read."""
+
+    def keys(self, place: Place, path: KeyPath, keys: Sequence[str], count: int) -> None:
+        """Take notice of the keys of an object, as often as it has just these; only in an inspection."""
+
+
+def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[tuple[str, pa.Table]]:
+    """Give the rows of every table asked for, as pairs of a table's name and some of its rows, in order.
+
+    Tables that are deduplicated come when all has been read.
+    """
+    with connect() as connection:
+        dedupe = {
+            element: Deduplication(element, identities, connection)
+            for element, identities in plan.identities.items()
+            if identities
+        }
+        reader = Reader(plan, connection, observer)
+        for group in ahead(grouped(chunks)):
+            for select, rows in reader.read(group):
+                kept = dedupe.get(select.table.element)
+                if kept and select is plan.selects[select.table.element][0]:
+                    kept.see(rows)
+                if select.asked is None:
+                    continue
+                if kept:
+                    kept.wait(select.table.name, rows.select([*select.schema.names, ELEMENT]))
+                else:
+                    yield select.table.name, _asked(select, rows)
+        selects = plan.asked
+        for each in dedupe.values():
+            yield from ((name, _asked(selects[name], rows)) for name, rows in each.kept())
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """Open a database in memory for one reading."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+    return connection
+
+
+def _asked(select: Select, rows: pa.Table) -> pa.Table:
+    return rows.select(select.schema.names).cast(select.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Candidates that are read together, and where each begins."""
+
+    documents: pa.ChunkedArray
+    files: pa.Array
+    lines: np.ndarray
+
+    @classmethod
+    def of(cls, chunks: list[Chunk]) -> Group:
+        """Put chunks together."""
+        names = pa.array([chunk.name for chunk in chunks], pa.string())
+        counts = [len(chunk.documents) for chunk in chunks]
+        files = names.take(pa.array(np.repeat(np.arange(len(chunks)), counts)))
+        documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
+        return cls(documents, files, np.concatenate([chunk.lines for chunk in chunks]))
+
+    def place(self, number: int, line: int = 0) -> Place:
+        """Return where a document begins, which may be lines below its candidate's first."""
+        return Place(self.files[number].as_py(), int(self.lines[number]) + line)
+
+
+def grouped(chunks: Iterable[Chunk]) -> Iterator[Group]:
+    """Collect chunks until a query is worth its while."""
+    waiting: list[Chunk] = []
+    size = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        size += chunk.documents.nbytes
+        if size >= _GROUP:
+            yield Group.of(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield Group.of(waiting)
+
+
+def ahead(groups: Iterator[Group]) -> Iterator[Group]:
+    """Read the next group while the queries run over the one before."""
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="osdi-frames-reading")
+    try:
+        following = pool.submit(next, groups, None)
+        while group := following.result():
+            following = pool.submit(next, groups, None)
+            yield group
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads groups by a plan; numbers their documents and elements through."""
+
+    plan: Plan
+    connection: duckdb.DuckDBPyConnection
+    observer: Observer
+    documents_before: int = 0
+    mender: Mender = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mender = Mender(self.plan.shapes, self.plan.stamps, element_types())
+
+    def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
+        """Give the rows of every select, in the order of reading; those without rows are left out."""
+        documents, broken = _decoded(group)
+        found, suspects = self._plain(documents, broken, group)
+        mended = list(self._mended(group, suspects))
+        places = _Places.of(group, mended)
+        forms = defaultdict(list)
+        for number, each in enumerate(mended):
+            forms[each.form].append(number)
+        for each, numbers in forms.items():
+            chosen = [mended[number] for number in numbers]
+            table = _documents(
+                np.array(numbers) + len(group.lines), [one.document for one in chosen], [one.position for one in chosen]
+            )
+            for select, rows in self._query(table, each, mended=True):
+                found[select].append(rows)
+            if self.plan.inspects:
+                whole = [not one.alone for one in chosen]
+                self._list_keys(table.filter(pa.array(whole)), each, places.place)
+        documents_read = len(group.lines) - sum(positions is None for positions in suspects.values())
+        counts = {chosen[0].table.element: sum(part.num_rows for part in found[chosen[0]]) for chosen in self.plan.selects.values()}
+        self.observer.read(documents_read, counts)
+        for select, parts in found.items():
+            if any(part.num_rows for part in parts):
+                rows = pa.concat_tables(parts)
+                yield select, places.add_to(rows, select, self.documents_before, in_order=len(parts) == 1)
+        self.documents_before += len(group.lines) + len(mended)
+
+    def _plain(
+        self, documents: pa.Table, broken: Iterable[int], group: Group
+    ) -> tuple[dict[Select, list[pa.Table]], dict[int, set[int] | None]]:
+        """Read documents by queries; give the rows, and the positions of suspect elements (None for all)."""
+        suspects: dict[int, set[int] | None] = dict.fromkeys(broken)
+        found: dict[Select, list[pa.Table]] = {each: [] for chosen in self.plan.selects.values() for each in chosen}
+        try:
+            forms, others, queried = self._queried(documents)
+        except _MALFORMED:
+            # Malformed JSON is rare, and fails the query: it is looked for only then.
+            self.connection.register("documents", documents)
+            invalid = self.connection.sql(query.INVALID).to_arrow_table()["number"].combine_chunks()
+            suspects |= dict.fromkeys(invalid.to_pylist())
+            documents = documents.filter(pc.invert(pc.is_in(documents["number"], value_set=invalid)))
+            forms, others, queried = self._queried(documents)
+        if self.plan.inspects:
+            for each, chosen in forms.items():
+                self._list_keys(chosen, each, group.place)
+        suspects |= dict.fromkeys(others)
+        numbers = set()
+        for _, rows in queried:
+            odd = rows.filter(rows[SUSPECT])
+            for number, position in zip(odd[NUMBER].to_pylist(), odd[POSITION].to_pylist(), strict=True):
+                positions = suspects.setdefault(number, set())
+                if positions is not None:
+                    positions.add(position)
+                    numbers.add(number << _POSITIONS | position)
+        for select, rows in queried:
+            found[select].append(_without(rows, numbers, suspects))
+        return found, suspects
+
+    def _queried(
+        self, documents: pa.Table
+    ) -> tuple[dict[Form, pa.Table], list[int], list[tuple[Select, pa.Table]]]:
+        forms, others = self._forms(documents)
+        queried = [pair for each, chosen in forms.items() for pair in self._query(chosen, each, mended=False)]
+        return forms, others, queried
+
+    def _list_keys(self, documents: pa.Table, each: Form, place: Callable[[int], Place]) -> None:
+        """List the keys of every object whose keys are declared, of the elements and of their pages."""
+        self.connection.register("documents", documents)
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE texts AS {query.texts(each)}")
+        for path in key_paths(each, self.plan.shapes):
+            for keys, count, number in self.connection.sql(query.keys(path.steps)).fetchall():
+                self.observer.keys(place(number), path, keys, count)
+
+    def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
+        """Sort documents by their form; give also the numbers of those that need a closer look."""
+        is_array = pc.starts_with(documents["document"], "[")
+        sorted_out: dict[Form, list[int] | None] = {}
+        others: list[int] = []
+        types = element_types()
+        deliveries = form({(): "ARRAY"}, types)
+        if pc.all(is_array).as_py():
+            sorted_out[deliveries] = None
+        else:
+            arrays = documents["number"].filter(is_array).to_pylist()
+            if arrays:
+                sorted_out[deliveries] = arrays
+            self.connection.register("documents", documents.filter(pc.invert(is_array)))
+            paths = probes(types)
+            for kinds, lax, numbers in self.connection.sql(query.types_at(paths)).fetchall():
+                each = form(_present(paths, kinds), types)
+                if lax or each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
+                    others += numbers
+                else:
+                    sorted_out.setdefault(each, []).extend(numbers)  # type: ignore[union-attr]
+        forms: dict[Form, pa.Table] = {}
+        for each, numbers in sorted_out.items():
+            chosen = documents if numbers is None else documents.filter(pc.is_in(documents["number"], value_set=pa.array(numbers)))
+            held = self.plan.holds(each)
+            if not held and each.kind == "delivery":
+                self.connection.register("documents", chosen)
+                others += [number for (number,) in self.connection.sql(query.INVALID).fetchall()]
+            forms |= dict.fromkeys(held, chosen)
+        return forms, others
+
+    def _query(self, documents: pa.Table, each: Form, *, mended: bool) -> Iterator[tuple[Select, pa.Table]]:
+        """Run the queries of a form; for several, its documents are parsed into a table first."""
+        self.connection.register("documents", documents)
+        elements = self.plan.elements(each)
+        queries = self.plan.queries(each, f"({elements})", mended=mended)
+        if len(queries) > 1:
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE elements AS {elements}")
+            queries = self.plan.queries(each, "elements", mended=mended)
+        for select, sql in queries:
+            yield select, self.connection.sql(sql).to_arrow_table()
+
+    def _mended(self, group: Group, suspects: Mapping[int, set[int] | None]) -> Iterator[Mended]:
+        """Mend what is suspect, and report its problems, in the order of reading."""
+        for number in sorted(suspects):
+            for each in self.mender.mend(number, group.documents[number].as_py(), suspects[number]):
+                if isinstance(each, Mended):
+                    yield each
+                elif each.what is None:
+                    self.observer.read(1, {})
+                else:
+                    self.observer.met(group.place(number, each.line), each.what, each.element)
+
+
+def _present(paths: list[Keys], kinds: list[str | None]) -> dict[Keys, str]:
+    return {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
+
+
+def _without(rows: pa.Table, elements: set[int], suspects: Mapping[int, set[int] | None]) -> pa.Table:
+    """Leave out the rows of suspect elements, which are read again."""
+    if not elements and None not in suspects.values():
+        return rows
+    numbers = rows[NUMBER].to_numpy()
+    whole = [number for number, positions in suspects.items() if positions is None]
+    gone = np.isin(numbers, whole) | np.isin(numbers << _POSITIONS | rows[POSITION].to_numpy(), list(elements))
+    return rows.filter(pa.array(~gone)) if gone.any() else rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Of each document of a group, those that mending made included: where it begins, and its place in the order."""
+
+    files: pa.ChunkedArray
+    lines: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, group: Group, mended: list[Mended]) -> _Places:
+        count = len(group.lines)
+        numbers = np.array([each.number for each in mended], np.int64)
+        # An element mended alone goes back to its place in its document.
+        versions = np.array([0 if each.alone else version for version, each in enumerate(mended, 1)], np.int64)
+        _, order = np.unique(
+            np.concatenate([np.arange(count) << _VERSIONS, numbers << _VERSIONS | versions]), return_inverse=True
+        )
+        lines = group.lines[numbers] + np.array([each.line for each in mended], np.int64)
+        files = pa.chunked_array([group.files, group.files.take(pa.array(numbers))])
+        return cls(files, np.concatenate([group.lines, lines]), order)
+
+    def place(self, number: int) -> Place:
+        """Return where a document begins."""
+        return Place(self.files[number].as_py(), int(self.lines[number]))
+
+    def add_to(self, rows: pa.Table, select: Select, before: int, *, in_order: bool) -> pa.Table:
+        """Return the rows in the order of reading, with their place and the number of their element."""
+        numbers = rows[NUMBER].to_numpy()
+        elements = (self.order[numbers] + before) << _POSITIONS | rows[POSITION].to_numpy()
+        if not in_order:
+            order = np.argsort(elements, kind="stable")
+            rows, numbers, elements = rows.take(pa.array(order)), numbers[order], elements[order]
+        given = {"source_file": self.files, "source_line": pa.chunked_array([self.lines])}
+        arrays = [
+            (given[column.name].take(pa.array(numbers)) if column.origin == "source" else rows[column.name])
+            for column in select.columns
+        ]
+        named = {column.name: array.cast(ARROW[column.type]) for column, array in zip(select.columns, arrays, strict=True)}
+        return pa.table(named | {ELEMENT: elements})
+
+
+def _decoded(group: Group) -> tuple[pa.Table, list[int]]:
+    """Give the candidates that are UTF-8, and the numbers of those that are not."""
+    numbers = np.arange(len(group.documents))
+    try:
+        return _documents(numbers, group.documents.cast(pa.string())), []
+    except pa.ArrowInvalid:
+        decodable = np.array([_is_utf8(each.as_py()) for each in group.documents])
+        texts = group.documents.filter(pa.array(decodable)).cast(pa.string())
+        return _documents(numbers[decodable], texts), numbers[~decodable].tolist()
+
+
+def _is_utf8(document: bytes) -> bool:
+    try:
+        document.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _documents(numbers: np.ndarray, texts: object, starts: object = None) -> pa.Table:
+    """Return the relation that the queries read, in batches for every core."""
+    starts = np.zeros(len(numbers), np.int64) if starts is None else pa.array(starts, pa.int64())
+    table = pa.table({"number": numbers, "start": starts, "document": texts})
+    size = max(1, min(_ROWS, -(-table.num_rows // _SLICES)))
+    return pa.Table.from_batches(table.to_batches(max_chunksize=size), table.schema)

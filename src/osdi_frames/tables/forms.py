@@ -1,0 +1,117 @@
+"""What a document is: a page, a single resource, a delivery, or an envelope around one (interface 2.6, 2.7).
+
+The decision needs no values, only which keys there are and of which JSON type: `form` takes what stands at
+the paths that `probes` names. So it serves a query over many documents and a parsed document alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from osdi_frames.tables.schema import ElementType
+
+#: Keys of an envelope: the time, and what it holds.
+STAMPS = ("received_at", "fetched_at")
+BODY = "body"
+
+#: Keys of a collection page (interface 2.6), and so of an empty one without anything embedded.
+PAGE_KEYS = ("total_pages", "per_page", "page", "total_records", "_embedded", "_links")
+
+#: Suffix of sibling keys of a delivery's element that are not element types (interface 2.7).
+SIBLING = ":sponsor"
+
+Keys: TypeAlias = "tuple[str, ...]"
+Kind = Literal["delivery", "page", "single", "other", "undecided"]
+
+_HREF = ("_links", "self", "href")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Where a document holds its elements."""
+
+    kind: Kind
+    enveloped: bool = False
+    types: tuple[ElementType, ...] = ()
+    """The element types that it holds; of a delivery, those that it can hold."""
+
+
+def probes(types: Sequence[ElementType]) -> list[Keys]:
+    """Return the paths at which the JSON type decides what a document is."""
+    inside: list[Keys] = [(), _HREF, *(("_embedded", each.collection) for each in types)]
+    inside += dict.fromkeys((key,) for each in types for key in each.keys)
+    inside += [(key,) for key in PAGE_KEYS]
+    return [*((key,) for key in STAMPS), *inside, *((BODY, *path) for path in inside)]
+
+
+def form(found: Mapping[Keys, str], types: Sequence[ElementType]) -> Form:
+    """Decide what a document is by the JSON types at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
+
+    A document is undecided when it is none of these, or when values decide.
+
+    >>> form({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}, ()).kind
+    'delivery'
+    """
+    enveloped = (BODY,) in found and any((key,) in found for key in STAMPS)
+    at = (BODY,) if enveloped else ()
+    if found.get(at) == "ARRAY":
+        return Form("delivery", enveloped, tuple(each for each in types if each.type_key))
+    if found.get(at) != "OBJECT":
+        return Form("undecided", enveloped)
+    lists = {each: found.get((*at, "_embedded", each.collection)) for each in types}
+    present = tuple(each for each, kind in lists.items() if kind is not None)
+    if present:
+        sound = all(lists[each] in ("ARRAY", "NULL") for each in present)
+        return Form("page" if sound else "undecided", enveloped, present)
+    single = tuple(each for each in types if any((*at, key) in found for key in each.keys))
+    if single:
+        return Form("single", enveloped, single[:1])
+    embedded = found.get((*at, "_embedded"), "NULL") in ("OBJECT", "NULL")
+    is_page = any((*at, key) in found for key in PAGE_KEYS)
+    by_address = found.get((*at, *_HREF)) == "VARCHAR" and any(each.address for each in types)
+    return Form("other" if is_page and embedded and not by_address else "undecided", enveloped)
+
+
+def form_of(document: Any, types: Sequence[ElementType]) -> Form:
+    """Decide what a parsed document is, by its address where its keys do not tell."""
+    found = {path: _json_type(value) for path in probes(types) if (value := _at(document, path)) is not _MISSING}
+    decided = form(found, types)
+    if decided.kind != "undecided" or decided.types:
+        return decided
+    href = _at(document, (BODY, *_HREF) if decided.enveloped else _HREF)
+    for each in types:
+        if each.address and isinstance(href, str) and re.search(each.address, href):
+            return Form("single", decided.enveloped, (each,))
+    return form({path: kind for path, kind in found.items() if path[-3:] != _HREF}, types)
+
+
+_MISSING: Any = object()
+
+
+def _at(value: Any, path: Keys) -> Any:
+    for key in path:
+        value = value.get(key, _MISSING) if isinstance(value, dict) else _MISSING
+    return value
+
+
+def _json_type(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return {dict: "OBJECT", list: "ARRAY", str: "VARCHAR"}.get(type(value), "SCALAR")
+
+
+def resource_id(resource: Any, prefixes: Sequence[str]) -> str | None:
+    """Return what identifies a resource: its own identifier, else the last segment of its address.
+
+    >>> resource_id({"identifiers": ["other:1", "platform:e7"]}, ("platform",))
+    'e7'
+    """
+    identifiers, href = _at(resource, ("identifiers",)), _at(resource, _HREF)
+    heads = tuple(f"{prefix}:" for prefix in prefixes)
+    for each in identifiers if isinstance(identifiers, list) else ():
+        if isinstance(each, str) and each.startswith(heads):
+            return each.partition(":")[2] or None
+    return href.partition("?")[0].rstrip("/").rpartition("/")[2] or None if isinstance(href, str) else None
