@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from osdi_frames.tables.forms import Form
 from osdi_frames.reading.query import (
     NUMBER,
     POSITION,
     SUSPECT,
+    Layers,
     any_of,
     at,
     bare,
@@ -50,7 +52,7 @@ def rows(
     suspect = f"suspect{form.types.index(table.element)}"
     value = value_of(form, table.element)
     relation = f"(SELECT * FROM {relation} WHERE {value} IS NOT NULL OR {suspect})"
-    layers = _Layers()
+    layers = Layers()
     element = _Texts(layers, value, shape.of)
     texts = {"element": element, "sibling": _Texts(layers, "x", shape.siblings), "envelope": _Texts(layers, "stamps")}
     if table.rows:
@@ -96,31 +98,11 @@ def _each(relation: str, element: _Texts, head: Sequence[Step], shape: Shape, *,
         WHERE entry IS NOT NULL)"""
     texts = _Texts(element.layers, "entry", shape)
     if is_struct(shape):
-        texts.look_into("entry", text, shape)
+        texts.look_into("entry", 0, text, shape)
         if mended:
             kind = f"json_type({text}, '$[' || entry_position || ']')"
             relation = f"(SELECT * FROM {relation} WHERE NOT {bare('entry', shape)} OR {kind} = 'OBJECT')"
     return relation, texts
-
-
-@dataclass(slots=True)
-class _Layers:
-    """SELECTs one in the other: what one names the next can use, and nothing is computed twice."""
-
-    layers: list[dict[str, str]] = field(default_factory=list)
-
-    def name(self, level: int, expression: str) -> str:
-        """Name an expression over what the levels below name."""
-        self.layers += [{} for _ in range(level + 1 - len(self.layers))]
-        layer = self.layers[level]
-        return layer.setdefault(expression, f"v{level}_{len(layer)}")
-
-    def over(self, relation: str) -> str:
-        """Return the relation with all that is named."""
-        for layer in self.layers:
-            named = "".join(f", {expression} AS {name}" for expression, name in layer.items())
-            relation = f"(SELECT *{named} FROM {relation})"
-        return relation
 
 
 # The entry that is primary, else the first that is not null.
@@ -132,7 +114,7 @@ _PRIMARY = """CASE WHEN len({0}) = 1 THEN {0}[1] ELSE coalesce(
 class _Texts:
     """What is read from one root: the texts at its paths, and what is wrong on the way to them."""
 
-    layers: _Layers
+    layers: Layers
     root: str
     shape: Shape = field(default_factory=Shape)
     of_pairs: bool = False
@@ -155,11 +137,11 @@ class _Texts:
             chosen = f"{opened}[1]" if step == FIRST else _PRIMARY.format(opened)
             text, expression, level = expression, self.layers.name(level + 1, chosen), level + 2
             shape = shape.inside[step]
-            self.look_into(expression, text, shape)
+            self.look_into(expression, level, text, shape)
         return expression, level
 
-    def look_into(self, entry: str, text: str, shape: Shape) -> None:
-        """Note what is misplaced in an entry of the list with a text."""
+    def look_into(self, entry: str, level: int, text: str, shape: Shape) -> None:
+        """Note what is misplaced in an entry of the list with a text; it can be used from a level on."""
         if not is_struct(shape):
             return
 
@@ -167,7 +149,7 @@ class _Texts:
             found = (f"json_type({text}, {literal('$[*]' + json_path(path)[1:])})" for path in paths)
             return f"flatten([{', '.join(found)}])"
 
-        condition = misplaced(entry, shape, types)
+        condition = misplaced(entry, shape, types, partial(self.layers.name, level))
         if condition not in self.wrong:
             self.wrong.append(condition)
 
@@ -186,7 +168,7 @@ class _Values:
     form: Form
     table: Table
     prefixes: Sequence[str]
-    layers: _Layers
+    layers: Layers
     texts: dict[str, _Texts]
     text_at: dict[tuple[str, Path], str] = field(default_factory=dict)
     value_at: dict[tuple[str, Path], str] = field(default_factory=dict)

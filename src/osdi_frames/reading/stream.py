@@ -223,7 +223,7 @@ class Reader:
         self.connection.register("documents", documents)
         self.connection.execute(f"CREATE OR REPLACE TEMP TABLE texts AS {query.texts(each)}")
         for path in key_paths(each, self.plan.shapes):
-            for keys, count, number in self.connection.sql(query.keys(path.steps)).fetchall():
+            for keys, count, number in self.connection.execute(query.keys(path.steps)).fetchall():
                 self.observer.keys(place(number), path, keys, count)
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
@@ -241,7 +241,7 @@ class Reader:
                 sorted_out[deliveries] = arrays
             self.connection.register("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types)
-            for kinds, lax, numbers in self.connection.sql(query.types_at(paths)).fetchall():
+            for kinds, lax, numbers in self.connection.execute(query.types_at(paths)).fetchall():
                 each = form(_present(paths, kinds), types)
                 if lax or each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
                     others += numbers
@@ -253,7 +253,7 @@ class Reader:
             held = self.plan.holds(each)
             if not held and each.kind == "delivery":
                 self.connection.register("documents", chosen)
-                others += [number for (number,) in self.connection.sql(query.INVALID).fetchall()]
+                others += [number for (number,) in self.connection.execute(query.INVALID).fetchall()]
             forms |= dict.fromkeys(held, chosen)
         return forms, others
 
