@@ -12,7 +12,7 @@
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
-    ├── ArchiveOwned        (BlockingIOError)   an archive folder that another receiver writes to
+    ├── ArchiveLocked       (BlockingIOError)   an archive folder that another receiver writes to
     ├── BadWorkerName       (ValueError)        a receiver's name that no folder can have
     ├── WeakToken           (ValueError)        a receiver's token that could be guessed
     ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
@@ -121,7 +121,7 @@ class BadDocument(OsdiError, ValueError):
     """Something in an archive that no table can take, with its file and line."""
 
 
-class ArchiveOwned(OsdiError, BlockingIOError):
+class ArchiveLocked(OsdiError, BlockingIOError):
     """Another process writes to the folder; the message says which one and what to do."""
 
 

@@ -16,9 +16,9 @@ from osdi_frames.cli.archive import command
 from osdi_frames.receiver import erase, erasure, verify
 from osdi_frames.receiver.envelope import Envelope, read
 from osdi_frames.receiver.erasure import elements
-from osdi_frames.receiver.judge import quarantine_reason
 from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.segments import Segment, segments
+from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker, quarantine, torn
 from tests.receiver.process import quarantined, stored
 
@@ -47,7 +47,7 @@ def write(archive: Path, bodies: list[bytes], *, segment_bytes: int = 1, worker:
     """Write an archive whose segments hold one delivery each, unless they are told to hold more."""
     owner = Worker(archive, worker, segment_bytes=segment_bytes)
     for body in bodies:
-        reason = quarantine_reason(body)
+        reason = validate_body(body)
         log = owner.deliveries if reason is None else owner.quarantine
         entry = Envelope.of(body, sequence=log.next_sequence, at=AT, reason=reason)
         log.append([entry.line()], day=AT[:10])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osdi_frames.receiver.judge import quarantine_reason
+from osdi_frames.receiver.validation import validate_body
 from tests.receiver.process import Receiver, quarantined, stored
 from tests.receiver.sender import Connection, delivery, request
 
@@ -58,12 +58,12 @@ QUARANTINED = {
 
 @pytest.mark.parametrize("body", DELIVERIES.values(), ids=DELIVERIES.keys())
 def test_an_array_of_objects_is_a_delivery(body):
-    assert quarantine_reason(body) is None
+    assert validate_body(body) is None
 
 
 @pytest.mark.parametrize(("body", "reason"), QUARANTINED.values(), ids=QUARANTINED.keys())
 def test_anything_else_goes_to_quarantine_with_the_reason(body, reason):
-    assert quarantine_reason(body) == reason
+    assert validate_body(body) == reason
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def _post(receiver: Receiver, *, examples: int) -> None:
     post()
     assert sent.total() >= 20 * examples
     assert stored(receiver.archive) + quarantined(receiver.archive) - before == sent
-    assert all(quarantine_reason(body) is None for body in stored(receiver.archive))
+    assert all(validate_body(body) is None for body in stored(receiver.archive))
 
 
 def test_200_made_bodies_are_answered_200_and_every_byte_is_found_again(receiver):

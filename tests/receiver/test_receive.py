@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from osdi_frames.cli.receive import _kept_tokens, command
-from osdi_frames.errors import ArchiveOwned, BadWorkerName, WeakToken
+from osdi_frames.errors import ArchiveLocked, BadWorkerName, WeakToken
 from osdi_frames.receiver.worker import Worker
 from tests.receiver.process import SOURCE, Receiver, stored
 from tests.receiver.sender import delivery
@@ -93,7 +93,7 @@ def test_a_second_owner_is_refused_with_a_clear_error(tmp_path):
     owner = Worker(tmp_path, "main", segment_bytes=1)
     refused = _invoke(tmp_path, "--port", 0, "--token", _TOKENS[0])
     owner.close()
-    assert isinstance(refused.exception, ArchiveOwned)
+    assert isinstance(refused.exception, ArchiveLocked)
     assert str(refused.exception).endswith("give this one a name of its own with --worker")
 
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from osdi_frames.receiver.inbox import Inbox
+from osdi_frames.receiver.delivery_queue import DeliveryQueue
 from osdi_frames.receiver.limits import Limits
 from osdi_frames.receiver.tokens import Tokens
 from osdi_frames.receiver.worker import Worker
@@ -62,7 +62,7 @@ def create_app(
 
     Raises
     ------
-    ArchiveOwned
+    ArchiveLocked
         Another process owns the worker's folder.
     WeakToken
         No token, or one that could be guessed.
@@ -76,23 +76,23 @@ def create_app(
     """
     limits = limits or Limits()
     known = Tokens(tokens)
-    inbox = Inbox(
+    queue = DeliveryQueue(
         Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, clock=clock
     )
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        await inbox.start()
+        await queue.start()
         try:
             yield
         finally:
-            await inbox.stop()
+            await queue.stop()
 
     async def health(_request: Request) -> Response:
-        report = await inbox.health()
+        report = await queue.health()
         return JSONResponse(report, 200 if report["append_and_sync"] else 503)
 
-    routes = [Route("/healthz", health), Route("/{token}", Deliveries(inbox, known, limits))]
+    routes = [Route("/healthz", health), Route("/{token}", Deliveries(queue, known, limits))]
     app = Starlette(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False  # a redirect would repeat the token in a header
     return app
@@ -101,8 +101,8 @@ def create_app(
 class Deliveries:
     """The address that deliveries are posted to."""
 
-    def __init__(self, inbox: Inbox, tokens: Tokens, limits: Limits) -> None:
-        self._inbox = inbox
+    def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: Limits) -> None:
+        self._queue = queue
         self._tokens = tokens
         self._limits = limits
 
@@ -122,7 +122,7 @@ class Deliveries:
         answer = refusal(scope["method"], dict(scope["headers"]), known=known, limits=self._limits)
         if answer is not None:
             return answer
-        if self._inbox.full:
+        if self._queue.full:
             return BUSY
         try:
             async with asyncio.timeout(self._limits.body_seconds):
@@ -133,10 +133,10 @@ class Deliveries:
             return TOO_SLOW
         except asyncio.CancelledError:  # the server is shutting down and waited for this body long enough
             return CLOSING
-        return STORED if await self._inbox.store(body) else BUSY
+        return STORED if await self._queue.store(body) else BUSY
 
     async def _body(self, receive: Receive) -> bytes:
-        """Read a body; from then on it counts as held in the inbox."""
+        """Read a body; from then on it counts as held in the queue."""
         chunks, size, more = [], 0, True
         try:
             while more:
@@ -144,10 +144,10 @@ class Deliveries:
                 chunk, more = message.get("body", b""), message.get("more_body", False)
                 chunks.append(chunk)
                 size += len(chunk)
-                self._inbox.hold(len(chunk))
+                self._queue.hold(len(chunk))
                 self._check(message, size)
         except BaseException:
-            self._inbox.hold(-size)
+            self._queue.hold(-size)
             raise
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
@@ -156,7 +156,7 @@ class Deliveries:
             raise ClientDisconnect
         if size > self._limits.body_bytes:
             raise _Refused(TOO_LARGE)
-        if self._inbox.overfull:
+        if self._queue.overfull:
             raise _Refused(BUSY)
 
 

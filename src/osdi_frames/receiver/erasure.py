@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
-from osdi_frames.errors import ArchiveOwned, SourceNotFound
+from osdi_frames.errors import ArchiveLocked, SourceNotFound
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, timestamp
 from osdi_frames.receiver.sealing import seal_finished, write_sealed
@@ -92,7 +92,7 @@ def _alone(folder: Path) -> Iterator[None]:
 def _sealed_if_at_rest(folder: Path) -> Iterator[None]:
     try:
         worker = Worker(folder.parent, folder.name, segment_bytes=0)
-    except ArchiveOwned:
+    except ArchiveLocked:
         yield
         return
     try:

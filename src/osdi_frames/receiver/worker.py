@@ -16,7 +16,7 @@ import os
 import re
 from pathlib import Path
 
-from osdi_frames.errors import ArchiveOwned, BadWorkerName
+from osdi_frames.errors import ArchiveLocked, BadWorkerName
 from osdi_frames.receiver.segments import PARTIAL, Log, make_folder, segments, set_aside
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -29,7 +29,7 @@ class Worker:
 
     Raises
     ------
-    ArchiveOwned
+    ArchiveLocked
         Another process owns the folder.
     BadWorkerName
         The name cannot be a folder's.
@@ -41,7 +41,7 @@ class Worker:
         make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
-        self._lock = own(self.folder)
+        self._lock = lock_folder(self.folder)
         make_folder(quarantine(self.folder))
         self.deliveries, self.quarantine = (
             self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
@@ -108,14 +108,14 @@ def worker_folders(archive: Path) -> list[Path]:
     return sorted(lock.parent for lock in archive.glob("*/.lock"))
 
 
-def own(folder: Path) -> int:
+def lock_folder(folder: Path) -> int:
     """Lock a worker's folder for this process; closing the descriptor gives it back."""
     descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         os.close(descriptor)
-        raise ArchiveOwned(
+        raise ArchiveLocked(
             f"{folder}: another receiver writes here, or an erasure does; "
             "give this one a name of its own with --worker"
         ) from error

@@ -37,7 +37,7 @@ class Probe:
 class Writer(threading.Thread):
     """Writes what it is given, batch by batch, and says of each whether it is durable.
 
-    `settle` is called from this thread with items and their common outcome. Of an item's answer the writer
+    `resolve` is called from this thread with items and their common outcome. Of an item's answer the writer
     only asks whether it was given already; giving it is the event loop's.
     """
 
@@ -46,12 +46,12 @@ class Writer(threading.Thread):
         worker: Worker,
         *,
         batch_bytes: int,
-        settle: Callable[[Sequence[Waiting | Probe], bool], None],
+        resolve: Callable[[Sequence[Waiting | Probe], bool], None],
     ) -> None:
         super().__init__(name="osdi-frames-writer", daemon=True)
         self._worker = worker
         self._batch_bytes = batch_bytes
-        self._settle = settle
+        self._resolve = resolve
         self._queue: queue.SimpleQueue[Waiting | Probe | None] = queue.SimpleQueue()
         self._sealer = Sealer([worker.deliveries, worker.quarantine])
         self._failing = False
@@ -105,12 +105,12 @@ class Writer(threading.Thread):
             (self._worker.quarantine, [item for item in bodies if item.reason is not None]),
         ):
             if share:
-                self._settle(share, self._append(log, share))
+                self._resolve(share, self._append(log, share))
         if late:
-            self._settle(late, False)
+            self._resolve(late, False)
         probes = [item for item in wanted if isinstance(item, Probe)]
         if probes:
-            self._settle(probes, self._probe())
+            self._resolve(probes, self._probe())
 
     def _append(self, log: Log, share: Sequence[Waiting]) -> bool:
         lines = [
@@ -120,7 +120,7 @@ class Writer(threading.Thread):
         try:
             begun = log.append(lines, day=share[0].received_at[:10])
         except OSError as error:
-            self._tell(f"{len(share)} deliveries could not be written and were answered 503: {error}")
+            self._log_failure(f"{len(share)} deliveries could not be written and were answered 503: {error}")
             return False
         if begun:
             self._sealer.wake()
@@ -129,7 +129,7 @@ class Writer(threading.Thread):
             logger.warning("deliveries are written again")
         return True
 
-    def _tell(self, message: str) -> None:
+    def _log_failure(self, message: str) -> None:
         if not self._failing:  # one line when it begins and one when it ends, not one a batch
             logger.error("%s", message)
         self._failing = True

@@ -15,16 +15,16 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
-def quarantine_reason(body: bytes) -> str | None:
+def validate_body(body: bytes) -> str | None:
     """Say why a body is no JSON array of objects; ``None`` when it is one.
 
     JSON is that of RFC 8259, stricter than Python's: no ``NaN``, no number that no float can hold, no byte
     order mark, UTF-8 only, and at most 100 levels deep. A lone surrogate escape and a repeated key are
     JSON, and what they mean is a question for whoever reads the archive.
 
-    >>> quarantine_reason(b'[{"osdi:signature": {}}]') is None
+    >>> validate_body(b'[{"osdi:signature": {}}]') is None
     True
-    >>> quarantine_reason(b'{"osdi:signature": {}}')
+    >>> validate_body(b'{"osdi:signature": {}}')
     'not an array'
     """
     try:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from osdi_frames.receiver.envelope import timestamp
-from osdi_frames.receiver.judge import quarantine_reason
 from osdi_frames.receiver.limits import Limits
+from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker
 from osdi_frames.receiver.writer import Probe, Waiting, Writer
 
@@ -24,7 +24,7 @@ _WINDOW = 10.0  # seconds that rate and p99 look back
 logger = logging.getLogger(__name__)
 
 
-class Inbox:
+class DeliveryQueue:
     """Takes bodies in and says whether they are durable; one event loop uses it, between start and stop."""
 
     def __init__(self, worker: Worker, *, limits: Limits, clock: Callable[[], datetime]) -> None:
@@ -44,7 +44,7 @@ class Inbox:
         """Begin to write; needs the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._writer = Writer(
-            self._worker, batch_bytes=self._limits.batch_bytes, settle=self._settle_from_thread
+            self._worker, batch_bytes=self._limits.batch_bytes, resolve=self._resolve_from_thread
         )
         with contextlib.suppress(OSError):  # on a full disk, say: the first delivery tries again
             self._worker.deliveries.prepare(timestamp(self._clock())[:10])
@@ -75,7 +75,7 @@ class Inbox:
         arrived = self._loop.time()
         received_at = timestamp(self._clock())
         answer: asyncio.Future[bool] = self._loop.create_future()
-        item = Waiting(body, received_at, quarantine_reason(body), answer)
+        item = Waiting(body, received_at, validate_body(body), answer)
         self._waiting += 1
         self._writer.put(item)
         deadline = self._loop.call_at(arrived + self._limits.answer_seconds, _give_up, answer)
@@ -128,10 +128,10 @@ class Inbox:
         await asyncio.wait({probe}, timeout=_PROBE_TIMEOUT)
         return probe.done() and probe.result()
 
-    def _settle_from_thread(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
-        self._loop.call_soon_threadsafe(self._settle, items, stored)
+    def _resolve_from_thread(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
+        self._loop.call_soon_threadsafe(self._resolve, items, stored)
 
-    def _settle(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
+    def _resolve(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
         for item in items:
             if isinstance(item, Waiting):
                 self._waiting -= 1
