@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from osdi_frames.receiver.delivery_queue import DeliveryQueue
 from osdi_frames.receiver.limits import Limits
@@ -23,6 +24,7 @@ _LINGER_SECONDS = 2.0
 _CLOSE = {"connection": "close"}
 _AGAIN = {"retry-after": "1"}
 
+TWO_LENGTHS = PlainTextResponse("Content-Length or Transfer-Encoding, not both\n", 400, headers=_CLOSE)
 STORED = PlainTextResponse("stored\n", 200)
 UNKNOWN = PlainTextResponse("not found\n", 404, headers=_CLOSE)
 NOT_A_POST = PlainTextResponse("deliveries are posted\n", 405, headers={"allow": "POST", **_CLOSE})
@@ -45,7 +47,8 @@ def create_app(
     """Make the application that receives deliveries into an archive.
 
     The archive's folder for this `worker` is opened and locked here, not at the first request, and is given
-    back when the application shuts down. It answers ``POST /<token>`` and ``GET /healthz``.
+    back when the application shuts down. It answers ``POST /<token>``, with or without
+    a slash behind it, and ``GET /healthz``.
 
     Parameters
     ----------
@@ -72,7 +75,7 @@ def create_app(
     >>> import tempfile
     >>> app = create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])
     >>> [route.path for route in app.routes]
-    ['/healthz', '/{token}']
+    ['/healthz', '/{token}', '/{token}/']
     """
     limits = limits or Limits()
     known = Tokens(tokens)
@@ -92,10 +95,26 @@ def create_app(
         report = await queue.health()
         return JSONResponse(report, 200 if report["append_and_sync"] else 503)
 
-    routes = [Route("/healthz", health), Route("/{token}", Deliveries(queue, known, limits))]
-    app = Starlette(routes=routes, lifespan=lifespan)
+    deliveries = Deliveries(queue, known, limits)
+    routes = [Route("/healthz", health), Route("/{token}", deliveries), Route("/{token}/", deliveries)]
+    app = Starlette(routes=routes, middleware=[Middleware(OneLength)], lifespan=lifespan)
     app.router.redirect_slashes = False  # a redirect would repeat the token in a header
     return app
+
+
+class OneLength:
+    """Refuse a request with two lengths: a proxy that believes the other one sees another end of the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer such a request, and hand over any other."""
+        names = {name for name, _ in scope.get("headers", ())}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            await _answer_and_linger(TWO_LENGTHS, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class Deliveries:

@@ -37,15 +37,14 @@ def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> 
     sync_folder(segment.path.parent)
 
 
-def write_sealed(chunks: Iterable[bytes], path: Path) -> None:
+def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
     """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
-    # An erasure is another process, and may rewrite what a restarted receiver is sealing once more.
-    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    draft = path.with_name(f".{path.name}{partial}")
     try:
-        _compress(chunks, partial)
-        partial.rename(path)
+        _compress(chunks, draft)
+        draft.rename(path)
     except BaseException:
-        partial.unlink(missing_ok=True)  # a full disk needs the room
+        draft.unlink(missing_ok=True)  # a full disk needs the room
         raise
     sync_folder(path.parent)
 

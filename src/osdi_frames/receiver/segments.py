@@ -26,6 +26,7 @@ import pyarrow as pa
 from osdi_frames.receiver import envelope
 
 PARTIAL = ".partial"  # ends a file that is being written; it begins with a dot
+ERASING = ".erasing.partial"  # and this one that an erasure writes, which is another process
 _PLAIN = ".ndjson"
 _NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
 

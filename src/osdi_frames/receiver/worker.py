@@ -17,7 +17,7 @@ import re
 from pathlib import Path
 
 from osdi_frames.errors import ArchiveLocked, BadWorkerName
-from osdi_frames.receiver.segments import PARTIAL, Log, make_folder, segments, set_aside
+from osdi_frames.receiver.segments import ERASING, PARTIAL, Log, make_folder, segments, set_aside
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -76,7 +76,8 @@ class Worker:
 
     def _recovered(self, folder: Path, segment_bytes: int) -> Log:
         for partial in [*folder.glob(f"*/.*{PARTIAL}")]:
-            partial.unlink(missing_ok=True)
+            if not partial.name.endswith(ERASING):
+                partial.unlink(missing_ok=True)
         last = segments(folder)[-1:]
         if last and not last[0].sealed:
             try:
