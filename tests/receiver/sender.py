@@ -65,6 +65,9 @@ class Connection(asyncio.Protocol):
         self.close()
         self._resolve(0)
 
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+
     async def send(self, data: bytes) -> int:
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(data)

@@ -113,7 +113,7 @@ def test_a_body_of_very_many_values_is_answered_in_time_and_so_are_others_meanwh
     (status, seconds), (small, small_seconds) = asyncio.run(dense_and_small())
     print(f"{status} after {seconds:.3f} s, beside it {small} after {small_seconds:.3f} s")
     assert (status in (200, 503), small) == (True, 200)
-    assert max(seconds, small_seconds) < 1  # the sender's 0.5 s, and a machine that others use
+    assert max(seconds, small_seconds) < 1.5  # 0.5 s, on a machine that runs other tests as well
 
 
 def _mutated() -> st.SearchStrategy[bytes]:

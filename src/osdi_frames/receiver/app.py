@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from osdi_frames.receiver.connections import TOKEN_SHOWN
 from osdi_frames.receiver.delivery_queue import DeliveryQueue
 from osdi_frames.receiver.limits import Limits
 from osdi_frames.receiver.tokens import Tokens
@@ -138,6 +139,8 @@ class Deliveries:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         known = scope["path_params"]["token"] in self._tokens
+        if known and (token_shown := scope.get("state", {}).get(TOKEN_SHOWN)):
+            token_shown()
         answer = refusal(scope["method"], dict(scope["headers"]), known=known, limits=self._limits)
         if answer is not None:
             return answer

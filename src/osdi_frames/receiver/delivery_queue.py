@@ -99,10 +99,13 @@ class DeliveryQueue:
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
-        disk = shutil.disk_usage(self._worker.folder)
-        low = self._warn_if_low(disk.free, disk.total)
+        free, total = self._disk()
+        warnings = [*self._worker.deliveries.losses, *self._worker.quarantine.losses]
+        warnings += [failure] if (failure := self._writer.failure) else []
+        if self._is_low(free, total):
+            warnings.append(f"less than {self._limits.free_share:.0%} of the disk is free")
         return {
-            "status": ("warning" if low else "ok") if works else "failing",
+            "status": ("warning" if warnings else "ok") if works else "failing",
             "append_and_sync": works,
             "waiting": self._waiting,
             "held_bytes": self._held,
@@ -112,12 +115,19 @@ class DeliveryQueue:
             "p99_ms": round(1000 * recent[len(recent) * 99 // 100], 1) if recent else None,
             "quarantined": self._worker.quarantine.next_sequence - 1,
             "torn": sum(1 for _ in self._worker.torn.glob("*.torn")),
-            "free_bytes": disk.free,
-            "free_share": round(disk.free / disk.total, 3),
-            "warnings": [f"less than {self._limits.free_share:.0%} of the disk is free"] if low else [],
+            "free_bytes": free,
+            "free_share": round(free / total, 3),
+            "warnings": warnings,
         }
 
-    def _warn_if_low(self, free: int, total: int) -> bool:
+    def _disk(self) -> tuple[int, int]:
+        try:
+            disk = shutil.disk_usage(self._worker.folder)
+        except OSError:  # the folder was removed, say
+            return 0, 1
+        return disk.free, disk.total
+
+    def _is_low(self, free: int, total: int) -> bool:
         low = free < self._limits.free_share * total
         if low and not self._low:
             logger.warning("less than %.0f%% of the disk is free", 100 * self._limits.free_share)

@@ -12,6 +12,7 @@ Numbers are given without gaps. A number is used again only where its line was n
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import mmap
 import os
@@ -92,6 +93,26 @@ def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
                 return end, found.sequence
             end = start
     return 0, None
+
+
+class Removed(OSError):
+    """A file that is open was removed, moved away, replaced or cut: what is written to it is lost."""
+
+
+def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> None:
+    """Raise `Removed` unless a path leads to the file that is open, and that file has the size it should have.
+
+    A write and a sync succeed in a deleted file as well.
+    """
+    opened = os.fstat(descriptor)
+    try:
+        same = os.path.samestat(opened, path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        same = False
+    if not same:
+        raise Removed(errno.ESTALE, "was removed or replaced while it was open", str(path))
+    if size is not None and opened.st_size != size:
+        raise Removed(errno.ESTALE, f"is {opened.st_size} bytes long where {size} were written", str(path))
 
 
 def sync_folder(folder: Path) -> None:
@@ -186,9 +207,9 @@ class Log:
         self.folder = folder
         self.torn = torn
         self.next_sequence = last_sequence(folder) + 1
+        self.losses: list[str] = []
         self._segment_bytes = segment_bytes
         self._open: _OpenSegment | None = None
-        self._durable_day: str | None = None
 
     @property
     def writing_from(self) -> int:
@@ -228,23 +249,38 @@ class Log:
             raise
         try:
             segment.sync()
-        except OSError:
+        except OSError as error:
             # What a failed sync left on the disk is unknown, and a second one can succeed without
             # having written anything: this file is not written again.
             segment.cut_back()
-            self.close()
+            self._give_up(segment, error)
             raise
         self.next_sequence += len(lines)
         return begun
+
+    def check(self) -> None:
+        """Raise `Removed` when the segment that is written now is not in its place; it is given up then.
+
+        The next line begins a new segment, whose first number shows that some are missing before it.
+        """
+        if self._open is not None:
+            try:
+                self._open.check()
+            except Removed as error:
+                self._give_up(self._open, error)
+                raise
+
+    def _give_up(self, segment: _OpenSegment, error: OSError) -> None:
+        if isinstance(error, Removed) and (count := self.next_sequence - segment.first):
+            self.losses.append(f"{error}; {count} deliveries in it were acknowledged and may be lost")
+        self.close()
 
     def close(self) -> None:
         """Leave the segment that is written now to be sealed."""
         if self._open is not None:
             segment, self._open = self._open, None
-            segment.close()
-            if segment.length == 0:
-                with contextlib.suppress(OSError):  # the next start takes it away as well
-                    segment.path.unlink()
+            with contextlib.suppress(OSError):  # the next start takes an empty one away as well
+                segment.close()
 
     def _rotate(self, day: str) -> bool:
         if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
@@ -253,9 +289,8 @@ class Log:
 
     def _begin(self, day: str) -> _OpenSegment:
         folder = self.folder / day
-        if day != self._durable_day:
-            make_folder(folder)
-            self._durable_day = day
+        make_folder(self.folder)
+        make_folder(folder)
         path = folder / f"{self.next_sequence:012}{_PLAIN}"
         if path.exists():  # left of an attempt of which nothing was acknowledged
             set_aside(path, self.torn, below=self.next_sequence)
@@ -286,7 +321,11 @@ class _OpenSegment:
         if not self._named:
             sync_folder(self.path.parent)
             self._named = True
+        self.check()
         self.length = self._written
+
+    def check(self) -> None:
+        check_identity(self.path, self._descriptor, size=self._written)
 
     def cut_back(self) -> bool:
         try:
@@ -296,5 +335,9 @@ class _OpenSegment:
         return True
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # every line that counts is synced already
-            os.close(self._descriptor)
+        try:
+            if self.length == 0:
+                check_identity(self.path, self._descriptor)
+                self.path.unlink()
+        finally:
+            os.close(self._descriptor)  # every line that counts is synced already

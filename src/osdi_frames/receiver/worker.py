@@ -14,10 +14,19 @@ import fcntl
 import logging
 import os
 import re
+import time
 from pathlib import Path
 
 from osdi_frames.errors import ArchiveLocked, BadWorkerName
-from osdi_frames.receiver.segments import ERASING, PARTIAL, Log, make_folder, segments, set_aside
+from osdi_frames.receiver.segments import (
+    ERASING,
+    PARTIAL,
+    Log,
+    check_identity,
+    make_folder,
+    segments,
+    set_aside,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -52,11 +61,18 @@ class Worker:
         """Where the ends of files go that a crash left torn."""
         return torn(self.folder)
 
+    def check_lock(self) -> None:
+        """Raise ``OSError`` when the lock file is not in its place: another process could own the folder."""
+        check_identity(self.folder / ".lock", self._lock)
+
     def probe(self) -> None:
-        """Prove that an append and a sync work here; raises ``OSError`` when they do not.
+        """Prove that an append and a sync work here; raise ``OSError`` when they do not.
 
         The file is new each time: rewriting an old one would succeed on a full disk.
         """
+        self.check_lock()
+        self.deliveries.check()
+        self.quarantine.check()
         path = self.folder / ".probe"
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -106,18 +122,34 @@ def torn(folder: Path) -> Path:
 
 def worker_folders(archive: Path) -> list[Path]:
     """List the workers' folders of an archive."""
-    return sorted(lock.parent for lock in archive.glob("*/.lock"))
+    return sorted({path.parent for name in (".lock", ".quarantine") for path in archive.glob(f"*/{name}")})
 
 
 def lock_folder(folder: Path) -> int:
     """Lock a worker's folder for this process; closing the descriptor gives it back."""
     descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
+    for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            refused = error
+            time.sleep(pause)
+        else:
+            return descriptor
+    os.close(descriptor)
+    raise ArchiveLocked(
+        f"{folder}: another receiver writes here, or an erasure does; "
+        "give this one a name of its own with --worker"
+    ) from refused
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise ArchiveLocked(
-            f"{folder}: another receiver writes here, or an erasure does; "
-            "give this one a name of its own with --worker"
-        ) from error
-    return descriptor
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False

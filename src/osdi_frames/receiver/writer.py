@@ -54,7 +54,7 @@ class Writer(threading.Thread):
         self._resolve = resolve
         self._queue: queue.SimpleQueue[Waiting | Probe | None] = queue.SimpleQueue()
         self._sealer = Sealer([worker.deliveries, worker.quarantine])
-        self._failing = False
+        self.failure: str | None = None
 
     def start(self) -> None:
         """Begin to write, and to seal what is finished."""
@@ -118,26 +118,31 @@ class Writer(threading.Thread):
             for number, item in enumerate(share, log.next_sequence)
         ]
         try:
+            self._worker.check_lock()
             begun = log.append(lines, day=share[0].received_at[:10])
         except OSError as error:
             self._log_failure(f"{len(share)} deliveries could not be written and were answered 503: {error}")
             return False
         if begun:
             self._sealer.wake()
-        if self._failing:
-            self._failing = False
-            logger.warning("deliveries are written again")
+        self._log_success()
         return True
 
+    def _log_success(self) -> None:
+        if self.failure:
+            logger.warning("deliveries are written again")
+        self.failure = None
+
     def _log_failure(self, message: str) -> None:
-        if not self._failing:  # one line when it begins and one when it ends, not one a batch
+        if not self.failure:  # one line when it begins and one when it ends, not one a batch
             logger.error("%s", message)
-        self._failing = True
+        self.failure = message
 
     def _probe(self) -> bool:
         try:
             self._worker.probe()
         except OSError as error:
-            logger.warning("the probe could not be written: %s", error)
+            self._log_failure(f"the probe could not be written: {error}")
             return False
+        self._log_success()
         return True
