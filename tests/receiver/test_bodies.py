@@ -108,7 +108,10 @@ def test_a_body_of_very_many_values_is_answered_in_time_and_so_are_others_meanwh
             began = time.monotonic()
             return await connection.send(sent), time.monotonic() - began
 
-        return await asyncio.gather(*map(one, connections, [request(body), request(delivery(2))]))
+        answers = await asyncio.gather(*map(one, connections, [request(body), request(delivery(2))]))
+        for connection in connections:
+            connection.close()
+        return answers
 
     (status, seconds), (small, small_seconds) = asyncio.run(dense_and_small())
     print(f"{status} after {seconds:.3f} s, beside it {small} after {small_seconds:.3f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=Fals
 @click.group()
 def command() -> None:
     """Look after an archive that `osdi-frames receive` writes."""
+    os.umask(0o077)
 
 
 @command.command(epilog="\b\nExample:\n  osdi-frames archive verify archive")
