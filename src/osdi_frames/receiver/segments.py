@@ -329,7 +329,8 @@ class _OpenSegment:
 
     def cut_back(self) -> bool:
         try:
-            os.ftruncate(self._descriptor, self.length)
+            # Where somebody has cut it already, it is not made longer again.
+            os.ftruncate(self._descriptor, min(self.length, os.fstat(self._descriptor).st_size))
         except OSError:
             return False
         return True
