@@ -129,7 +129,7 @@ def stored(archive: Path, *, where: Callable[[Path], Path] = lambda folder: fold
     for folder in worker_folders(archive):
         # A receiver may be sealing: of a segment in both forms, the sealed one comes last.
         listed = {segment.first: segment for segment in segments(where(folder))}
-        for segment in map(Segment.as_it_stands, listed.values()):
+        for segment in map(Segment.current, listed.values()):
             entries = (envelope.read(line.removesuffix(b"\n")) for line in segment.lines())
             found.update(entry.exact for entry in entries if entry)
     return found

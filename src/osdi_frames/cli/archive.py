@@ -52,7 +52,7 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
     someone else that holds the address, a segment that is still written, a line that cannot be read.
     """
     if not persons and not emails:
-        raise click.UsageError("say whom: --person ID, --email ADDRESS")
+        raise click.UsageError("name the person: --person ID, --email ADDRESS")
     done = receiver.erase(archive, persons=persons, emails=emails)
     click.echo(
         f"searched {done.searched} deliveries; erased {done.elements} elements in {done.deliveries} of them, "

@@ -1,4 +1,4 @@
-"""The receiver as an ASGI application: what a request is, what it is answered."""
+"""The receiver as an ASGI application: validate each request, store its body, answer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from osdi_frames.receiver.connections import TOKEN_SHOWN
 from osdi_frames.receiver.delivery_queue import DeliveryQueue
 from osdi_frames.receiver.limits import Limits
-from osdi_frames.receiver.tokens import Tokens
+from osdi_frames.receiver.tokens import TOKEN_SHOWN, Tokens
 from osdi_frames.receiver.worker import Worker
 
 _LINGER_SECONDS = 2.0
@@ -47,8 +46,8 @@ def create_app(
 ) -> Starlette:
     """Make the application that receives deliveries into an archive.
 
-    The archive's folder for this `worker` is opened and locked here, not at the first request, and is given
-    back when the application shuts down. It answers ``POST /<token>``, with or without
+    The archive's folder for this `worker` is opened and locked here, not at the first request, and is released
+    when the application shuts down. It answers ``POST /<token>``, with or without
     a slash behind it, and ``GET /healthz``.
 
     Parameters
@@ -60,9 +59,9 @@ def create_app(
     worker
         The folder inside the archive that this process owns; every process needs one of its own.
     limits
-        Sizes and times, see `Limits`.
+        Sizes and times, see `Limits`; those on connections and heads are the server's, see `serve`.
     clock
-        Says what time it is, for ``received_at`` and the folders of days.
+        Returns the current time, for ``received_at`` and the folders of days.
 
     Raises
     ------
@@ -104,13 +103,13 @@ def create_app(
 
 
 class OneLength:
-    """Refuse a request with two lengths: a proxy that believes the other one sees another end of the body."""
+    """Refuse a request with two lengths: a proxy that uses the other length sees another end of the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer such a request, and hand over any other."""
+        """Refuse such a request; pass on any other."""
         names = {name for name, _ in scope.get("headers", ())}
         if {b"content-length", b"transfer-encoding"} <= names:
             await _answer_and_linger(TWO_LENGTHS, receive, send)
@@ -183,7 +182,7 @@ class Deliveries:
 
 
 def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits: Limits) -> Response | None:
-    """Say what a request is refused with by its head alone; ``None`` when its body is to be read.
+    """Return the refusal that a request's head calls for; ``None`` when its body is to be read.
 
     >>> refusal("POST", {b"content-encoding": b"gzip"}, known=True, limits=Limits()).status_code
     415

@@ -1,4 +1,4 @@
-"""Limits on connections and on log lines, so that strangers cannot keep the service out."""
+"""Limits on connections and on log lines: clients without the token cannot lock the service out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of the request's state: call it when the token is right)
+from osdi_frames.receiver.tokens import TOKEN_SHOWN
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class Connection(H11Protocol):
 
 
 class RepeatLimit(logging.Filter):
-    """Lets a line of the program through `most` times a minute, and then says how often it was left out.
+    """Log each statement of the program at most `most` times a minute, and count the records left out.
 
     >>> limit = RepeatLimit(most=2)
     >>> [limit.filter(logging.makeLogRecord({"created": second})) for second in (0, 1, 2, 61)]
@@ -100,7 +100,7 @@ class RepeatLimit(logging.Filter):
         self._seen: dict[tuple[str, int], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is let through."""
+        """Return whether a record is logged."""
         place = record.pathname, record.lineno
         began, count = self._seen.get(place, (record.created, 0))
         if record.created - began >= 60:

@@ -1,4 +1,4 @@
-"""The event loop's side of the writer: limits, deadlines, and what the health page shows."""
+"""The queue of deliveries between the event loop and the writer: limits, deadlines, health."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class DeliveryQueue:
-    """Takes bodies in and says whether they are durable; one event loop uses it, between start and stop."""
+    """Queues bodies for the writer and waits until they are durable; one event loop uses it, from start to stop."""
 
     def __init__(self, worker: Worker, *, limits: Limits, clock: Callable[[], datetime]) -> None:
         self._worker = worker
@@ -46,7 +46,7 @@ class DeliveryQueue:
         self._writer = Writer(
             self._worker, batch_bytes=self._limits.batch_bytes, resolve=self._resolve_from_thread
         )
-        with contextlib.suppress(OSError):  # on a full disk, say: the first delivery tries again
+        with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
             self._worker.deliveries.prepare(timestamp(self._clock())[:10])
         self._writer.start()
 
@@ -67,7 +67,7 @@ class DeliveryQueue:
         return self._held > self._limits.held_bytes
 
     def hold(self, size: int) -> None:
-        """Count bytes of a body that is in memory; a negative size gives them back."""
+        """Count bytes of a body that is in memory; a negative size takes them off again."""
         self._held += size
 
     async def store(self, body: bytes) -> bool:
@@ -79,7 +79,7 @@ class DeliveryQueue:
         self._waiting += 1
         if len(body) <= _INLINE_BYTES:
             self._validate_and_put(body, received_at, answer)
-        else:  # others are answered meanwhile
+        else:  # in a thread: others are answered meanwhile
             self._loop.run_in_executor(None, self._validate_and_put, body, received_at, answer)
         stored = await answer
         deadline.cancel()
@@ -95,7 +95,7 @@ class DeliveryQueue:
         self._writer.put(Waiting(body, received_at, validate_body(body), answer))
 
     async def health(self) -> dict[str, object]:
-        """Say how the receiver does; the append and the sync are tried for it, at most once a second."""
+        """Return the receiver's state; an append and a sync are tried for it, at most once a second."""
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
@@ -123,7 +123,7 @@ class DeliveryQueue:
     def _disk(self) -> tuple[int, int]:
         try:
             disk = shutil.disk_usage(self._worker.folder)
-        except OSError:  # the folder was removed, say
+        except OSError:  # the folder was removed, for example
             return 0, 1
         return disk.free, disk.total
 

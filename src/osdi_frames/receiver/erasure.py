@@ -1,4 +1,4 @@
-"""Take one person's data out of an archive, for people who ask to be forgotten."""
+"""Erase one person's data from an archive."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def erase(
     An element is about a person when a link of it leads to one of `persons` (interface 2.7: the id in
     ``_links.osdi:person.href``, whatever query or fragment follows), or one of its ``email_addresses`` is one
     of `emails`, whatever the case. The other elements of a delivery stay, byte for byte; the line keeps its
-    number and says when something was erased. An element about someone else that names the person, in a
+    number and records when something was erased. An element about someone else that names the person, in a
     comment or a custom field, is not changed and is listed in `Erasure.mentions`. In quarantine the whole
     body goes wherever it names the person, also escaped.
 
@@ -123,7 +123,7 @@ class _Eraser:
         self._clock = clock
 
     def erase_log(self, folder: Path) -> None:
-        for segment in map(Segment.as_it_stands, segments(folder)):
+        for segment in map(Segment.current, segments(folder)):
             try:
                 touched = {
                     number

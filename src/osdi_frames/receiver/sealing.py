@@ -1,7 +1,7 @@
 """Seal finished segments in the background: cut a torn tail off, compress, replace.
 
-At every moment the lines stand whole under one of the two names: the compressed file is complete, synced and
-read back before the plain one goes. Between these two steps both exist, and say the same.
+At every moment the lines are complete under one of the two names: the compressed file is written, synced and
+read back before the plain one is removed. Between these two steps both exist with the same content.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Sealer(threading.Thread):
         self._stopping = threading.Event()
 
     def wake(self) -> None:
-        """Say that a segment was finished."""
+        """Signal that a segment was finished."""
         self._wake.set()
 
     def stop(self) -> None:

@@ -34,7 +34,7 @@ _NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A segment file by what its name says; they sort in the order of their lines."""
+    """A segment file, described by its name; segments sort in the order of their lines."""
 
     first: int
     sealed: bool
@@ -42,11 +42,11 @@ class Segment:
 
     @property
     def sealed_path(self) -> Path:
-        """Where the segment stands once it is sealed."""
+        """The path of the segment once it is sealed."""
         return self.path if self.sealed else self.path.with_name(self.path.name + ".zst")
 
-    def as_it_stands(self) -> Segment:
-        """Give the sealed form of a segment that was sealed since it was listed."""
+    def current(self) -> Segment:
+        """Return the segment, in its sealed form when it was sealed since it was listed."""
         return self if self.sealed or self.path.exists() else Segment(self.first, True, self.sealed_path)
 
     def chunks(self) -> Iterator[bytes]:
@@ -78,7 +78,7 @@ def segments(folder: Path) -> list[Segment]:
 def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
     """Find where the last whole line of a plain segment ends, and that line's sequence number.
 
-    What stands behind that point was never acknowledged: a torn line, or lines numbered from `below` on,
+    What follows that point was never acknowledged: a torn line, or lines numbered from `below` on,
     which a later segment holds.
     """
     if not path.stat().st_size:
@@ -150,7 +150,7 @@ def last_sequence(folder: Path) -> int:
 
 
 def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
-    """Move what stands behind the last whole line of a plain segment into the folder `torn`.
+    """Move what follows the last whole line of a plain segment into the folder `torn`.
 
     The copy is durable before the segment is cut, and its name says where it was cut and what it holds, so
     doing this twice is the same as doing it once. A segment without any whole line is moved as it is, which

@@ -20,7 +20,7 @@ from osdi_frames.receiver.connections import Connection, RepeatLimit
 from osdi_frames.receiver.limits import Limits
 
 _BACKLOG = 2048
-_FILES = 64  # that are open beside the connections
+_FILES = 64  # open files other than connections
 _LOGGERS = ("asyncio", "uvicorn.error", "osdi_frames.receiver.connections", "osdi_frames.receiver.writer")
 _DRAIN_SECONDS = 2  # of the five that a stop may take; what is then still arriving is answered 503
 _KEEP_ALIVE_SECONDS = 65  # longer than a sender's pool keeps a connection, so that the sender closes it
@@ -38,6 +38,8 @@ def serve(
     limits: Limits | None = None,
 ) -> None:
     """Receive deliveries into an archive until SIGTERM or SIGINT; see `create_app` for the arguments.
+
+    Connections are limited as `Limits` says, and no statement logs more than ten lines a minute.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def _verify_log(folder: Path, found: Verification) -> int:
     lines = 0
     # Of a segment that is just being sealed both forms are listed, the sealed one last.
     listed = {segment.first: segment for segment in segments(folder)}
-    for segment in map(Segment.as_it_stands, listed.values()):
+    for segment in map(Segment.current, listed.values()):
         found.segments += 1
         found.damages += check.begins(segment)
         for number, entry in _entries(segment):
@@ -98,7 +98,7 @@ def _verify_log(folder: Path, found: Verification) -> int:
 
 
 def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
-    """Yield what each line says, or what is wrong with it."""
+    """Yield the content of each line, or what is wrong with it."""
     number = 0
     try:
         for number, line in enumerate(segment.lines(), 1):

@@ -4,7 +4,7 @@
 
     archive/main/.lock                                   held by the process that writes here
     archive/main/2026-11-21/000000000001.ndjson.zst      deliveries
-    archive/main/.quarantine/2026-11-21/000000000001.ndjson.zst   bodies that are no delivery
+    archive/main/.quarantine/2026-11-21/000000000001.ndjson.zst   bodies that are not deliveries
     archive/main/.quarantine/torn/000000000838-5120-0a1b2c3d4e5f.torn   ends of files, cut off after a crash
 """
 
@@ -85,7 +85,7 @@ class Worker:
             path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Leave the folder to the next owner."""
+        """Close the files and unlock the folder."""
         self.deliveries.close()
         self.quarantine.close()
         os.close(self._lock)
@@ -98,7 +98,9 @@ class Worker:
         if last and not last[0].sealed:
             try:
                 set_aside(last[0].path, self.torn)
-            except OSError as error:  # a full disk, say: it stays where it is, and sealing tries again
+            except (
+                OSError
+            ) as error:  # a full disk, for example: it stays where it is, and sealing tries again
                 logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
         return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
 
@@ -111,7 +113,7 @@ def make_archive(archive: Path) -> None:
 
 
 def quarantine(folder: Path) -> Path:
-    """Where a worker's folder keeps what is no delivery; hidden, so that readers pass over it."""
+    """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
     return folder / ".quarantine"
 
 
@@ -126,7 +128,7 @@ def worker_folders(archive: Path) -> list[Path]:
 
 
 def lock_folder(folder: Path) -> int:
-    """Lock a worker's folder for this process; closing the descriptor gives it back."""
+    """Lock a worker's folder for this process; closing the descriptor unlocks it."""
     descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
     for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
         try:

@@ -35,10 +35,10 @@ class Probe:
 
 
 class Writer(threading.Thread):
-    """Writes what it is given, batch by batch, and says of each whether it is durable.
+    """Writes queued deliveries batch by batch, and reports whether they are durable.
 
-    `resolve` is called from this thread with items and their common outcome. Of an item's answer the writer
-    only asks whether it was given already; giving it is the event loop's.
+    `resolve` is called from this thread with items and their common outcome. The writer only reads whether an
+    item's answer is resolved already; the event loop resolves it.
     """
 
     def __init__(
