@@ -13,6 +13,7 @@
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
     ├── ArchiveLocked       (BlockingIOError)   an archive folder that another receiver writes to
+    ├── InvalidPerson       (ValueError)        an id or address that would match what is not the person's
     ├── BadWorkerName       (ValueError)        a receiver's name that no folder can have
     ├── WeakToken           (ValueError)        a receiver's token that could be guessed
     ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
@@ -123,6 +124,10 @@ class BadDocument(OsdiError, ValueError):
 
 class ArchiveLocked(OsdiError, BlockingIOError):
     """Another process writes to the folder; the message says which one and what to do."""
+
+
+class InvalidPerson(OsdiError, ValueError):
+    """An id or address that names nobody, and would erase what is not the person's."""
 
 
 class BadWorkerName(OsdiError, ValueError):

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from osdi_frames.cli.archive import command
+from osdi_frames.errors import InvalidPerson
 from osdi_frames.receiver import erase, erasure, verify
 from osdi_frames.receiver.envelope import Envelope, read
 from osdi_frames.receiver.sealing import seal_finished
@@ -343,6 +344,16 @@ def test_a_person_who_is_not_found_is_no_success_that_looks_like_any_other(archi
     done = run("erase", archive, "--person", "ann-1")
     assert "searched 5 deliveries; erased 4 elements in 4 of them" in done.stdout
     assert "nothing was found" not in done.stderr
+
+
+@pytest.mark.parametrize("person", ["", " ", "https://x.org/api/v2/people/"])
+def test_an_empty_id_or_address_is_refused_before_it_matches_everything(archive, person):
+    before = stored(archive)
+    with pytest.raises(InvalidPerson, match="empty"):
+        erase(archive, persons=[person])
+    with pytest.raises(InvalidPerson, match="empty"):
+        erase(archive, emails=[" "])
+    assert stored(archive) == before
 
 
 def test_erase_asks_whom(archive):

@@ -73,6 +73,8 @@ def erase(
 
     Raises
     ------
+    InvalidPerson
+        An id or address is empty.
     SourceNotFound
         No receiver has written here.
     """

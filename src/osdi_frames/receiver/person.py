@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from osdi_frames.errors import InvalidPerson
+
 _LAYERS = 4  # how often text may have been escaped: JSON in JSON, percent signs in a form
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -30,6 +32,8 @@ class Person:
         """Prepare the search for a person; a link to the person serves as the id."""
         ids = frozenset(_path(id_)[-1] for id_ in ids)
         emails = frozenset(_folded(email.strip()) for email in emails)
+        if "" in ids | emails or "people" in ids:
+            raise InvalidPerson("an id or address of the person is empty: it would match everything")
         # me.ann@x.org and ann@x.organic are other addresses, joe-ann-1 is another id.
         patterns = [rf"(?<!\w)(?<!\w[.+-]){re.escape(email)}(?![\w-])" for email in emails]
         patterns += [rf"(?<![^\W_])(?<![^\W_]-){re.escape(_folded(id_))}(?![^\W_]|-\w)" for id_ in ids]
