@@ -151,8 +151,11 @@ def _cut_lines(file: _File, block: bytes) -> Iterator[Chunk]:
     kept = sizes <= file.limits.document_bytes
     for number in np.flatnonzero(~kept):
         file.too_large(int(lines[number]), int(sizes[number]), int(lines[number]) + 1)
-    if _IS_BLANK[data[offsets[:-1]]].any():
-        kept &= np.logical_or.reduceat(~_IS_BLANK[data], offsets[:-1])
+    first = data[offsets[:-1]]
+    kept &= first != ord("\n")
+    if _IS_BLANK[first[kept]].any():
+        seen = np.cumsum(~_IS_BLANK[data], dtype=np.int32)  # characters so far that are not blank
+        kept &= np.diff(seen[ends - 1], prepend=0) > 0
     if not kept.all():
         array, lines = array.filter(pa.array(kept)), lines[kept]
     if len(array):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import BinaryIO
 
 _LARGEST_DOCUMENT = 1 << 30  # Arrow counts the bytes of a chunk in 31 bits
-_RATIO_FROM = 256 << 20  # decompressed bytes below which any ratio is harmless
+_RATIO_FROM = 128 << 20  # decompressed bytes below which any ratio is harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Limits:
     decompressed_bytes: int = 1 << 40
     """Sum of all that is decompressed from one file, at every level. Reading of the file stops there."""
     ratio: int = 200
-    """Decompressed bytes per byte of the file, from 256 MiB decompressed on. Reading of the file stops there."""
+    """Decompressed bytes per byte of the file, from 128 MiB decompressed on. Reading of the file stops there."""
     nesting: int = 8
     """Containers (gz, zst, zip, tar) inside one another. One that lies deeper is not opened."""
 
