@@ -28,7 +28,7 @@ def write(path: Path, number: int) -> Path:
 
 @pytest.fixture
 def shared():
-    """A folder in which another user is at work; permissions do not hold for root."""
+    """Make a folder as an unprivileged user, for whom permissions hold; for root they do not."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     root = os.geteuid() == 0
@@ -40,7 +40,7 @@ def shared():
     if root:
         os.seteuid(0)
     for each, _, _ in os.walk(folder):
-        os.chmod(each, 0o700)
+        Path(each).chmod(0o700)
     shutil.rmtree(folder)
 
 
