@@ -14,7 +14,9 @@ import zlib
 import pytest
 from layouts import compact, lines, tarred, zipped, zstd
 
+import osdi_frames as of
 from osdi_frames.archive import Limits
+from osdi_frames.errors import BadDocument, ProblemsWarning
 from tests.archive.reading import documents, event, numbers
 
 PROGRAM = """
@@ -175,3 +177,15 @@ def test_a_ratio_that_real_archives_have_is_no_problem(tmp_path):
 def test_a_limit_that_makes_no_sense_is_an_error(limits):
     with pytest.raises(ValueError, match=r"Limits\.\w+ is at"):
         Limits(**limits)
+
+
+def test_the_limits_of_a_call_hold_in_every_view(tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(lines([event(0), event(1) | {"description": "x" * 2000}]))
+    limits = of.Limits(document_bytes=1000)
+    with pytest.raises(BadDocument, match=r"a.ndjson:2: limit exceeded: .*Limits\.document_bytes"):
+        of.read_table(path, "events", limits=limits)
+    with pytest.warns(ProblemsWarning):
+        assert of.read_table(path, "events", on_error="skip", limits=limits)["event_id"].tolist() == ["e0"]
+    assert of.check(path, limits=limits)["problem"].tolist() == ["limit exceeded"]
+    assert of.check(path).empty
