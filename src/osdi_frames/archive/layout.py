@@ -21,9 +21,9 @@ _FIRST, _BLOCK = 1 << 16, 4 << 20  # bytes read at a time: first, then
 _WHOLE = 16 << 20  # documents with nothing between them are separated in candidates above this size
 _OVERLAP = 1 << 16  # bytes between two documents within which a boundary is found while skipping
 _BLANK = b" \t\r\n"
-#: Where a line ends: in valid JSON a line that ends in a bracket and one that begins with an opening one
-#: are never lines of the same document.
-_BREAK = re.compile(rb"\n[ \t\r\n]*+([{\[])?")
+#: Between documents on different lines. Within one, no closing bracket is followed by an opening one, unless in
+#: a string, which holds no line break.
+_BOUNDARY = re.compile(rb"[}\]][ \t\r]*+\n[ \t\r\n]*+([{\[])")
 _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
@@ -183,17 +183,9 @@ def _documents(file: _File) -> Iterator[Chunk]:
 
 
 def _boundaries(buffer: bytes, searched: int) -> tuple[list[int], int]:
-    """Find where documents begin after others, at the beginning of lines; and how far that is certain."""
-    starts: list[int] = []
-    for found in _BREAK.finditer(buffer, searched):
-        if not found[1] and found.end() == len(buffer):
-            return starts, found.start()
-        before = found.start() - 1
-        while before > 0 and buffer[before] in _BLANK:
-            before -= 1
-        if found[1] and before >= 0 and buffer[before] in b"}]":
-            starts.append(found.start(1))
-    return starts, len(buffer)
+    """Find where documents begin after others, on lines of their own; and up to where no more can be found."""
+    starts = [found.start(1) for found in _BOUNDARY.finditer(buffer, searched)]
+    return starts, max(0, len(buffer.rstrip(_BLANK)) - 1)
 
 
 def _first_boundary(buffer: bytes) -> int:
