@@ -3,11 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from osdi_frames.reading.check import check
+from osdi_frames.archive import Limits
 from osdi_frames.errors import OsdiError, ProblemsWarning
 from osdi_frames.export import export
-from osdi_frames.reading.frames import read_events, read_signatures, read_table
 from osdi_frames.local_time import local_to_utc
+from osdi_frames.reading.check import check
+from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
 from osdi_frames.reports import (
     rsvps_by,
     rsvps_by_campaign,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Client",
+    "Limits",
     "Manifest",
     "OsdiError",
     "ProblemsWarning",
@@ -38,6 +40,7 @@ __all__ = [
     "read_events",
     "read_signatures",
     "read_table",
+    "read_tables",
     "rsvps_by",
     "rsvps_by_campaign",
     "rsvps_over_time",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from osdi_frames import archive
-from osdi_frames.archive import Chunk, Source
+from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.problems import Finding, Place, Problem, Severity
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key
 from osdi_frames.reading.keys import KeyPath, written
@@ -24,7 +24,9 @@ KEY_COLUMNS = ("severity", "problem", "key", "count")
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-def check(source: Source, *, prefix: str | None = None, progress: bool | None = None) -> pd.DataFrame:
+def check(
+    source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
+) -> pd.DataFrame:
     """List every problem of an archive, and every key that no table declares.
 
     Unlike the readers it looks at everything in every document, so it is slower, and nothing stops it.
@@ -35,6 +37,8 @@ def check(source: Source, *, prefix: str | None = None, progress: bool | None = 
         As for `read_table`.
     prefix
         The service's own prefix, beside ``platform`` and ``action_network``.
+    limits
+        As for `read_table`.
     progress
         A progress bar: None shows one on a terminal or in a notebook, and for long work only.
 
@@ -59,7 +63,7 @@ def check(source: Source, *, prefix: str | None = None, progress: bool | None = 
     0    error  not an integer  event: total_accepted = "lots"
     1     info  undeclared key                     event: mood
     """
-    return inspect(source, prefix=prefix, progress=progress).problems
+    return inspect(source, prefix=prefix, limits=limits, progress=progress).problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ class Inspection:
     """The problems without file and value: `severity`, `problem`, `key`, `count`."""
 
 
-def inspect(source: Source, *, prefix: str | None = None, progress: bool | None = None) -> Inspection:
+def inspect(
+    source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
+) -> Inspection:
     """Walk through an archive as `check` does, and count what is there beside the problems.
 
     Parameters and errors are those of `check`.
@@ -93,7 +99,7 @@ def inspect(source: Source, *, prefix: str | None = None, progress: bool | None 
     0    error  not an integer  event: total_accepted      1
     """
     inspector = Inspector()
-    chunks = inspector.counted(archive.read(source, inspector.problem, progress=progress))
+    chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
     for _ in stream(Plan.of({}, prefix=prefix, inspects=True), chunks, inspector):
         pass  # no table was asked for
     return inspector.inspection()

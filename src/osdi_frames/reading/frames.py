@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.archive import Source
+from osdi_frames.archive import Limits, Source
 from osdi_frames.problems import OnError
-from osdi_frames.reading.plan import Dedupe
-from osdi_frames.reading.scan import scan
+from osdi_frames.reading.plan import Columns, Dedupe
+from osdi_frames.reading.scan import scan, scan_tables
+from osdi_frames.tables import TABLES
+from osdi_frames.tables import table as declared
 
 
 def read_table(
@@ -21,6 +23,7 @@ def read_table(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Read any declared table from an archive.
@@ -45,6 +48,8 @@ def read_table(
     on_error
         ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
         over a document that cannot be read, and warns once with the count. `check` lists all.
+    limits
+        Bounds on the documents and on what is decompressed from one file; see `Limits`.
     progress
         A progress bar: None shows one on a terminal or in a notebook, and for long work only.
 
@@ -72,7 +77,14 @@ def read_table(
     1              5f    new
     """
     reader = scan(
-        source, table, columns=columns, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress
+        source,
+        table,
+        columns=columns,
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        limits=limits,
+        progress=progress,
     )
     return frame(reader.read_all())
 
@@ -84,6 +96,7 @@ def read_events(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Read the events of an archive, v2 and v1 in one frame (interface 2.1, 2.8).
@@ -115,7 +128,14 @@ def read_events(
     0  March 2026-05-01 18:00:00           Oakland
     """
     return read_table(
-        source, "events", columns=columns, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress
+        source,
+        "events",
+        columns=columns,
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        limits=limits,
+        progress=progress,
     )
 
 
@@ -126,6 +146,7 @@ def read_signatures(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Read the petition signatures of an archive of webhook deliveries (interface 2.7).
@@ -161,8 +182,68 @@ def read_signatures(
         prefix=prefix,
         dedupe=dedupe,
         on_error=on_error,
+        limits=limits,
         progress=progress,
     )
+
+
+def read_tables(
+    source: Source,
+    tables: Iterable[str] | Mapping[str, Columns] | None = None,
+    *,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    limits: Limits | None = None,
+    progress: bool | None = None,
+) -> dict[str, pd.DataFrame]:
+    """Read several tables of an archive in one pass.
+
+    Each file is opened and each document parsed once, however many tables are read.
+
+    Parameters
+    ----------
+    tables
+        Names of tables, or a mapping of these to the columns to read (None for all of them); every
+        declared table when not given.
+    source, prefix, dedupe, on_error, limits, progress
+        As for `read_table`.
+
+    Returns
+    -------
+    dict
+        A DataFrame by the name of each table, as `read_table` returns it.
+
+    Raises
+    ------
+    UnknownTable, UnknownColumn, SourceNotFound, BadDocument
+        As for `read_table`.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> delivery = [{"osdi:signature": {"comments": "Yes!", "add_tags": ["river"]}, "idempotency_key": "5f"}]
+    >>> frames = of.read_tables(delivery, {"signatures": ["comments"], "signature_tags": ["tag"]})
+    >>> frames["signature_tags"]
+         tag
+    0  river
+    """
+    chosen = named_tables(tables)
+    parts: dict[str, list[pa.Table]] = {
+        name: [declared(name).schema(declared(name).select(columns)).empty_table()]
+        for name, columns in chosen.items()
+    }
+    options = {"prefix": prefix, "dedupe": dedupe, "on_error": on_error, "limits": limits, "progress": progress}
+    for name, rows in scan_tables(source, chosen, **options):
+        parts[name].append(rows)
+    return {name: frame(pa.concat_tables(parts.pop(name))) for name in chosen}
+
+
+def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[str, Columns]:
+    """Return the columns by the name of each table; None stands for all columns."""
+    if isinstance(tables, str):
+        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
+    return dict(tables) if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
 
 
 def frame(table: pa.Table) -> pd.DataFrame:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from osdi_frames import archive
-from osdi_frames.archive import Chunk, Source
+from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem
 from osdi_frames.reading.documents import Element, Other
-from osdi_frames.reading.plan import Dedupe, Plan
+from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.stream import Observer, stream
 
 
@@ -23,6 +23,7 @@ def scan(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pa.RecordBatchReader:
     """Read an archive as one table: a stream of record batches in bounded memory.
@@ -43,15 +44,46 @@ def scan(
     >>> of.scan(page, "events", columns=["title", "total_accepted"]).read_all().to_pylist()
     [{'title': 'March', 'total_accepted': 12}]
     """
-    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe)
+    schema = Plan.of({table: columns}).asked[table].schema
+    rows = scan_tables(
+        source,
+        {table: columns},
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        limits=limits,
+        progress=progress,
+    )
+    return pa.RecordBatchReader.from_batches(schema, (batch for _, each in rows for batch in each.to_batches()))
+
+
+def scan_tables(
+    source: Source,
+    tables: Mapping[str, Columns],
+    *,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    limits: Limits | None = None,
+    progress: bool | None = None,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Read several tables of an archive in one pass, in bounded memory.
+
+    Parameters and errors are those of `read_tables`.
+
+    Returns
+    -------
+    iterator
+        Pairs of a table's name and some of its rows; the rows of one table come in their order.
+    """
+    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe)
     policy = Policy(on_error)
-    chunks = archive.read(source, policy.meet, progress=progress)
-    return pa.RecordBatchReader.from_batches(plan.asked[table].schema, _batches(plan, chunks, policy))
+    chunks = archive.read(source, policy.meet, limits=limits, progress=progress)
+    return _rows(plan, chunks, policy)
 
 
-def _batches(plan: Plan, chunks: Iterator[Chunk], policy: Policy) -> Iterator[pa.RecordBatch]:
-    for _, rows in stream(plan, chunks, Policed(policy)):
-        yield from rows.to_batches()
+def _rows(plan: Plan, chunks: Iterator[Chunk], policy: Policy) -> Iterator[tuple[str, pa.Table]]:
+    yield from stream(plan, chunks, Policed(policy))
     policy.close()
 
 
