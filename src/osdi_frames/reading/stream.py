@@ -32,6 +32,7 @@ from osdi_frames.tables.schema import ARROW, ElementType
 _GROUP = 32 << 20  # bytes of documents that are read together
 # At least so many batches, of at most so many rows (two vectors of DuckDB), for every core.
 _SLICES, _ROWS = 8, 4096
+_REWRITING = ("unused_columns", "statistics_propagation")
 _POSITIONS = 28  # bits of an element's number that are its position in its document
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
@@ -84,6 +85,10 @@ def connect() -> duckdb.DuckDBPyConnection:
     """Open a database in memory for one reading."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+    # The queries are long and as they are to run: other rewriting takes longer than reading a small archive.
+    rewriting = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+    unused = ",".join(name for (name,) in rewriting if name not in _REWRITING)
+    connection.execute(f"SET disabled_optimizers = '{unused}'")
     return connection
 
 
