@@ -62,7 +62,7 @@ def test_an_incomplete_pull_ends_with_1_and_leaves_the_reports_until_a_run_compl
     service.order("repeat_row", page=2, instead=True)
     failed = nightly(service, tmp_path, service.group_key)
     assert failed.returncode == 1
-    assert failed.stderr.startswith("nightly: events: 116 records were told, 115 different ones came")
+    assert failed.stderr.startswith("nightly: events: 116 records were reported, 115 distinct ones were read")
     assert kept(tmp_path) == before
 
     service.clear_faults()

@@ -44,7 +44,7 @@ class Address:
         Raises
         ------
         BadAddress
-            Not an http(s) address, or one that does not tell the version.
+            Not an http(s) address, or one that does not state the version.
         InsecureAddress
             ``http://`` to another machine, or a name and password in the address.
         """
@@ -58,10 +58,10 @@ class Address:
                 f"{shown(text)} would send the key in clear; write https:// or say allow_http=True (--allow-http)"
             )
         path = parts.path.rstrip("/")
-        told = version or path.rpartition("/")[2]
-        if told not in ("v1", "v2"):
+        stated = version or path.rpartition("/")[2]
+        if stated not in ("v1", "v2"):
             raise BadAddress(f"{shown(text)} does not end in v1 or v2; say version='v1' or 'v2' (--version)")
-        return cls(scheme, host, port, quote(path, safe=_UNRESERVED), cast("Version", told))
+        return cls(scheme, host, port, quote(path, safe=_UNRESERVED), cast("Version", stated))
 
     @property
     def origin(self) -> str:
@@ -75,14 +75,14 @@ class Address:
         return f"{self.origin}{self.path}"
 
     def collection(self, path: str, *, page: int | None = None, filter: str | None = None) -> str:  # noqa: A002 (the service's name for it)
-        """Give the address of a collection, or of one of its pages (interface 2.6)."""
+        """Return the address of a collection, or of one of its pages (interface 2.6)."""
         given = {"page": page, "filter": filter or None}
         query = {name: value for name, value in given.items() if value is not None}
         address = f"{self.base_url}/{quote(path.strip('/'), safe=_UNRESERVED.replace('?', ''))}"
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Give the address of a resource by its id.
+        """Return the address of a resource by its id.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Address:
         return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
 
     def own(self, link: str, *, at: str) -> str:
-        """Give the address that a link on the page `at` leads to, if it lies at this origin.
+        """Return the address that a link on the page `at` leads to, if it lies at this origin.
 
         Raises
         ------
@@ -132,13 +132,13 @@ def shown(address: str) -> str:
 
 
 def asked_page(address: str) -> int | None:
-    """Give the number of the page that an address asks for.
+    """Return the number of the page that an address asks for.
 
     >>> asked_page("https://example.org/api/v2/events?filter=x&page=7")
     7
     """
-    told = dict(parse_qsl(urlsplit(address).query)).get("page", "")
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else None
+    number = dict(parse_qsl(urlsplit(address).query)).get("page", "")
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
 def _origin(address: str) -> tuple[str, str, int]:

@@ -42,7 +42,7 @@ class Answer:
     fetched_at: datetime
 
     def envelope(self) -> dict[str, Any]:
-        """Give the document as an archive holds it: with when and where it was fetched."""
+        """Return the document as an archive holds it: with when and where it was fetched."""
         return {"fetched_at": _stamp(self.fetched_at), "url": self.url, "body": self.body}
 
     def line(self) -> bytes:
@@ -93,7 +93,7 @@ def failure(reply: Reply, *, now: datetime) -> ServiceError:
 
 
 def is_passing(status: int) -> bool:
-    """Tell whether an error may be gone when the service is asked again."""
+    """Return whether an error may be gone when the service is asked again."""
     return status == 429 or status >= 500
 
 
@@ -115,7 +115,7 @@ def retry_after(header: str, *, now: datetime) -> float | None:
 
 
 def spoken(content: bytes) -> str:
-    """Give what the service says in an error's body, as one short line of plain text.
+    """Return what the service says in an error's body, as one short line of plain text.
 
     >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
     ('API key invalid', 'Not found')

@@ -54,13 +54,13 @@ class Batches:
                 self._finish()
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Give every envelope that was kept, in the order in which it came."""
+        """Return every envelope that was kept, in the order in which it came."""
         for path in _finished(self._folder):
             with gzip.open(path, "rb") as lines:
                 yield from (json.loads(line) for line in lines)
 
     def names(self) -> list[str]:
-        """Give the names of the files that are finished."""
+        """Return the names of the files that are finished."""
         return [path.name for path in _finished(self._folder)]
 
     def __enter__(self) -> Batches:
@@ -127,7 +127,7 @@ def _mend(part: Path) -> None:
 
 
 def _whole_members(file: BinaryIO) -> int:
-    """Give how many bytes of a file are whole gzip members."""
+    """Return how many bytes of a file are whole gzip members."""
     whole = at = 0
     member = zlib.decompressobj(wbits=31)
     while block := file.read(_BLOCK):

@@ -20,9 +20,9 @@ from osdi_frames.client.paging import Page
 from osdi_frames.client.pull import CAMPAIGN, EVENTS, Order, last_change, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service
-from osdi_frames.client.transport import Patience, Transport
-from osdi_frames.client.writing import Wording, changes, new_event
-from osdi_frames.errors import IncompletePull, UnfitField
+from osdi_frames.client.transport import RetryPolicy, Transport
+from osdi_frames.client.writing import FieldNames, changes, new_event
+from osdi_frames.errors import IncompletePull, InvalidField
 from osdi_frames.frames import read_table
 from osdi_frames.progress import bar
 from osdi_frames.tables import known_prefixes
@@ -56,7 +56,7 @@ class Client:
     prefix
         The service's own prefix, beside ``platform`` and ``action_network``.
     version
-        ``"v1"`` or ``"v2"`` where the address does not tell.
+        ``"v1"`` or ``"v2"`` where the address does not state it.
     ca_file
         Certificates (PEM) to trust instead of the system's. They are always verified.
     allow_http
@@ -69,7 +69,7 @@ class Client:
     MissingKey
         Neither given nor in the environment.
     BadAddress, InsecureAddress
-        The address does not tell a version, or would show the key to others.
+        The address does not state a version, or would show the key to others.
 
     Examples
     --------
@@ -108,14 +108,14 @@ class Client:
             self._address,
             key,
             limit=RateLimit(rate, per=per),
-            patience=Patience(timeout, retries, backoff),
+            policy=RetryPolicy(timeout, retries, backoff),
             connections=workers,
             now=now,
             ca_file=None if ca_file is None else os.fspath(ca_file),
         )
         self._prefix = prefix
         self._now = now
-        self._wording = Wording(self._address.version, known_prefixes(prefix))
+        self._field_names = FieldNames(self._address.version, known_prefixes(prefix))
         self._service = Service(self._address, self._transport.get, known_prefixes(prefix), workers)
 
     @property
@@ -186,7 +186,7 @@ class Client:
         return read_table([answer.envelope()], "events", prefix=self._prefix)
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
-        """Give the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
+        """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
 
         Nothing is checked but that each is a page: whether rows moved meanwhile is for `events` and `pull` to see.
 
@@ -198,7 +198,7 @@ class Client:
         Raises
         ------
         ForeignAddress
-            The service tells no totals, and a `next` leads away from it.
+            The service reports no totals, and a `next` leads away from it.
         """
         with closing(Collection(self._service, path, filter).sweep()) as answers:
             for answer in answers:
@@ -249,7 +249,7 @@ class Client:
         ServiceError, ServiceUnreachable
             The service refused, or did not answer; what was read stays.
         PullRunning
-            Another pull is writing into `destination`. On Windows nothing tells: let one pull end before the next.
+            Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
         paths = (EVENTS, *dict.fromkeys(_campaign(each) for each in _several(campaigns)))
         order = Order(Path(destination), paths, filter, None, resume)
@@ -257,8 +257,8 @@ class Client:
             order = replace(order, since=last_change(self._service, order, overlap=overlap))
         elif since is not None:
             order = replace(order, since=_moment(since))
-        with _bar(progress) as tell:
-            return pull(self._service, order, now=self._now, tell=tell)
+        with _bar(progress) as on_page:
+            return pull(self._service, order, now=self._now, on_page=on_page)
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
@@ -280,15 +280,15 @@ class Client:
 
         Raises
         ------
-        UneditableField, MissingField, UnfitField
+        UneditableField, MissingField, InvalidField
             Before anything is sent, with the name of the field.
         ServiceError, ServiceUnreachable
             The service refused, or did not answer.
         """
         if creator is not None:
-            href = self._address.resource("people", _bare(creator, self._wording.prefixes))
+            href = self._address.resource("people", _bare(creator, self._field_names.prefixes))
             event = {**event, "_links": {"osdi:creator": {"href": href}}}
-        body = new_event(event, wording=self._wording, strict=strict)
+        body = new_event(event, names=self._field_names, strict=strict)
         answer = self._transport.send("POST", self._address.collection(EVENTS), body)
         return read_table([answer.envelope()], "events", prefix=self._prefix)
 
@@ -306,12 +306,12 @@ class Client:
 
         Raises
         ------
-        UneditableField, MissingField, UnfitField
+        UneditableField, MissingField, InvalidField
             Before anything is sent, with the name of the field.
         ResourceNotFound
             There is none with that id for this key.
         """
-        body = changes(changed, wording=self._wording, strict=strict)
+        body = changes(changed, names=self._field_names, strict=strict)
         answer = self._transport.send("PUT", self._at(event_id), body)
         return read_table([answer.envelope()], "events", prefix=self._prefix)
 
@@ -346,25 +346,25 @@ class Client:
 
     def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         documents: list[dict[str, Any]] = []
-        with _bar(progress) as tell:
+        with _bar(progress) as on_page:
             for path in dict.fromkeys(paths):
                 collection = Collection(
                     self._service,
                     path,
                     filter,
                     keep=lambda answer: documents.append(answer.envelope()),
-                    tell=tell,
+                    on_page=on_page,
                 )
                 if collection.settle() is None:
                     raise IncompletePull(f"{path}: {collection.ledger.lack()}; pull keeps what there is")
         return read_table(documents, "events", prefix=self._prefix)
 
     def _at(self, event_id: str) -> str:
-        return self._address.resource(EVENTS, _bare(event_id, self._wording.prefixes))
+        return self._address.resource(EVENTS, _bare(event_id, self._field_names.prefixes))
 
 
 def _bare(resource_id: str, prefixes: Iterable[str]) -> str:
-    """Give an id without the service's own prefix."""
+    """Return an id without the service's own prefix."""
     system, colon, bare = resource_id.partition(":")
     return bare if colon and system in prefixes else resource_id
 
@@ -383,7 +383,9 @@ def _moment(since: datetime | str) -> datetime:
     try:
         moment = datetime.fromisoformat(since) if isinstance(since, str) else since
     except ValueError as error:
-        raise UnfitField(f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}") from error
+        raise InvalidField(
+            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
+        ) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
@@ -393,11 +395,11 @@ def _bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
     with ExitStack() as shown:
         pages = None
 
-        def tell(page: Page) -> None:
+        def on_page(page: Page) -> None:
             nonlocal pages
             if pages is None:  # not before: a notebook's bar cannot learn its total later
                 pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
             pages.total = page.total_pages or pages.total
             pages.update()
 
-        yield tell
+        yield on_page

@@ -40,7 +40,7 @@ class ApiKey:
             raise MissingKey("the API key has characters that no header can carry")
 
     def reveal(self) -> str:
-        """Give the key itself, for the header of a request to its own origin."""
+        """Return the key itself, for the header of a request to its own origin."""
         return self._secret
 
     def redact(self, text: str) -> str:

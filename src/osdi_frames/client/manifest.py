@@ -23,7 +23,7 @@ class CollectionPulled:
     """What came of one collection.
 
     `rows` counts every row of every page that was read, `distinct_ids` the different records among them; a page that
-    was read again counts again. The totals are what the service told first and last; None where it told none.
+    was read again counts again. The totals are what the service reported first and last; None where it reported none.
     """
 
     path: str
@@ -48,7 +48,7 @@ class CollectionPulled:
             pages=len(ledger.pages),
             rows=ledger.rows,
             distinct_ids=distinct,
-            duplicates=ledger.rows - distinct - ledger.nameless,
+            duplicates=ledger.rows - distinct - ledger.rows_without_id,
             total_records_at_start=totals[0] if totals else None,
             total_records_at_end=totals[-1] if totals else None,
         )
@@ -59,7 +59,7 @@ class Manifest:
     """What a pull asked for, what came, and whether it is complete.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
-    is missing. The proof counts: as many different records came as the service told. It cannot see that a record
+    is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
     left a collection while another entered it (events are not deleted, interface 7, but a filter can let them go).
     `newest_modified_date` is where ``since="last"`` goes on.
     """
@@ -99,24 +99,24 @@ class Manifest:
         distinct = sum(each.distinct_ids for each in self.collections)
         pages = sum(each.pages for each in self.collections)
         said = "yes" if self.complete else "no"
-        came = f"{_counted(pages, 'page')}, {_counted(rows, 'row')}, {_counted(distinct, 'different record')}"
+        came = f"{_counted(pages, 'page')}, {_counted(rows, 'row')}, {_counted(distinct, 'distinct record')}"
         return f"{self.folder}: {came}\ncomplete: {said}\n{self.why}"
 
     def write(self) -> None:
         """Write it into its folder, as a whole or not at all."""
-        told = {"complete": self.complete, "why": self.why.split("\n")} | asdict(self)
-        del told["folder"]
-        text = json.dumps(told, indent=2, ensure_ascii=False, default=_written)
+        stored = {"complete": self.complete, "why": self.why.split("\n")} | asdict(self)
+        del stored["folder"]
+        text = json.dumps(stored, indent=2, ensure_ascii=False, default=_written)
         write_atomically(self.folder / NAME, f"{text}\n")
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of a pull from its folder; None where there is none."""
     try:
-        told = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        stored = json.loads((folder / NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return _manifest(folder, told)
+    return _manifest(folder, stored)
 
 
 def manifests(destination: Path) -> list[Manifest]:
@@ -125,18 +125,18 @@ def manifests(destination: Path) -> list[Manifest]:
     return sorted((each for each in found if each), key=lambda each: each.started_at)
 
 
-def _manifest(folder: Path, told: Mapping[str, Any]) -> Manifest:
+def _manifest(folder: Path, stored: Mapping[str, Any]) -> Manifest:
     return Manifest(
         folder=folder,
-        address=told["address"],
-        version=told["version"],
-        filter=told["filter"],
-        since=_moment(told["since"]),
-        started_at=datetime.fromisoformat(told["started_at"]),
-        finished_at=_moment(told["finished_at"]),
-        collections=tuple(CollectionPulled(**each) for each in told["collections"]),
-        files=tuple(told["files"]),
-        newest_modified_date=_moment(told["newest_modified_date"]),
+        address=stored["address"],
+        version=stored["version"],
+        filter=stored["filter"],
+        since=_moment(stored["since"]),
+        started_at=datetime.fromisoformat(stored["started_at"]),
+        finished_at=_moment(stored["finished_at"]),
+        collections=tuple(CollectionPulled(**each) for each in stored["collections"]),
+        files=tuple(stored["files"]),
+        newest_modified_date=_moment(stored["newest_modified_date"]),
     )
 
 

@@ -29,7 +29,7 @@ class Page:
     """The page that was asked for."""
     ids: tuple[str | None, ...]
     """The id of each row; None for a row that has none."""
-    told: int | None = None
+    reported_number: int | None = None
     """The number that it gives itself."""
     total_pages: int | None = None
     total_records: int | None = None
@@ -77,7 +77,7 @@ class Ledger:
     _ended: bool = False  # a page of this pass was found behind the last one
 
     def add(self, page: Page) -> bool:
-        """Enter a page; tell whether it has a row that none before it had."""
+        """Enter a page; return whether it has a row that none before it had."""
         fresh = {each for each in page.ids if each is not None} - self.ids
         self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
         self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
@@ -88,7 +88,7 @@ class Ledger:
         return bool(fresh)
 
     def begin_pass(self) -> None:
-        """Read the collection once more: all of it, or the pages that told other totals than the last one told."""
+        """Read the collection once more: all of it, or the pages that report other totals than the last one."""
         total = self._current[-1].total_records if self._current else None
         fresh = [page for page in self._current if total is not None and page.total_records == total]
         self._current = fresh if len(fresh) < len(self._current) else []
@@ -96,19 +96,19 @@ class Ledger:
         self._idle, self._ended = 0, False
 
     def missing(self) -> Iterable[int]:
-        """Give the pages that are still to be read in this pass, so far as the pages before tell it."""
+        """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
-        told = [page.total_pages for page in self._current if page.total_pages]
-        last = max(told) if told else int(not read)
-        if told and len(self._current) > 2 * told[0] + _IDLE:
+        reported = [page.total_pages for page in self._current if page.total_pages]
+        last = max(reported) if reported else int(not read)
+        if reported and len(self._current) > 2 * reported[0] + _IDLE:
             return ()  # rows arrive as fast as they are read
         if last:
             return (number for number in range(1, last + 1) if number not in read)
-        # No totals: one after the other. A missing `next` is not believed; the page behind the last tells.
+        # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
         return () if self._ended or self._idle >= _IDLE else (max(read, default=0) + 1,)
 
     def next_of(self, number: int) -> str | None:
-        """Give the `next` of a page; None where totals are told, since they tell more."""
+        """Return the `next` of a page; None where totals are reported, which say more."""
         if any(page.total_pages for page in self._current):
             return None
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
@@ -119,7 +119,7 @@ class Ledger:
         return sum(len(page.ids) for page in self.pages)
 
     @property
-    def nameless(self) -> int:
+    def rows_without_id(self) -> int:
         """How many rows have no id."""
         return sum(page.ids.count(None) for page in self.pages)
 
@@ -130,70 +130,70 @@ class Ledger:
 
     @property
     def totals(self) -> list[int]:
-        """The totals of records that were told, in the order in which they came."""
+        """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
 
     def outgrew(self, first: int) -> bool:
-        """Tell whether the collection grew to more than twice its size since a page: reading again would not help."""
+        """Return whether the collection grew to more than twice its size since a page: reading again would not help."""
         totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
         return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
 
     def gaps(self) -> list[range]:
-        """Give the pages that were told of and never read."""
+        """Return the pages that exist by the totals and were never read."""
         read = sorted({page.number for page in self.pages})
         last = max((page.total_pages or page.number for page in self.pages), default=0)
         edges = zip([0, *read], [*read, last + 1], strict=True)
         return [range(before + 1, after) for before, after in edges if after - before > 1]
 
     def proof(self) -> str | None:
-        """Say why every record of the collection is among those read; None where nothing proves it."""
-        if self.nameless or next(iter(self.missing()), None) is not None:
+        """Return why every record of the collection is among those read; None where nothing proves it."""
+        if self.rows_without_id or next(iter(self.missing()), None) is not None:
             return None
-        told = {page.total_records for page in self._current}
+        reported = {page.total_records for page in self._current}
         ids = {each for page in self._current for each in page.ids}
-        if told == {None}:
+        if reported == {None}:
             if self._ended and not self._straddling():
-                return "no totals were told; an empty page ended it, and no row was on two pages"
+                return "no totals were reported; an empty page ended it, and no row was on two pages"
             return None
         left = len(self.ids) - len(ids)  # that other pages had, before
-        more = f"; {left} more came before, which are told no longer" if left else ""
-        if len(told) == 1 and told == {len(ids)}:
-            return f"every page told {len(ids)} records, and so many came{more}"
-        if told - {None} == {len(ids)} and not self._straddling():
-            return f"{len(ids)} records were told and came, and no row was on two pages{more}"
+        more = f"; {left} more were read earlier and are no longer listed" if left else ""
+        if len(reported) == 1 and reported == {len(ids)}:
+            return f"all pages report {len(ids)} records; {len(ids)} were read{more}"
+        if reported - {None} == {len(ids)} and not self._straddling():
+            return f"{len(ids)} records were reported and read; no row was on two pages{more}"
         return None
 
     def proof_after(self, check: Page) -> str | None:
-        """Say why every record is among those read, by what a page told that was read alone, after all others."""
+        """Return why every record is among those read, by the totals of a page that was read alone, after all others."""
         total = check.total_records
-        fell = total is None or any(told > total for told in self.totals)
-        if fell or self.nameless or total != len(self.ids) or self.gaps():
+        fell = total is None or any(reported > total for reported in self.totals)
+        if fell or self.rows_without_id or total != len(self.ids) or self.gaps():
             return None
-        return f"rows moved meanwhile; {total} records were told in the end, and so many came"
+        return f"rows moved meanwhile; {total} records were reported at the end; {total} were read"
 
     def lack(self) -> str:
-        """Say what is missing, so far as anything tells it."""
+        """Return what is missing, so far as it is known."""
         parts = []
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(map(_span, gaps))}")
         if self.totals and self.totals[-1] != len(self.ids):
-            parts.append(f"{self.totals[-1]} records were told, {len(self.ids)} different ones came")
+            parts.append(f"{self.totals[-1]} records were reported, {len(self.ids)} distinct ones were read")
         elif not self.totals:
-            parts.append(f"no totals were told, {len(self.ids)} different records came")
+            parts.append(f"no totals were reported; {len(self.ids)} distinct records were read")
         if straddling := self._straddling():
             parts.append(f"rows on more than one page: {_few(straddling)}")
-        if self.nameless:
-            parts.append(f"{self.nameless} rows have no id")
+        if self.rows_without_id:
+            parts.append(f"{self.rows_without_id} rows have no id")
         return "; ".join(parts) or "rows moved while the pages were read"
 
     def _straddling(self) -> list[str]:
-        """Give the ids that stand on two pages of this pass: rows moved while the pages were read."""
+        """Return the ids that stand on two pages of this pass: rows moved while the pages were read."""
         latest = {page.number: set(page.ids) for page in self._current if not _stands_still(page)}
         counts = Counter(each for ids in latest.values() for each in ids if each is not None)
         return [each for each, count in counts.items() if count > 1]
 
     def _is_behind(self, page: Page) -> bool:
-        """Tell whether a page without anything new lies behind the last one.
+        """Return whether a page without anything new lies behind the last one.
 
         It is empty, without a `next` or after another empty one; its number does not advance; or it is a page that
         was there before.
@@ -201,11 +201,11 @@ class Ledger:
         if not page.ids:
             return page.next is None or (bool(self._current) and not self._current[-1].ids)
         again = any(page.number > other.number and page.ids == other.ids for other in self._current)
-        return again if page.told is None else _stands_still(page)
+        return again if page.reported_number is None else _stands_still(page)
 
 
 def _stands_still(page: Page) -> bool:
-    return page.told is not None and page.told < page.number
+    return page.reported_number is not None and page.reported_number < page.number
 
 
 def _span(numbers: range) -> str:
@@ -213,7 +213,7 @@ def _span(numbers: range) -> str:
 
 
 def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
-    """Give id and modified_date of each embedded row; of events as the tables read them."""
+    """Return id and modified_date of each embedded row; of events as the tables read them."""
     embedded = body.get("_embedded")
     lists = embedded if isinstance(embedded, dict) else {}
     for name, entries in lists.items():
@@ -231,7 +231,7 @@ def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[st
 
 
 def _address(entry: Any) -> str | None:
-    """Give what tells a row of any collection from others: its own link, else what it is."""
+    """Return the identity of a row of any collection: its own link, else what it is."""
     try:
         return str(entry["_links"]["self"]["href"])
     except (KeyError, TypeError):

@@ -49,7 +49,7 @@ class Order:
 
 
 def pull(
-    service: Service, order: Order, *, now: Callable[[], datetime], tell: Callable[[Page], None]
+    service: Service, order: Order, *, now: Callable[[], datetime], on_page: Callable[[Page], None]
 ) -> Manifest:
     """Carry out an order; see `Client.pull`."""
     order.destination.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def pull(
         manifest = _unfinished(service, order) or _begun(service, order, now=now)
         manifest.write()
         with Batches(manifest.folder) as batches:
-            collections = _collections(service, order, batches, tell=tell)
+            collections = _collections(service, order, batches, on_page=on_page)
             done: list[CollectionPulled] = []
             try:
                 for collection in collections:
@@ -75,7 +75,7 @@ def pull(
 
 
 def last_change(service: Service, order: Order, *, overlap: timedelta) -> datetime | None:
-    """Give from when on changes are to be asked for, by the last complete pull of the same collections.
+    """Return from when on changes are to be asked for, by the last complete pull of the same collections.
 
     What changed while that pull ran is asked for again, however late its newest modified_date is.
     """
@@ -91,7 +91,7 @@ def last_change(service: Service, order: Order, *, overlap: timedelta) -> dateti
 
 
 def _unfinished(service: Service, order: Order) -> Manifest | None:
-    """Give the last pull of the same collections if it is not complete."""
+    """Return the last pull of the same collections if it is not complete."""
     before = [
         each
         for each in manifests(order.destination)
@@ -136,13 +136,13 @@ def _finished(
 
 
 def _collections(
-    service: Service, order: Order, batches: Batches, *, tell: Callable[[Page], None]
+    service: Service, order: Order, batches: Batches, *, on_page: Callable[[Page], None]
 ) -> list[Collection]:
     """Make the collections of a pull; in their ledgers stands what an earlier call has read."""
     whole = order.filter_for(service.address.version)
     collections = {
         urlsplit(service.address.collection(path)).path: Collection(
-            service, path, whole, keep=lambda answer: batches.keep(answer.line()), tell=tell
+            service, path, whole, keep=lambda answer: batches.keep(answer.line()), on_page=on_page
         )
         for path in order.paths
     }
@@ -154,7 +154,7 @@ def _collections(
 
 
 def _next_number(collection: Collection) -> int:
-    """Give a number to a page whose address has none: the first, or one that was found by its `next`."""
+    """Return a number to a page whose address has none: the first, or one that was found by its `next`."""
     pages = collection.ledger.pages
     return pages[-1].number + 1 if pages and pages[-1].next else 1
 

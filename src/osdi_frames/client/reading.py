@@ -43,7 +43,7 @@ class Collection:
     filter: str | None = None
     keep: Callable[[Answer], None] = lambda _: None
     """Called with each page, in the thread that read it."""
-    tell: Callable[[Page], None] = lambda _: None
+    on_page: Callable[[Page], None] = lambda _: None
     """Called with each page that was entered in the ledger, in the caller's thread."""
     ledger: Ledger = field(init=False)
     _followed: set[str] = field(default_factory=set)
@@ -53,14 +53,14 @@ class Collection:
         self.ledger = Ledger(self.path)
 
     def sweep(self) -> Generator[Answer, None, None]:
-        """Read every page that is missing, so far as totals or `next` tell of it; give them in their order."""
+        """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
         with ThreadPoolExecutor(self.service.workers, "osdi-frames") as pool:
             while (numbers := _peeked(self.ledger.missing())) is not None:
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
                         yield answer
                         if not page.ids and page.next is None:
-                            return  # behind the last page, whatever was told
+                            return  # behind the last page, whatever was reported
 
     def settle(self) -> str | None:
         """Read until it is proved that every record came; give the proof, or None when rounds are over."""
@@ -112,7 +112,7 @@ class Collection:
         return answer, page
 
     def _address(self, number: int) -> str:
-        """Give the address of a page: by its number, or a `next` that leads on without telling one.
+        """Return the address of a page: by its number, or a `next` that leads on without naming one.
 
         So the filter is our own: a `next` can carry it with raw spaces and signs.
         """
@@ -141,12 +141,12 @@ class Collection:
 
     def _enter(self, page: Page) -> bool:
         fresh = self.ledger.add(page)
-        self.tell(page)
+        self.on_page(page)
         return fresh
 
 
 def _peeked(numbers: Iterable[int]) -> Iterator[int] | None:
-    """Give numbers as they are, or None if there are none."""
+    """Return numbers as they are, or None if there are none."""
     rest = iter(numbers)
     first = next(rest, None)
     return None if first is None else chain((first,), rest)

@@ -28,7 +28,7 @@ from osdi_frames.errors import (
     OsdiError,
     PageTooLarge,
     ServiceError,
-    ServiceSilent,
+    ServiceTimeout,
     ServiceUnreachable,
 )
 
@@ -47,7 +47,7 @@ _NOT_TAKEN = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long to wait for an answer, and how often and how soon to ask again."""
 
     timeout: float = 30.0
@@ -56,7 +56,7 @@ class Patience:
 
 
 class Transport:
-    """Ask the service, within its rate limit, until it answers or patience is over. Safe to share by threads."""
+    """Ask the service, within its rate limit, until it answers or the retry policy ends. Safe to share by threads."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Transport:
         key: ApiKey,
         *,
         limit: RateLimit,
-        patience: Patience,
+        policy: RetryPolicy,
         connections: int,
         now: Callable[[], datetime],
         ca_file: str | None = None,
@@ -73,14 +73,14 @@ class Transport:
         self._address = address
         self._key = key
         self._limit = limit
-        self._patience = patience
+        self._policy = policy
         self._now = now
         self._http = httpx.Client(
             auth=_KeyHeader(HEADERS[address.version], key),
             headers={"Accept": "application/hal+json, application/json", "User-Agent": user_agent}
             | {"Accept-Encoding": "gzip"},
             # Threads wait for a connection as long as it takes: that is no sign of the service.
-            timeout=httpx.Timeout(patience.timeout, pool=None),
+            timeout=httpx.Timeout(policy.timeout, pool=None),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             verify=ssl.create_default_context(cafile=ca_file) if ca_file else httpx.create_ssl_context(),
             follow_redirects=False,
@@ -115,14 +115,14 @@ class Transport:
         self, method: str, url: str, content: bytes | None, *, wanted: Callable[[], bool] = lambda: True
     ) -> Answer | Reply:
         """Ask until there is an answer, or a redirect, which is given as it is."""
-        patience = self._patience
+        policy = self._policy
         attempts = stamina.retry_context(
             on=lambda error: wanted() and _may_ask_again(error, method),
-            attempts=patience.retries + 1,
+            attempts=policy.retries + 1,
             timeout=None,
-            wait_initial=patience.backoff,
-            wait_max=max(30.0, patience.backoff),
-            wait_jitter=patience.backoff,
+            wait_initial=policy.backoff,
+            wait_max=max(30.0, policy.backoff),
+            wait_jitter=policy.backoff,
         )
         for attempt in attempts:
             with attempt:
@@ -225,7 +225,7 @@ def _decoded(response: httpx.Response, method: str, url: str) -> Iterator[bytes]
 
 
 def _may_ask_again(error: Exception, method: str) -> bool | float:
-    """Tell stamina whether to ask again, and after how many seconds where the service told them."""
+    """Return whether stamina is to ask again, or after how many seconds (Retry-After)."""
     if method == "POST" and not (
         isinstance(error.__cause__, _NOT_TAKEN) or (isinstance(error, ServiceError) and error.status == 429)
     ):
@@ -243,13 +243,13 @@ def _may_ask_again(error: Exception, method: str) -> bool | float:
 
 
 def _mapped(error: Exception, method: str, url: str, *, port: int) -> OsdiError:
-    """Give an error of httpx as one of our own."""
+    """Return an error of httpx as one of our own."""
     where = f"{method} {shown(url)}"
     unsure = (
         "; whether it was done is not known" if method == "POST" and not isinstance(error, _NOT_TAKEN) else ""
     )
     if isinstance(error, httpx.TimeoutException):
-        return ServiceSilent(f"{where}: no answer in time{unsure}")
+        return ServiceTimeout(f"{where}: no answer in time{unsure}")
     at = f" (port {port})" if isinstance(error, httpx.ConnectError) else ""
     return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
 
