@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,7 +21,9 @@ from pandas.testing import assert_frame_equal
 
 from osdi_frames.client import Client
 from osdi_frames.client.batches import Batches
+from osdi_frames.client.lock import locked
 from osdi_frames.client.manifest import manifests
+from osdi_frames.errors import PullRunning
 from osdi_frames.frames import read_table
 
 from .conftest import Stocked, comparable
@@ -211,3 +215,85 @@ def test_another_address_is_another_pull(stocked, tmp_path):
         with Client(served.running.base_url_v1, served.running.group_key, rate=None) as v1:
             manifest = v1.pull(tmp_path)
     assert (manifest.complete, manifest.version, manifest.collections[0].pages) == (True, "v1", 2)
+
+
+# -- the lock, and who may read what a pull writes --
+
+OWNER = """
+import os, sys, time
+from pathlib import Path
+from osdi_frames.client.lock import locked
+with locked(Path(sys.argv[1])):
+    child = os.fork()
+    print(child or "", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_whose_owner_was_killed_is_taken_over_although_a_child_still_holds_it(stocked, tmp_path):
+    with (
+        stocked(pages=2, per_page=2) as served,
+        served.client() as client,
+        subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], stdout=subprocess.PIPE, text=True) as owner,
+    ):
+        assert owner.stdout
+        child = int("".join(owner.stdout.readline().strip() or owner.stdout.readline()))
+        try:
+            with pytest.raises(PullRunning, match=rf"process {owner.pid} on "):
+                client.pull(tmp_path)
+            owner.kill()
+            owner.wait()
+            assert client.pull(tmp_path).complete
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_of_several_that_take_over_one_lock_one_pulls(tmp_path):
+    (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": socket.gethostname()}))
+    with (tmp_path / ".lock").open() as held, ThreadPoolExecutor(8) as threads:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        entered = []
+
+        def enter(_: int) -> bool:
+            with suppress(PullRunning), locked(tmp_path):
+                entered.append(len(entered))
+                time.sleep(0.3)
+                return True
+            return False
+
+        assert sum(threads.map(enter, range(8))) == 1
+
+
+def test_a_lock_of_another_machine_is_not_taken_over(tmp_path):
+    (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": "another"}))
+    with (tmp_path / ".lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(PullRunning, match="on another"), locked(tmp_path):
+            pass
+
+
+def test_after_a_killed_pull_the_next_one_is_not_kept_out(stocked, tmp_path):
+    with stocked(pages=10, per_page=2) as served:
+        served.running.order("latency", seconds=0.2)
+        assert not killed_pull(served, tmp_path, 0.4)
+        served.forget()
+        with served.client() as client:
+            assert client.pull(tmp_path).complete
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277], ids=oct)
+def test_what_a_pull_writes_is_its_owners_alone_whatever_the_umask(stocked, tmp_path, umask):
+    there = tmp_path / "there"
+    there.mkdir()
+    there.chmod(0o755)
+    with stocked(pages=3, per_page=2) as served, served.client() as client:
+        before = os.umask(umask)
+        try:
+            client.pull(there / "new" / "deep")
+        finally:
+            os.umask(before)
+    modes = {path.relative_to(there).as_posix(): path.stat().st_mode & 0o777 for path in there.rglob("*")}
+    assert there.stat().st_mode & 0o777 == 0o755
+    assert {mode for path, mode in modes.items() if (there / path).is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if (there / path).is_file()} == {0o600}
+    assert len([path for path in modes if (there / path).is_file()]) == 3  # pages, manifest, lock

@@ -9,6 +9,7 @@ from typing import Literal
 import click
 
 from osdi_frames.client import Client
+from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.errors import IncompletePull
 
 
@@ -19,6 +20,13 @@ from osdi_frames.errors import IncompletePull
 @click.option("--filter", metavar="ODATA", help="What the service is to select: \"title eq 'Picnic'\".")
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, show_default=True, type=click.IntRange(min=1), help="Requests a second.")
+@click.option(
+    "--max-pages",
+    default=MAX_PAGES,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Pages of one collection; one that goes on longer is not complete.",
+)
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
 @click.option("--prefix", help="The service's own prefix, beside platform and action_network.")
 @click.option("--no-resume", is_flag=True, help="Begin anew although the last pull is not complete.")
@@ -34,6 +42,7 @@ def command(
     filter: str | None,  # noqa: A002 (the option's name)
     since: str | None,
     rate: int,
+    max_pages: int,
     version: Literal["v1", "v2"] | None,
     prefix: str | None,
     no_resume: bool,
@@ -51,7 +60,13 @@ def command(
     """  # noqa: D301 (click keeps the lines after a backspace as they are)
     try:
         with Client(
-            url, rate=rate, version=version, prefix=prefix, ca_file=ca_file, allow_http=allow_http
+            url,
+            rate=rate,
+            max_pages=max_pages,
+            version=version,
+            prefix=prefix,
+            ca_file=ca_file,
+            allow_http=allow_http,
         ) as client:
             manifest = client.pull(
                 dest, campaigns=campaigns, filter=filter, since=since, resume=not no_resume

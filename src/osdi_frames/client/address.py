@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
-from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
 
@@ -93,24 +94,27 @@ class Address:
             raise BadAddress(f"{resource_id!r} is no id")
         return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
 
-    def own(self, link: str, *, at: str) -> str:
+    def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
         """Return the address that a link on the page `at` leads to, if it lies at this origin.
+
+        An error shows both as `redact` leaves them.
 
         Raises
         ------
         ForeignAddress
             It lies elsewhere, or parsers could disagree about where it lies.
         """
+        page, link_shown = shown(redact(at)), shown(redact(link))
         if _DISPUTED.search(link):
-            raise ForeignAddress(f"a link of {shown(at)} that cannot be trusted: {shown(link)!r}")
+            raise ForeignAddress(f"a link of {page} that cannot be trusted: {link_shown!r}")
+        joined = urljoin(at, link) if _split(link) else link
         try:
-            joined = urljoin(at, link)
-            found = _origin(joined)
-        except ValueError as error:
-            raise ForeignAddress(f"a link of {shown(at)} that leads nowhere: {shown(link)!r}") from error
+            found = _origin(joined, redact)
+        except BadAddress as error:
+            raise ForeignAddress(f"a link of {page} that leads nowhere: {link_shown!r}") from error
         if found != (self.scheme, self.host, self.port):
             raise ForeignAddress(
-                f"a link of {shown(at)} leads to {found[0]}://{found[1]}:{found[2]};"
+                f"a link of {page} leads to {redact(f'{found[0]}://{found[1]}:{found[2]}')};"
                 f" the key goes to {self.origin} only"
             )
         parts = urlsplit(joined)
@@ -141,21 +145,30 @@ def asked_page(address: str) -> int | None:
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
-def _origin(address: str) -> tuple[str, str, int]:
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError as error:
-        raise BadAddress(f"not an address: {shown(address)!r}") from error
+def _origin(address: str, redact: Callable[[str], str] = str) -> tuple[str, str, int]:
+    split = _split(address)
+    if split is None:
+        raise BadAddress(f"not an address: {shown(redact(address))!r}")
+    parts, port = split
     host = parts.netloc.rpartition("@")[2].lower()
     host = host.rpartition(":")[0] if re.search(r":\d*$", host) else host
     if parts.scheme not in _PORTS or not host:
-        raise BadAddress(f"not an address of a service: {shown(address)!r}; write https://…/v2")
+        raise BadAddress(f"not an address of a service: {shown(redact(address))!r}; write https://…/v2")
     if "@" in parts.netloc:
-        raise InsecureAddress(f"no name and no password in an address: {shown(address)}")
+        raise InsecureAddress(f"no name and no password in an address: {shown(redact(address))}")
     if not _HOST.fullmatch(host):
-        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(address)!r}")
+        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(redact(address))!r}")
     return parts.scheme, host, port or _PORTS[parts.scheme]
+
+
+def _split(address: str) -> tuple[SplitResult, int | None] | None:
+    # The error of urllib is dropped: it repeats the address, which can hold the key.
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    return parts, port
 
 
 def _is_loopback(host: str) -> bool:

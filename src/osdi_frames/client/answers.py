@@ -29,7 +29,7 @@ class Reply:
     status: int
     content: bytes = field(repr=False)
     retry_after: str = ""
-    location: str = ""
+    location: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,6 @@ class Answer:
     text: str
     body: dict[str, Any]
     fetched_at: datetime
-
-    def envelope(self) -> dict[str, Any]:
-        """Return the document as an archive holds it: with when and where it was fetched."""
-        return {"fetched_at": _stamp(self.fetched_at), "url": self.url, "body": self.body}
 
     def line(self) -> bytes:
         r"""Write the envelope as one line; the body stays as it came, character by character.
@@ -104,14 +100,14 @@ def retry_after(header: str, *, now: datetime) -> float | None:
     >>> retry_after("7", now=now), retry_after("Thu, 01 Jan 2026 00:01:00 GMT", now=now), retry_after("?", now=now)
     (7.0, 60.0, None)
     """
-    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,6})?\s*", header, re.ASCII):
+    if re.fullmatch(r"\s*\d{1,300}(\.\d{1,6})?\s*", header, re.ASCII):
         return float(header)
     try:
         moment = parsedate_to_datetime(header)
-    except (ValueError, TypeError):
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - now).total_seconds())
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
+        return None  # email.utils raises any of them on a date that does not exist
 
 
 def spoken(content: bytes) -> str:

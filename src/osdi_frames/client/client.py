@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -14,9 +15,10 @@ from urllib.parse import quote
 import pandas as pd
 
 from osdi_frames.client.address import Address
+from osdi_frames.client.answers import Answer
 from osdi_frames.client.key import ApiKey
 from osdi_frames.client.manifest import Manifest
-from osdi_frames.client.paging import Page
+from osdi_frames.client.paging import MAX_PAGES, Page
 from osdi_frames.client.pull import CAMPAIGN, EVENTS, Order, last_change, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service
@@ -50,9 +52,13 @@ class Client:
         How many pages are read at once.
     timeout
         Seconds without a byte after which a request is given up.
+    deadline
+        Seconds after which a request is given up although bytes still come; it is not sent again.
     retries, backoff
         How often a request is sent again after 429, 5xx, a timeout or a cut connection, and the seconds before the
         first time; they double, with jitter. A Retry-After is honoured up to five minutes.
+    max_pages
+        How many pages of one collection are read at most; one that goes on longer is not complete.
     prefix
         The service's own prefix, beside ``platform`` and ``action_network``.
     version
@@ -91,8 +97,10 @@ class Client:
         per: float = 1.0,
         workers: int = 16,
         timeout: float = 30.0,
+        deadline: float = 120.0,
         retries: int = 5,
         backoff: float = 0.5,
+        max_pages: int = MAX_PAGES,
         prefix: str | None = None,
         version: Literal["v1", "v2"] | None = None,
         ca_file: str | os.PathLike[str] | None = None,
@@ -101,14 +109,14 @@ class Client:
     ) -> None:
         key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
         key.check()
-        if workers < 1 or retries < 0:
-            raise ValueError("workers is at least 1, retries at least 0")
+        if workers < 1 or retries < 0 or max_pages < 1:
+            raise ValueError("workers and max_pages are at least 1, retries at least 0")
         self._address = Address.parse(base_url, version=version, allow_http=allow_http)
         self._transport = Transport(
             self._address,
             key,
             limit=RateLimit(rate, per=per),
-            policy=RetryPolicy(timeout, retries, backoff),
+            policy=RetryPolicy(timeout, deadline, retries, backoff),
             connections=workers,
             now=now,
             ca_file=None if ca_file is None else os.fspath(ca_file),
@@ -116,7 +124,15 @@ class Client:
         self._prefix = prefix
         self._now = now
         self._field_names = FieldNames(self._address.version, known_prefixes(prefix))
-        self._service = Service(self._address, self._transport.get, known_prefixes(prefix), workers)
+        self._service = Service(
+            self._address,
+            self._transport.get,
+            self._transport.own,
+            self._transport.redact,
+            known_prefixes(prefix),
+            workers,
+            max_pages,
+        )
 
     @property
     def base_url(self) -> str:
@@ -182,8 +198,7 @@ class Client:
         ResourceNotFound
             There is none with that id for this key.
         """
-        answer = self._transport.get(self._at(event_id))
-        return read_table([answer.envelope()], "events", prefix=self._prefix)
+        return self._one(self._transport.get(self._at(event_id)))
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
         """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
@@ -199,10 +214,15 @@ class Client:
         ------
         ForeignAddress
             The service reports no totals, and a `next` leads away from it.
+        IncompletePull
+            The collection goes on after `max_pages`.
         """
-        with closing(Collection(self._service, path, filter).sweep()) as answers:
+        collection = Collection(self._service, path, filter)
+        with closing(collection.sweep()) as answers:
             for answer in answers:
                 yield answer.body
+        if collection.ledger.is_cut:
+            raise IncompletePull(f"{path}: {collection.lack()}")
 
     def pull(
         self,
@@ -289,8 +309,7 @@ class Client:
             href = self._address.resource("people", _bare(creator, self._field_names.prefixes))
             event = {**event, "_links": {"osdi:creator": {"href": href}}}
         body = new_event(event, names=self._field_names, strict=strict)
-        answer = self._transport.send("POST", self._address.collection(EVENTS), body)
-        return read_table([answer.envelope()], "events", prefix=self._prefix)
+        return self._one(self._transport.send("POST", self._address.collection(EVENTS), body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
         """Change fields of an event; its row after the change.
@@ -312,8 +331,7 @@ class Client:
             There is none with that id for this key.
         """
         body = changes(changed, names=self._field_names, strict=strict)
-        answer = self._transport.send("PUT", self._at(event_id), body)
-        return read_table([answer.envelope()], "events", prefix=self._prefix)
+        return self._one(self._transport.send("PUT", self._at(event_id), body))
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event, which it refuses (interface 7).
@@ -345,22 +363,40 @@ class Client:
         )
 
     def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
-        documents: list[dict[str, Any]] = []
+        lines: list[bytes] = []
         with _bar(progress) as on_page:
             for path in dict.fromkeys(paths):
                 collection = Collection(
                     self._service,
                     path,
                     filter,
-                    keep=lambda answer: documents.append(answer.envelope()),
+                    keep=lambda answer: lines.append(answer.line()),
                     on_page=on_page,
                 )
                 if collection.settle() is None:
-                    raise IncompletePull(f"{path}: {collection.ledger.lack()}; pull keeps what there is")
-        return read_table(documents, "events", prefix=self._prefix)
+                    raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
+        return self._table(lines)
+
+    def _one(self, answer: Answer) -> pd.DataFrame:
+        # One event has no duplicates to look for.
+        return self._table([answer.line()], dedupe=False)
+
+    def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
+        """Read answers as the table `events`: their bytes as they came, parsed once."""
+        return read_table(
+            _Received(b"".join(lines), self.base_url), "events", prefix=self._prefix, dedupe=dedupe
+        )
 
     def _at(self, event_id: str) -> str:
         return self._address.resource(EVENTS, _bare(event_id, self._field_names.prefixes))
+
+
+class _Received(io.BytesIO):
+    """Answers as a file of lines; in `source_file` and in errors its name is the service's address."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        super().__init__(content)
+        self.name = name
 
 
 def _bare(resource_id: str, prefixes: Iterable[str]) -> str:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from osdi_frames.client.batches import write_atomically
-from osdi_frames.client.paging import Ledger
+from osdi_frames.archive.durable import write_file
+from osdi_frames.client.reading import Collection
 
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
 NAME = ".manifest.json"
@@ -37,10 +37,11 @@ class CollectionPulled:
     total_records_at_end: int | None = None
 
     @classmethod
-    def of(cls, ledger: Ledger, *, proof: str | None, failure: str | None = None) -> CollectionPulled:
-        """Count a ledger; it is complete if there is a proof."""
+    def of(cls, collection: Collection, *, proof: str | None, failure: str | None = None) -> CollectionPulled:
+        """Count the ledger of a collection; it is complete if there is a proof."""
+        ledger = collection.ledger
         distinct, totals = len(ledger.ids), ledger.totals
-        reasons = [each for each in (failure, ledger.lack() if ledger.pages else "not read") if each]
+        reasons = [each for each in (failure, collection.lack() if ledger.pages else "not read") if each]
         return cls(
             path=ledger.path,
             complete=proof is not None,
@@ -107,7 +108,7 @@ class Manifest:
         stored = {"complete": self.complete, "why": self.why.split("\n")} | asdict(self)
         del stored["folder"]
         text = json.dumps(stored, indent=2, ensure_ascii=False, default=_written)
-        write_atomically(self.folder / NAME, f"{text}\n")
+        write_file(self.folder / NAME, f"{text}\n".encode())
 
 
 def read_manifest(folder: Path) -> Manifest | None:

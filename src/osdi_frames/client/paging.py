@@ -17,6 +17,9 @@ from osdi_frames.documents import Element, elements
 from osdi_frames.tables.events import EVENT_ID, EVENTS
 from osdi_frames.values import rows
 
+#: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
+MAX_PAGES = 100_000
+
 _IDLE = 3  # pages in a row without anything new after which no further ones are tried
 _COLUMNS = (EVENT_ID, EVENTS.column("modified_date"))
 
@@ -69,6 +72,7 @@ class Ledger:
     """The pages of one collection that have been read, in the order in which they came."""
 
     path: str
+    max_pages: int = MAX_PAGES
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     _current: list[Page] = field(default_factory=list)  # of this pass over the collection
@@ -98,14 +102,31 @@ class Ledger:
     def missing(self) -> Iterable[int]:
         """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
-        reported = [page.total_pages for page in self._current if page.total_pages]
-        last = max(reported) if reported else int(not read)
-        if reported and len(self._current) > 2 * reported[0] + _IDLE:
-            return ()  # rows arrive as fast as they are read
-        if last:
-            return (number for number in range(1, last + 1) if number not in read)
-        # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
-        return () if self._ended or self._idle >= _IDLE else (max(read, default=0) + 1,)
+        last = max(self._reported_pages, default=int(not read))
+        if self._outruns:
+            return ()
+        if not last:
+            # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
+            last = 0 if self._ended or self._idle >= _IDLE else max(read) + 1
+        return (number for number in range(1, min(last, self.max_pages) + 1) if number not in read)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether this pass was stopped at the limit of pages, and more would follow."""
+        if not any(page.number >= self.max_pages for page in self._current):
+            return False
+        ended = self._ended or self._idle >= _IDLE
+        return max(self._reported_pages, default=0) > self.max_pages or not (self._reported_pages or ended)
+
+    @property
+    def _reported_pages(self) -> list[int]:
+        return [page.total_pages for page in self._current if page.total_pages]
+
+    @property
+    def _outruns(self) -> bool:
+        """Whether rows arrive as fast as they are read."""
+        reported = self._reported_pages
+        return bool(reported) and len(self._current) > 2 * reported[0] + _IDLE
 
     def next_of(self, number: int) -> str | None:
         """Return the `next` of a page; None where totals are reported, which say more."""
@@ -147,7 +168,7 @@ class Ledger:
 
     def proof(self) -> str | None:
         """Return why every record of the collection is among those read; None where nothing proves it."""
-        if self.rows_without_id or next(iter(self.missing()), None) is not None:
+        if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
         reported = {page.total_records for page in self._current}
         ids = {each for page in self._current for each in page.ids}
@@ -164,7 +185,7 @@ class Ledger:
         return None
 
     def proof_after(self, check: Page) -> str | None:
-        """Return why every record is among those read, by the totals of a page that was read alone, after all others."""
+        """Return why every record is among those read, by the totals of a page read alone after all others."""
         total = check.total_records
         fell = total is None or any(reported > total for reported in self.totals)
         if fell or self.rows_without_id or total != len(self.ids) or self.gaps():
@@ -174,6 +195,10 @@ class Ledger:
     def lack(self) -> str:
         """Return what is missing, so far as it is known."""
         parts = []
+        if self.is_cut:
+            parts.append(f"stopped at {self.max_pages} pages (max_pages)")
+        if self._outruns:
+            parts.append("it grew faster than it was read")
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(map(_span, gaps))}")
         if self.totals and self.totals[-1] != len(self.ids):

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import Version, asked_page
 from osdi_frames.client.batches import Batches
+from osdi_frames.client.lock import locked
 from osdi_frames.client.manifest import CollectionPulled, Manifest, manifests
 from osdi_frames.client.paging import Page, read_page
 from osdi_frames.client.reading import Collection, Service
-from osdi_frames.errors import OsdiError, PullRunning
+from osdi_frames.errors import OsdiError
 
 #: The collection of all events, and that of an event campaign's events (interface 4).
 EVENTS = "events"
 CAMPAIGN = "event_campaigns/{}/events"
 
-_LOCK = ".lock"
 _MODIFIED = {"v1": "modified_at", "v2": "modified_date"}  # interface 9
 
 
@@ -52,8 +52,8 @@ def pull(
     service: Service, order: Order, *, now: Callable[[], datetime], on_page: Callable[[Page], None]
 ) -> Manifest:
     """Carry out an order; see `Client.pull`."""
-    order.destination.mkdir(parents=True, exist_ok=True)
-    with _alone(order.destination):
+    make_folder(order.destination)
+    with locked(order.destination):
         manifest = _unfinished(service, order) or _begun(service, order, now=now)
         manifest.write()
         with Batches(manifest.folder) as batches:
@@ -61,10 +61,10 @@ def pull(
             done: list[CollectionPulled] = []
             try:
                 for collection in collections:
-                    done.append(CollectionPulled.of(collection.ledger, proof=collection.settle()))  # noqa: PERF401 (what came before a failure counts)
+                    done.append(CollectionPulled.of(collection, proof=collection.settle()))  # noqa: PERF401 (what came before a failure counts)
             except (OsdiError, OSError, KeyboardInterrupt) as error:
-                ledger = collections[len(done)].ledger
-                done.append(CollectionPulled.of(ledger, proof=None, failure=str(error) or "interrupted"))
+                reached = collections[len(done)]
+                done.append(CollectionPulled.of(reached, proof=None, failure=str(error) or "interrupted"))
                 error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
                 raise
             finally:
@@ -168,25 +168,7 @@ def _new_folder(destination: Path, started: datetime) -> Path:
     name = f"{started:%Y%m%dT%H%M%SZ}"
     for number in count(1):
         folder = destination / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
+        if not folder.exists():  # nobody else makes one: the destination is locked
+            make_folder(folder)
+            return folder
     raise AssertionError("there is always a next number")
-
-
-@contextmanager
-def _alone(destination: Path) -> Iterator[None]:
-    """Keep others from pulling into the same folder; the system lets go of it should the process be killed."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows, where two pulls at once are the caller's to avoid
-        yield
-        return
-    with (destination / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise PullRunning(f"another pull is writing into {destination}") from error
-        yield

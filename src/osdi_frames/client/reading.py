@@ -30,8 +30,13 @@ class Service:
     address: Address
     get: Callable[[str, Callable[[], bool]], Answer]
     """Read an address; ask again after an error only while the second argument says that it is wanted."""
+    own: Callable[..., str]
+    """Return the address that a link leads to, at the service's own origin; see `Transport.own`."""
+    redact: Callable[[str], str]
+    """Strike the key from what the service wrote."""
     prefixes: tuple[str, ...]
     workers: int
+    max_pages: int
 
 
 @dataclass(slots=True)
@@ -50,7 +55,11 @@ class Collection:
     _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.path)
+        self.ledger = Ledger(self.path, self.service.max_pages)
+
+    def lack(self) -> str:
+        """Return what is missing, without the key, should the service repeat it."""
+        return self.service.redact(self.ledger.lack())
 
     def sweep(self) -> Generator[Answer, None, None]:
         """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
@@ -70,6 +79,8 @@ class Collection:
                 self._followed.clear()
             first = len(self.ledger.pages)
             deque(self.sweep(), maxlen=0)
+            if self.ledger.is_cut:
+                return None
             proof = self.ledger.proof() or self.ledger.proof_after(self._walk())
             if proof or self.ledger.outgrew(first):
                 return proof
@@ -122,7 +133,7 @@ class Collection:
         if link is None:
             return numbered
         before = address.collection(self.path, page=number - 1, filter=self.filter)
-        followed = address.own(link, at=before)
+        followed = self.service.own(link, at=before)
         advances = asked_page(followed) is None and followed not in self._followed
         self._followed.add(followed)
         return followed if advances else numbered
