@@ -31,6 +31,7 @@
     │       └── PageTooLarge                    one that is larger than any page
     ├── ClientClosed        (RuntimeError)      a client that was closed, and is asked once more
     ├── IncompletePull      (RuntimeError)      not every record came; the message says what is missing
+    ├── UnknownCollection   (KeyError)          a collection that a pull cannot read
     ├── PullRunning         (BlockingIOError)   another pull writes into the same folder
     ├── UneditableField     (ValueError)        a field that the service would ignore
     ├── MissingField        (ValueError)        a field that the service requires
@@ -226,6 +227,10 @@ class ClientClosed(OsdiError, RuntimeError):
 
 class IncompletePull(OsdiError, RuntimeError):
     """Not every record of a collection came; the message says what is missing."""
+
+
+class UnknownCollection(OsdiError, KeyError):
+    """A collection that a pull cannot read; the message names the nearest ones."""
 
 
 class PullRunning(OsdiError, BlockingIOError):

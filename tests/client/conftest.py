@@ -46,6 +46,10 @@ class Stocked:
         """Give the requests that the API saw."""
         return self.running.requests()
 
+    def asked_for_events(self) -> list[dict[str, Any]]:
+        """Give the requests for the list of all events; a pull asks for the event campaigns, too."""
+        return [each for each in self.asked() if each["path"] in ("/api/v2/events", "/api/v1/events")]
+
     def forget(self) -> None:
         """Take back faults and the list of requests."""
         self.running.clear_faults()

@@ -377,7 +377,11 @@ def test_a_pull_is_an_archive_of_the_pages_as_they_came(stocked, tmp_path):
         truth = served.truth()
     assert_frame_equal(comparable(read_table(tmp_path, "events")), truth)
     assert manifest.complete
-    assert manifest.why == "events: all pages report 30 records; 30 were read"
+    assert manifest.why.split("\n") == [
+        "events: all pages report 30 records; 30 were read",
+        "event_campaigns: all pages report 0 records; 0 were read",
+        "event_campaigns/{id}/events: 0 lists, one for each of event_campaigns; each is proved to be complete",
+    ]
     told = json.loads((manifest.folder / ".manifest.json").read_text())
     assert told["complete"] is True
     of_events = told["collections"][0]
@@ -432,7 +436,7 @@ def test_a_pull_that_failed_goes_on_where_it_stopped(stocked, tmp_path):
         served.forget()
         manifest = client.pull(tmp_path)
         assert manifest.complete
-        assert len(served.asked()) == 10 - read
+        assert len(served.asked_for_events()) == 10 - read
         assert_frame_equal(comparable(read_table(tmp_path, "events")), served.truth())
 
 

@@ -133,23 +133,28 @@ def test_a_collection_without_end_is_read_to_the_limit_and_is_not_complete(total
         listening(endless(**totals)) as good,
         Client(good.base_url, "key", rate=None, max_pages=40) as client,
     ):
-        manifest = client.pull(tmp_path)
+        manifest = client.pull(tmp_path, campaigns=())
         assert not manifest.complete
         assert "stopped at 40 pages (max_pages)" in manifest.why
         asked = len(good.asked)
         assert asked <= 41
         assert len(read_table(tmp_path, "events")) == manifest.collections[0].distinct_ids == 40
         # Called again, it asks for nothing more, and says the same.
-        assert "stopped at 40 pages (max_pages)" in client.pull(tmp_path).why
+        assert "stopped at 40 pages (max_pages)" in client.pull(tmp_path, campaigns=()).why
         assert len(good.asked) == asked
         with pytest.raises(IncompletePull, match="max_pages"):
             client.events()
         with pytest.raises(IncompletePull, match="max_pages"):
             list(client.pages())
-    with Client(good.base_url, "key", max_pages=40):
-        pass
     with pytest.raises(ValueError, match="max_pages"):
         Client(good.base_url, "key", max_pages=0)
+
+
+def test_what_a_list_without_end_leads_to_is_not_asked_for(tmp_path):
+    with listening(endless()) as good, Client(good.base_url, "key", rate=None, max_pages=40) as client:
+        manifest = client.pull(tmp_path)
+        assert manifest.requests == len(good.asked) == 80
+    assert "event_campaigns/{id}/events: not read: event_campaigns go on after max_pages" in manifest.why
 
 
 def test_a_collection_that_grows_faster_than_it_is_read_says_so(tmp_path):

@@ -6,7 +6,6 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -19,15 +18,19 @@ from osdi_frames.client.answers import Answer
 from osdi_frames.client.key import ApiKey
 from osdi_frames.client.manifest import Manifest
 from osdi_frames.client.paging import MAX_PAGES, Page
-from osdi_frames.client.pull import CAMPAIGN, EVENTS, Order, last_change, pull
+from osdi_frames.client.pull import Order, last_changes, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service
+from osdi_frames.client.resources import RESOURCES, needed
 from osdi_frames.client.transport import RetryPolicy, Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event
 from osdi_frames.errors import IncompletePull, InvalidField
 from osdi_frames.frames import read_table
 from osdi_frames.progress import bar
 from osdi_frames.tables import known_prefixes
+
+#: The path of all events (interface 4).
+EVENTS = RESOURCES["events"].path
 
 #: How far before the last change a pull begins: a service's search lags behind its writes.
 OVERLAP = timedelta(minutes=10)
@@ -228,14 +231,15 @@ class Client:
         self,
         destination: str | os.PathLike[str],
         *,
-        campaigns: Iterable[str] = (),
+        collections: Iterable[str] = (EVENTS,),
+        campaigns: Iterable[str] | None = None,
         filter: str | None = None,  # noqa: A002 (the service's word)
         since: datetime | str | None = None,
         overlap: timedelta = OVERLAP,
         resume: bool = True,
         progress: bool | None = None,
     ) -> Manifest:
-        """Read every page of the events into an archive, and say whether that is all of them.
+        """Read every page of some collections into an archive, and say whether that is all of them.
 
         Each pull has a folder in `destination` with the pages as they came (`read_events` reads them) and a
         manifest, ``.manifest.json``. Killed at any moment and called again, it reads what is missing; so it
@@ -245,13 +249,17 @@ class Client:
         ----------
         destination
             A folder; it is made where there is none.
+        collections
+            What to read: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
+            ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
         campaigns
-            Ids of event campaigns whose events are read, too: some appear nowhere else.
+            Ids of the event campaigns whose events are read; None for all that the service lists.
         filter
-            What the service is to select by, in the version's names.
+            Which events the service is to select, in the version's names.
         since
-            Only events modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
-            modified_date of the last complete pull of the same collections; without one, all.
+            Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
+            modified_date of the last pull in which the collection was complete; without one, all. Signatures and
+            attendances are then asked for of petitions and events that changed: the manifest says what that misses.
         overlap
             How far before ``"last"`` to begin.
         resume
@@ -268,15 +276,19 @@ class Client:
         ------
         ServiceError, ServiceUnreachable
             The service refused, or did not answer; what was read stays.
+        UnknownCollection
+            With the names that are nearest.
         PullRunning
             Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
-        paths = (EVENTS, *dict.fromkeys(_campaign(each) for each in _several(campaigns)))
-        order = Order(Path(destination), paths, filter, None, resume)
+        asked = tuple(_several(collections, "collections"))
+        ids = None if campaigns is None else tuple(dict.fromkeys(_several(campaigns)))
+        resources = needed(asked, campaigns=ids)
+        order = Order(Path(destination), resources, asked, ids, filter, resume=resume)
         if since == "last":
-            order = replace(order, since=last_change(self._service, order, overlap=overlap))
+            order = order.with_since(last_changes(self._service, order, overlap=overlap))
         elif since is not None:
-            order = replace(order, since=_moment(since))
+            order = order.with_since(dict.fromkeys(RESOURCES, _moment(since)))
         with _bar(progress) as on_page:
             return pull(self._service, order, now=self._now, on_page=on_page)
 
@@ -406,13 +418,14 @@ def _bare(resource_id: str, prefixes: Iterable[str]) -> str:
 
 
 def _campaign(campaign_id: str) -> str:
-    return CAMPAIGN.format(quote(campaign_id, safe=""))
+    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
 
 
-def _several(ids: Iterable[str]) -> Iterable[str]:
-    if isinstance(ids, str):
-        raise TypeError(f"campaigns is a list of ids: [{ids!r}]")
-    return ids
+def _several(values: Iterable[str], name: str = "campaigns") -> Iterable[str]:
+    if isinstance(values, str):
+        of = "ids" if name == "campaigns" else "names"
+        raise TypeError(f"{name} is a list of {of}: [{values!r}]")
+    return values
 
 
 def _moment(since: datetime | str) -> datetime:

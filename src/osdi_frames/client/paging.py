@@ -10,18 +10,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
-from osdi_frames.documents import Element, elements
-from osdi_frames.tables.events import EVENT_ID, EVENTS
-from osdi_frames.values import rows
+from osdi_frames.client.resources import KEYS
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
 MAX_PAGES = 100_000
 
 _IDLE = 3  # pages in a row without anything new after which no further ones are tried
-_COLUMNS = (EVENT_ID, EVENTS.column("modified_date"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,29 +236,35 @@ def _span(numbers: range) -> str:
 
 
 def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
-    """Return id and modified_date of each embedded row; of events as the tables read them."""
+    """Yield id and modified_date of each embedded row."""
     embedded = body.get("_embedded")
-    lists = embedded if isinstance(embedded, dict) else {}
-    for name, entries in lists.items():
-        if not isinstance(entries, list) or name == "osdi:events":
-            continue
-        for entry in entries:
-            yield _address(entry), None
-    if "osdi:events" in lists:
-        for each in elements({"_embedded": {"osdi:events": lists["osdi:events"]}}):
-            if isinstance(each, Element):
-                row, _ = rows(each, EVENTS, _COLUMNS, prefixes)
-                yield row["event_id"], row["modified_date"]
-            else:
-                yield None, None
+    for name, entries in (embedded if isinstance(embedded, dict) else {}).items():
+        known = name.rpartition(":")[2] in KEYS
+        for entry in entries if isinstance(entries, list) else ():
+            row = entry if isinstance(entry, dict) else {}
+            # What has no id, in a collection that nobody declared, is told from other rows by all that it is.
+            yield _id(row, prefixes) or (None if known else json.dumps(entry, sort_keys=True)), _modified(row)
 
 
-def _address(entry: Any) -> str | None:
-    """Return the identity of a row of any collection: its own link, else what it is."""
+def _id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
+    """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
+    identifiers = row.get("identifiers")
+    for each in identifiers if isinstance(identifiers, list) else ():
+        system, _, own = each.partition(":") if isinstance(each, str) else ("", "", "")
+        if own and system in prefixes:
+            return str(own)
     try:
-        return str(entry["_links"]["self"]["href"])
-    except (KeyError, TypeError):
-        return json.dumps(entry, sort_keys=True)
+        return urlsplit(row["_links"]["self"]["href"]).path.rstrip("/").rpartition("/")[2] or None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _modified(row: Mapping[str, Any]) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(row.get("modified_date") or row.get("modified_at") or "")
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _count(value: Any) -> int | None:
