@@ -59,6 +59,10 @@ class Address:
                 f"{shown(text)} would send the key in clear; write https:// or say allow_http=True (--allow-http)"
             )
         path = parts.path.rstrip("/")
+        if inside := re.match(r"(.*/v[12])/.", path):
+            raise BadAddress(
+                f"{shown(text)} lies below a service: the service root is {scheme}://{parts.netloc}{inside[1]}"
+            )
         stated = version or path.rpartition("/")[2]
         if stated not in ("v1", "v2"):
             raise BadAddress(f"{shown(text)} does not end in v1 or v2; say version='v1' or 'v2' (--version)")

@@ -167,8 +167,10 @@ def last_changes(service: Service, order: Order, *, overlap: timedelta) -> dict[
     for manifest in manifests(order.destination):
         if _is_of(manifest, service, order):
             for each in manifest.collections:
-                if each.complete and each.newest_modified_date:
-                    found[each.name] = min(each.newest_modified_date, manifest.started_at) - overlap
+                # Of a collection without records, the others show how far the service's clock was.
+                newest = each.newest_modified_date or manifest.newest_modified_date
+                if each.complete and newest:
+                    found[each.name] = min(newest, manifest.started_at) - overlap
     return found
 
 
