@@ -115,7 +115,7 @@ def test_events_that_only_their_campaign_lists_are_found_there(stocked):
         assert set(client.events(campaign=campaigns[1]).event_id) == set(unlisted)
         both = client.campaign_events([*campaigns, campaigns[0]])
         assert sorted(both.event_id) == sorted([*listed, *unlisted])
-        with pytest.raises(TypeError, match="list of ids"):
+        with pytest.raises(TypeError, match="given as a list"):
             client.campaign_events(campaigns[0])
 
 

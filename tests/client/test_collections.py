@@ -116,7 +116,7 @@ def test_an_unknown_collection_is_an_error_with_the_nearest_and_leaves_no_folder
     with demo.client() as client:
         with pytest.raises(UnknownCollection, match="nearest: attendances"):
             client.pull(tmp_path / "x", collections=["attendence"])
-        with pytest.raises(TypeError, match="list of names"):
+        with pytest.raises(TypeError, match="given as a list"):
             client.pull(tmp_path / "x", collections="events")
     assert not (tmp_path / "x").exists()
 

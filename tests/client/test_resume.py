@@ -99,10 +99,10 @@ def test_a_pull_that_is_killed_goes_on_and_asks_for_less(stocked, tmp_path):
 
 
 @pytest.mark.long
-def test_a_pull_that_is_killed_at_fifty_moments(stocked, tmp_path):
+def test_a_pull_that_is_killed_at_a_hundred_moments(stocked, tmp_path):
     with stocked(pages=50, per_page=25) as served:
         served.running.order("latency", seconds=0.03)
-        kill_and_resume(served, tmp_path, pages=50, kills=50, seed=11)
+        kill_and_resume(served, tmp_path, pages=50, kills=100, seed=11)
 
 
 def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says_how_to_go_on(tmp_path):

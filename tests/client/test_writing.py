@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from osdi_frames.client.writing import EVENT, LOCATION, FieldNames, changes, new_event
-from osdi_frames.errors import InvalidField, MissingField, UneditableField
+from osdi_frames.errors import InvalidField, MissingField, UneditableField, UnknownColumn
 from osdi_frames.sandbox.fields import EVENT as SERVICE
 
 V2, V1 = FieldNames("v2", ("platform", "action_network")), FieldNames("v1", ("platform", "action_network"))
@@ -101,7 +101,7 @@ def test_a_part_of_the_location_that_the_service_would_ignore_is_refused(locatio
 def test_required_fields_are_named_before_anything_is_sent():
     with pytest.raises(MissingField, match=r"origin_system, title$"):
         new_event({"description": "x"}, names=V2, strict=True)
-    with pytest.raises(MissingField, match=r"originating_system, summary, location.postal_code$"):
+    with pytest.raises(MissingField, match=r"originating_system, summary$"):
         new_event({"title": " "}, names=V1, strict=True)
     with pytest.raises(MissingField, match="cannot be emptied: title"):
         changes({"title": None}, names=V2, strict=True)
@@ -184,3 +184,169 @@ def test_every_field_is_declared_once():
     for fields in (EVENT, LOCATION):
         names = [name for field in fields for name in V2.accepted(field)]
         assert len(names) == len(set(names))
+
+
+# -- what would do nothing, or something else, is refused before anything is sent --
+
+
+@pytest.fixture
+def one_event(stocked):
+    with stocked() as served, served.client() as client:
+        event_id = served.add(
+            1, description="old", start_date="2026-05-01T18:30:00Z", location={"venue": "Hall"}
+        )[0]
+        served.forget()
+        yield served, client, event_id
+
+
+@pytest.mark.parametrize("field", ["description", "name", "instructions", "browser_url"])
+def test_none_empties_a_text(one_event, field):
+    _, client, event_id = one_event
+    client.update_event(event_id, {field: "something"})
+    row = client.update_event(event_id, {field: None})
+    assert row[field][0] in ("", None) or pd.isna(row[field][0])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"start_date": None},
+        {"end_date": None},
+        {"identifiers": None},
+        {"location": None},
+        {"location": {}},
+        {"location": {"address_lines": None}},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_emptied_is_refused_before_anything_is_sent(one_event, changed):
+    served, client, event_id = one_event
+    with pytest.raises(InvalidField, match=r"cannot be emptied|is empty"):
+        client.update_event(event_id, changed)
+    assert not served.asked()
+
+
+def test_a_part_of_the_location_is_emptied_by_none(one_event):
+    _, client, event_id = one_event
+    row = client.update_event(event_id, {"location": {"venue": None}})
+    assert row.location_venue[0] == "" or pd.isna(row.location_venue[0])
+
+
+def test_what_a_new_event_does_not_have_is_left_out():
+    event = {"title": "A", "origin_system": "B", "description": None, "start_date": None, "location": None}
+    assert new_event(event, names=V2, strict=True) == {"title": "A", "origin_system": "B"}
+
+
+@pytest.mark.parametrize("creator", ["nobody", "platform:nobody"])
+def test_an_unknown_creator_is_refused_before_the_event_is_sent(stocked, creator):
+    with stocked() as served, served.client() as client:
+        event = {"title": "A", "origin_system": "B"}
+        with pytest.raises(InvalidField, match="creator is not known"):
+            client.create_event(event, creator=creator)
+        elsewhere = {"osdi:creator": {"href": "https://elsewhere.example/api/v2/people/sandbox-founder"}}
+        with pytest.raises(InvalidField, match="creator is not known"):
+            client.create_event(event | {"_links": elsewhere})
+        assert {each["method"] for each in served.asked()} == {"GET"}
+        assert len(client.create_event(event, creator=creator, strict=False)) == 1
+
+
+@pytest.mark.parametrize("identifier", ["my system:1", "my system:a b", "a:b:c"])
+def test_an_identifier_whose_system_has_a_space_is_taken(stocked, identifier):
+    with stocked() as served, served.client() as client:
+        row = client.create_event({"title": "A", "origin_system": "B", "identifiers": [identifier]})
+        assert identifier in row.identifiers[0]
+        for bad in ("x", ":1", " :1", "x:"):
+            with pytest.raises(InvalidField, match="system:id"):
+                client.create_event({"title": "A", "origin_system": "B", "identifiers": [bad]})
+
+
+def test_an_event_of_v1_is_created_without_a_postal_code_as_the_contracts_sample_is(stocked):
+    with stocked() as served, served.client(speaks="v1") as client:
+        row = client.create_event({"summary": "Picnic", "originating_system": "Desk"})
+        assert (row.title[0], row.api_version[0]) == ("Picnic", "v1")
+        assert len(served.truth()) == 1
+
+
+# -- back from the frame --
+
+
+def test_rows_of_a_frame_are_updated_and_what_is_missing_stays(stocked):
+    with stocked() as served, served.client() as client:
+        served.add(3, description="stays", location={"venue": "Hall", "locality": "Oakland"})
+        before = client.events().sort_values("title", ignore_index=True)
+        frame = before[["event_id", "title"]].set_index(pd.Index([10, 20, 30]))
+        frame["title"] = ["New", None, "Third"]
+        frame["location_venue"] = [None, "Park", None]
+        frame["start_date"] = [pd.NaT, pd.Timestamp(AT), pd.NaT]
+        served.forget()
+        planned = client.update_events(frame, dry_run=True)
+        assert not served.asked()
+        assert planned.sent.to_dict() == {
+            10: '{"title": "New"}',
+            20: '{"start_date": "2026-05-01T18:30:00Z", "location": {"venue": "Park"}}',
+            30: '{"title": "Third"}',
+        }
+        assert set(planned.status) == {"not sent"}
+        result = client.update_events(frame)
+        assert list(result.index) == [10, 20, 30]
+        assert list(result.event_id) == list(before.event_id)
+        assert set(result.status) == {"updated"}
+        assert result.error.isna().all()
+        after = client.events().set_index("event_id").loc[list(before.event_id)]
+        assert list(after.title) == ["New", before.title[1], "Third"]
+        assert list(after.location_venue) == ["Hall", "Park", "Hall"]
+        assert set(after.location_locality) == {"Oakland"}
+        assert set(after.description) == {"stays"}
+
+
+def test_a_whole_frame_as_it_was_read_goes_back_and_changes_nothing(stocked):
+    with stocked() as served, served.client() as client:
+        served.add(
+            2, identifiers=[], start_date="2026-05-01T18:30:00Z", location={"address_lines": ["1 Elm St"]}
+        )
+        before = served.truth()
+        result = client.update_events(client.events())
+        assert set(result.status) == {"updated"}, list(result.error)
+        same = ["modified_date"]
+        pd.testing.assert_frame_equal(served.truth().drop(columns=same), before.drop(columns=same))
+
+
+def test_rows_are_created_as_events_of_their_own(stocked):
+    with stocked() as served, served.client() as client:
+        served.add(2, start_date="2026-05-01T18:30:00Z", location={"address_lines": ["1 Elm St"]})
+        events = client.events()
+        result = client.create_events(events)
+        assert set(result.status) == {"created"}, list(result.error)
+        assert not set(result.event_id) & set(events.event_id)
+        copies = client.events().set_index("event_id").loc[list(result.event_id)]
+        for column in ("title", "origin_system", "start_date", "location_address"):
+            assert list(copies[column]) == list(events[column])
+
+
+def test_one_bad_row_does_not_keep_the_others_from_being_sent(stocked):
+    with stocked() as served, served.client() as client:
+        ids = served.add(2)
+        frame = pd.DataFrame({"event_id": [ids[0], "nobody", None, ids[1]], "title": ["A", "B", "C", ""]})
+        result = client.update_events(frame)
+        assert list(result.status) == ["updated", "failed", "refused", "refused"]
+        assert "answered 404" in result.error[1]
+        assert "event_id is missing" in result.error[2]
+        assert "required, and cannot be emptied: title" in result.error[3]
+        assert result.event_id[3] == ids[1]
+
+
+def test_after_a_key_that_is_refused_nothing_more_is_sent(stocked):
+    with stocked() as served, served.client(key="nobody's") as client:
+        frame = pd.DataFrame({"title": ["A", "B", "C"], "origin_system": "Desk"})
+        result = client.create_events(frame)
+        assert list(result.status) == ["failed", "not sent", "not sent"]
+        assert len(served.asked()) == 1
+
+
+def test_a_column_that_no_event_has_is_refused_with_the_nearest(stocked):
+    with stocked() as served, served.client() as client:
+        with pytest.raises(UnknownColumn, match="nearest: title"):
+            client.create_events(pd.DataFrame({"titel": ["A"]}))
+        with pytest.raises(UnknownColumn, match="event_id"):
+            client.update_events(pd.DataFrame({"title": ["A"]}))
+        assert not served.asked()

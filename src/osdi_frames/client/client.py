@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NoReturn
-from urllib.parse import quote
 
 import pandas as pd
 
 from osdi_frames.client.address import Address
-from osdi_frames.client.answers import Answer
+from osdi_frames.client.answers import Answer, Received
 from osdi_frames.client.key import ApiKey
 from osdi_frames.client.manifest import Manifest
-from osdi_frames.client.paging import MAX_PAGES, Page
-from osdi_frames.client.pull import Order, last_changes, pull
+from osdi_frames.client.paging import MAX_PAGES, row_id
+from osdi_frames.client.pull import Order, last_changes, moment, pull
 from osdi_frames.client.rate import RateLimit
-from osdi_frames.client.reading import Collection, Service
-from osdi_frames.client.resources import RESOURCES, needed
+from osdi_frames.client.reading import Collection, Service, page_bar
+from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
+from osdi_frames.client.rows import check_columns, event_of, id_in, write_rows
 from osdi_frames.client.transport import RetryPolicy, Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event
-from osdi_frames.errors import IncompletePull, InvalidField
+from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.frames import read_table
-from osdi_frames.progress import bar
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
@@ -179,7 +177,7 @@ class Client:
         ServiceError, ServiceUnreachable
             The service refused, or did not answer.
         """
-        return self._frame([EVENTS if campaign is None else _campaign(campaign)], filter, progress)
+        return self._frame([EVENTS if campaign is None else campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
         """Read the events of several event campaigns, one row an event.
@@ -191,7 +189,9 @@ class Client:
         ServiceError, ServiceUnreachable
             The service refused, or did not answer.
         """
-        return self._frame([_campaign(each) for each in _several(campaigns)], None, progress)
+        return self._frame(
+            [campaign_path(each) for each in several(campaigns, "ids of campaigns")], None, progress
+        )
 
     def event(self, event_id: str) -> pd.DataFrame:
         """Read one event: a DataFrame of one row.
@@ -281,15 +281,15 @@ class Client:
         PullRunning
             Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
-        asked = tuple(_several(collections, "collections"))
-        ids = None if campaigns is None else tuple(dict.fromkeys(_several(campaigns)))
+        asked = tuple(several(collections, "collections"))
+        ids = None if campaigns is None else tuple(dict.fromkeys(several(campaigns, "ids of campaigns")))
         resources = needed(asked, campaigns=ids)
         order = Order(Path(destination), resources, asked, ids, filter, resume=resume)
         if since == "last":
             order = order.with_since(last_changes(self._service, order, overlap=overlap))
         elif since is not None:
-            order = order.with_since(dict.fromkeys(RESOURCES, _moment(since)))
-        with _bar(progress) as on_page:
+            order = order.with_since(dict.fromkeys(RESOURCES, moment(since)))
+        with page_bar(progress) as on_page:
             return pull(self._service, order, now=self._now, on_page=on_page)
 
     def create_event(
@@ -302,11 +302,10 @@ class Client:
         Parameters
         ----------
         event
-            Its fields, in the names of either version. `title` and `origin_system` are required, in v1 also
-            ``location.postal_code``. `start_date` and `end_date` are datetimes without zone: the wall clock
-            at its place.
+            Its fields, in the names of either version. `title` and `origin_system` are required.
+            `start_date` and `end_date` are datetimes without zone: the wall clock at its place.
         creator
-            The id of the person who is to own it.
+            The id of the person who is to own it; one that the service does not know is refused.
         strict
             False leaves out what the service would ignore; True refuses it.
 
@@ -321,6 +320,8 @@ class Client:
             href = self._address.resource("people", _bare(creator, self._field_names.prefixes))
             event = {**event, "_links": {"osdi:creator": {"href": href}}}
         body = new_event(event, names=self._field_names, strict=strict)
+        if strict and (link := body.get("_links", {}).get("osdi:creator")):
+            self._check_person(link["href"])
         return self._one(self._transport.send("POST", self._address.collection(EVENTS), body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
@@ -331,7 +332,7 @@ class Client:
         event_id
             With or without the service's prefix.
         changed
-            The fields to change, in the names of either version; None empties one.
+            The fields to change, in the names of either version; None empties a text, and nothing else can be emptied.
         strict
             False leaves out what the service would ignore; True refuses it.
 
@@ -344,6 +345,84 @@ class Client:
         """
         body = changes(changed, names=self._field_names, strict=strict)
         return self._one(self._transport.send("PUT", self._at(event_id), body))
+
+    def create_events(
+        self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
+    ) -> pd.DataFrame:
+        """Create an event for each row, in the columns of `read_events`.
+
+        Columns that the service sets itself are passed over, and so are missing values. The ``location_`` columns
+        become one location. Identifiers of the service's own are left out.
+
+        Parameters
+        ----------
+        frame
+            Any columns of the table `events`; `title` and `origin_system` are required.
+        dry_run
+            Check each row and return what would be sent, and send nothing.
+        progress
+            A bar by rows: None shows one on a terminal or in a notebook, and for long work only.
+
+        Returns
+        -------
+        DataFrame
+            One result a row, with its index: `event_id`, `status` (``created``, ``refused`` before it was sent,
+            ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
+            refuses the key, nothing more is sent.
+
+        Raises
+        ------
+        UnknownColumn
+            A column that the table does not have, with the names that are nearest.
+        """
+        check_columns(frame)
+        prefixes, names = self._field_names.prefixes, self._field_names
+        return write_rows(
+            frame,
+            identify=lambda _: None,
+            prepare=lambda row: new_event(event_of(row, prefixes=prefixes), names=names, strict=True),
+            send=lambda _, body: row_id(
+                self._transport.send("POST", self._address.collection(EVENTS), body).body, prefixes
+            ),
+            done="created",
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def update_events(
+        self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
+    ) -> pd.DataFrame:
+        """Change the event of each row, in the columns of `read_events`; missing values leave a field as it is.
+
+        Parameters, results and errors are those of `create_events`; the column `event_id` says which event, and
+        `status` is ``updated``.
+
+        Examples
+        --------
+        >>> from osdi_frames import sandbox
+        >>> with sandbox.serve() as running, Client(running.base_url, running.group_key) as client:
+        ...     events = client.create_event({"title": "Picnic", "origin_system": "Desk"})
+        ...     changed = events[["event_id"]].assign(location_locality="Oakland")
+        ...     client.update_events(changed, dry_run=True)[["status", "sent"]]
+             status                                   sent
+        0  not sent  {"location": {"locality": "Oakland"}}
+        """
+        check_columns(frame, needed="event_id")
+        prefixes, names = self._field_names.prefixes, self._field_names
+
+        def send(event_id: str | None, body: dict[str, Any]) -> str | None:
+            self._transport.send("PUT", self._at(str(event_id)), body)
+            return event_id
+
+        return write_rows(
+            frame,
+            identify=id_in,
+            prepare=lambda row: changes(event_of(row, prefixes=prefixes), names=names, strict=True),
+            send=send,
+            done="updated",
+            dry_run=dry_run,
+            progress=progress,
+        )
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event, which it refuses (interface 7).
@@ -376,7 +455,7 @@ class Client:
 
     def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         lines: list[bytes] = []
-        with _bar(progress) as on_page:
+        with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
                 collection = Collection(
                     self._service,
@@ -395,60 +474,19 @@ class Client:
 
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
-        return read_table(
-            _Received(b"".join(lines), self.base_url), "events", prefix=self._prefix, dedupe=dedupe
-        )
+        return read_table(Received(lines, self.base_url), "events", prefix=self._prefix, dedupe=dedupe)
+
+    def _check_person(self, href: str) -> None:
+        try:
+            self._transport.get(self._transport.own(href, at=self.base_url))
+        except (ResourceNotFound, ForeignAddress) as error:
+            raise InvalidField(f"the creator is not known to the service: {error}") from error
 
     def _at(self, event_id: str) -> str:
         return self._address.resource(EVENTS, _bare(event_id, self._field_names.prefixes))
-
-
-class _Received(io.BytesIO):
-    """Answers as a file of lines; in `source_file` and in errors its name is the service's address."""
-
-    def __init__(self, content: bytes, name: str) -> None:
-        super().__init__(content)
-        self.name = name
 
 
 def _bare(resource_id: str, prefixes: Iterable[str]) -> str:
     """Return an id without the service's own prefix."""
     system, colon, bare = resource_id.partition(":")
     return bare if colon and system in prefixes else resource_id
-
-
-def _campaign(campaign_id: str) -> str:
-    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
-
-
-def _several(values: Iterable[str], name: str = "campaigns") -> Iterable[str]:
-    if isinstance(values, str):
-        of = "ids" if name == "campaigns" else "names"
-        raise TypeError(f"{name} is a list of {of}: [{values!r}]")
-    return values
-
-
-def _moment(since: datetime | str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(since) if isinstance(since, str) else since
-    except ValueError as error:
-        raise InvalidField(
-            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
-        ) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-@contextmanager
-def _bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
-    """Show a bar by pages, and give what is to be called with each."""
-    with ExitStack() as shown:
-        pages = None
-
-        def on_page(page: Page) -> None:
-            nonlocal pages
-            if pages is None:  # not before: a notebook's bar cannot learn its total later
-                pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
-            pages.total = page.total_pages or pages.total
-            pages.update()
-
-        yield on_page

@@ -243,10 +243,13 @@ def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[st
         for entry in entries if isinstance(entries, list) else ():
             row = entry if isinstance(entry, dict) else {}
             # What has no id, in a collection that nobody declared, is told from other rows by all that it is.
-            yield _id(row, prefixes) or (None if known else json.dumps(entry, sort_keys=True)), _modified(row)
+            yield (
+                row_id(row, prefixes) or (None if known else json.dumps(entry, sort_keys=True)),
+                _modified(row),
+            )
 
 
-def _id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
+def row_id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
     """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
     identifiers = row.get("identifiers")
     for each in identifiers if isinstance(identifiers, list) else ():

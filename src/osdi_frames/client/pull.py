@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -18,7 +18,7 @@ from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.client.reading import Collection, Service
 from osdi_frames.client.resources import Resource
 from osdi_frames.client.tally import Tally
-from osdi_frames.errors import KeyRefused, OsdiError, ResourceNotFound
+from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotFound
 
 _MODIFIED = {"v1": "modified_at", "v2": "modified_date"}  # interface 9
 
@@ -156,6 +156,23 @@ class _Walk:
             asked = tally.resource.name in self._order.asked and not tally.resource.parents
             if asked or not isinstance(error, ResourceNotFound | KeyRefused):
                 raise
+
+
+def moment(since: datetime | str) -> datetime:
+    """Read the time from when on changes are asked for; UTC unless it has a zone.
+
+    Raises
+    ------
+    InvalidField
+        It is no time.
+    """
+    try:
+        found = datetime.fromisoformat(since) if isinstance(since, str) else since
+    except ValueError as error:
+        raise InvalidField(
+            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
+        ) from error
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def last_changes(service: Service, order: Order, *, overlap: timedelta) -> dict[str, datetime | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -14,6 +14,7 @@ from osdi_frames.client.answers import Answer
 from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.documents import PAGE_KEYS
 from osdi_frames.errors import BadAnswer, OsdiError
+from osdi_frames.progress import bar
 
 _FRONT = 20  # pages that are looked through for new arrivals before all are read again
 
@@ -161,3 +162,20 @@ def _peeked(numbers: Iterable[int]) -> Iterator[int] | None:
     rest = iter(numbers)
     first = next(rest, None)
     return None if first is None else chain((first,), rest)
+
+
+@contextmanager
+def page_bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
+    """Show a bar by pages, and yield what is to be called with each."""
+    with ExitStack() as shown:
+        pages = None
+
+        def on_page(page: Page) -> None:
+            nonlocal pages
+            if pages is None:  # not before: a notebook's bar cannot learn its total later
+                pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
+            # Of several collections only the first one's total is known.
+            pages.total = page.total_pages if (page.total_pages or 0) > pages.n else None
+            pages.update()
+
+        yield on_page

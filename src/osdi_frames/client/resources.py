@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from osdi_frames.client.address import Version
 from osdi_frames.errors import UnknownCollection, nearest
@@ -78,10 +79,22 @@ def needed(names: Iterable[str], *, campaigns: Sequence[str] | None) -> tuple[Re
     for resource in reversed(_DECLARED):
         if resource.name in wanted:
             wanted |= set(resource.parents)
-    if "events" in wanted and campaigns != ():
-        wanted |= {"campaign_events"} | (set() if campaigns else {"event_campaigns"})
-    elif campaigns == ():
+    if "events" in wanted:
+        wanted |= {"event_campaigns", "campaign_events"}
+    if campaigns is not None:
+        wanted -= {"event_campaigns"} - set(asked)
+    if campaigns == ():
         wanted -= {"campaign_events"}
-    if campaigns and "event_campaigns" not in asked:
-        wanted -= {"event_campaigns"}
     return tuple(each for each in _DECLARED if each.name in wanted)
+
+
+def campaign_path(campaign_id: str) -> str:
+    """Return the path of the events of a campaign."""
+    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
+
+
+def several(values: Iterable[str], of: str) -> Iterable[str]:
+    """Refuse a text in place of a list of them: it would be read letter by letter."""
+    if isinstance(values, str):
+        raise TypeError(f"{of} are given as a list: [{values!r}]")
+    return values
