@@ -133,14 +133,12 @@ class Service:
             above = self._save(counting, counting.changed({name: counting.values()[name] + 1}))
         return made
 
-    def change(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
+    def change(self, known: Resource, body: Body, site: Site) -> Resource:
         """Change what a partial body names; what is not editable or not valid is ignored (interface 4, rule 1; 7.3)."""
-        return self._change(
-            known, self._enter(known.kind, account, body, site, by=(site.version, "put")), site
-        )
+        return self._change(known, self._enter(known.kind, body, site, site.version, "put"), site)
 
-    def _enter(self, kind: str, account: Account, body: Body, site: Site, *, by: Collection[str]) -> Fields:
-        return enter(kind, tolerated(body, site, account) if self.settings.lenient else body, site, by=by)
+    def _enter(self, kind: str, body: Body, site: Site, *by: str) -> Fields:
+        return enter(kind, _with_times(body) if self.settings.lenient else body, site, by=by)
 
     def _change(self, known: Resource, entered: Fields, site: Site) -> Resource:
         return self._save(known, self._claimed(known, entered, site))
@@ -161,7 +159,7 @@ class Service:
         """Write a resource; what changes nothing does not move modified_date."""
         if after == before:
             return before
-        after = replace(after, modified_date=self.now())
+        after = replace(after, modified_date=max(self.now(), before.modified_date))
         self.store.put(after)
         return after
 
@@ -192,8 +190,10 @@ class Service:
         self._tag(account, person, body, site)
         return person
 
-    def change_person(self, known: Resource, body: Body, site: Site) -> Resource:
-        """Change a person; with an e-mail address of somebody else nothing is changed."""
+    def change_person(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
+        """Change a person of the account's list; with an e-mail address of somebody else nothing is changed."""
+        if known.resource_id not in self.store.members(account.account_id):
+            raise refuse("unknown", what="person", id=known.resource_id)
         entered = enter("person", body, site, by=(site.version,))
         owners = {self.store.named("email", address) for address in addresses_of(entered)}
         return self._record_person(known, entered, site) if owners <= {None, known.resource_id} else known
@@ -216,7 +216,7 @@ class Service:
                 raise refuse("person")
             person = linked
         # a person's modified_date moves whenever they act
-        acted = replace(person, modified_date=self.now())
+        acted = replace(person, modified_date=max(self.now(), person.modified_date))
         if acted != person:
             self.store.put(acted)
         return acted
@@ -263,8 +263,9 @@ class Service:
         by: str | None = None,
     ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
-        entered = self._enter("event", account, body, site, by=(by or site.version,))
-        require("event", entered, site)
+        entered = self._enter("event", body, site, by or site.version)
+        origin = {"origin_system": account.title} if self.settings.lenient else {}
+        require("event", origin | entered, site)
         if matched := self._matched(entered.get("identifiers", ()), site):
             event = self.store.find("event", resource_id=matched.pop(), account=account.account_id)
             if matched or event is None:
@@ -275,7 +276,7 @@ class Service:
         return self.add(
             "event",
             account,
-            entered | _sponsored(account),
+            origin | entered | _sponsored(account),
             site,
             parent=campaign_id,
             person_id=creator_id,
@@ -397,18 +398,12 @@ def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
     return Row(shown["_links"]["self"], json.dumps(shown, ensure_ascii=False))
 
 
-def tolerated(body: Body, site: Site, account: Account) -> Body:
-    """Return an event's body with what the live service probably takes and the contract does not (``--lenient``).
-
-    An origin is the account's title where none is given; a date and a time may have a space between them.
-    """
-    origin = "origin_system" if site.version == "v2" else "originating_system"
+def _with_times(body: Body) -> Body:
+    """Return an event's body with a ``T`` where its times have a space (``--lenient``)."""
     times = {
-        name: value.replace(" ", "T", 1)
-        for name in ("start_date", "end_date", "start")
-        if isinstance(value := body.get(name), str)
+        name: body[name] for name in ("start_date", "end_date", "start") if isinstance(body.get(name), str)
     }
-    return {origin: account.title, **body, **times}
+    return {**body, **{name: value.replace(" ", "T", 1) for name, value in times.items()}}
 
 
 def _sponsored(account: Account) -> Fields:
