@@ -23,6 +23,7 @@ from osdi_frames.errors import BadAddress, ServiceError, UnknownCollection
 from osdi_frames.frames import read_table
 
 from .conftest import GROUP, Stocked, comparable
+from .hostile import listening
 
 ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
 
@@ -119,6 +120,28 @@ def test_an_unknown_collection_is_an_error_with_the_nearest_and_leaves_no_folder
         with pytest.raises(TypeError, match="given as a list"):
             client.pull(tmp_path / "x", collections="events")
     assert not (tmp_path / "x").exists()
+
+
+def test_attendances_of_an_event_that_only_its_campaign_knows_are_read_below_the_campaign(tmp_path):
+    def page(key: str, *ids: str) -> bytes:
+        rows = [{"identifiers": [f"platform:{each}"]} for each in ids]
+        return json.dumps({"total_pages": 1, "total_records": len(ids), "_embedded": {key: rows}}).encode()
+
+    answers = {
+        "/api/v2/events": page("osdi:events", "listed"),
+        "/api/v2/event_campaigns": page("action_network:event_campaigns", "c"),
+        "/api/v2/event_campaigns/c/events": page("osdi:events", "listed", "hidden"),
+        "/api/v2/events/listed/attendances": page("osdi:attendances", "a1"),
+        "/api/v2/event_campaigns/c/events/hidden/attendances": page("osdi:attendance", "a2", "a3"),
+    }
+    with (
+        listening(lambda path: (200, {}, answers[path]) if path in answers else (404, {}, b"")) as good,
+        Client(good.base_url, "key", rate=None) as client,
+    ):
+        manifest = client.pull(tmp_path, collections=["attendances"])
+        assert manifest.complete, manifest.why
+        assert (manifest.collections[-1].rows, manifest.collections[-1].lists) == (3, 2)
+        assert "/api/v2/event_campaigns/c/events/listed/attendances" not in [path for path, _ in good.asked]
 
 
 # -- since --
@@ -270,3 +293,14 @@ def test_a_manifest_is_read_back_as_it_was_written(demo, tmp_path):
     with demo.client() as client:
         manifest = client.pull(tmp_path, collections=ALL)
         assert manifests(tmp_path) == [manifest]
+
+
+def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_listed(clocked, tmp_path):
+    served, client, _, _ = clocked
+    ids = [served.running.admin("POST", "campaigns", title=each, account=GROUP)["id"] for each in "AB"]
+    hidden = [served.add(1, **{"platform:event_campaign_id": each, "listed": False})[0] for each in ids]
+    manifest = client.pull(tmp_path, collections=["events", "event_campaigns"], campaigns=ids[:1])
+    assert manifest.complete
+    assert {each.name: each.lists for each in manifest.collections}["campaign_events"] == 1
+    assert set(read_table(tmp_path, "events").event_id) & set(hidden) == {hidden[0]}
+    assert len(records(tmp_path, "platform:event_campaigns")) == 2

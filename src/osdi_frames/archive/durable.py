@@ -13,8 +13,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from io import BufferedWriter
 from pathlib import Path
+from typing import BinaryIO
 
 if sys.platform != "win32":
     import fcntl
@@ -37,7 +37,7 @@ def make_folder(path: Path) -> None:
     path.chmod(0o700)  # mkdir applies the umask
 
 
-def create_file(path: Path) -> BufferedWriter:
+def create_file(path: Path) -> BinaryIO:
     """Create a file, readable by its owner only, and open it for writing.
 
     Raises

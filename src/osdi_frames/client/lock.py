@@ -62,7 +62,8 @@ def _take(path: Path) -> int:
 def _lock(path: Path) -> int | None:
     """Open and lock a file; None where another holds the lock."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    os.fchmod(descriptor, 0o600)  # whatever the umask
+    with contextlib.suppress(PermissionError):  # another user's file
+        os.fchmod(descriptor, 0o600)  # whatever the umask
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

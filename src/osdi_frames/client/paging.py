@@ -242,7 +242,7 @@ def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[st
         known = name.rpartition(":")[2] in KEYS
         for entry in entries if isinstance(entries, list) else ():
             row = entry if isinstance(entry, dict) else {}
-            # What has no id, in a collection that nobody declared, is told from other rows by all that it is.
+            # A row without an id, in a collection that is not declared, is identified by its whole content.
             yield (
                 row_id(row, prefixes) or (None if known else json.dumps(entry, sort_keys=True)),
                 _modified(row),

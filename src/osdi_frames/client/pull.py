@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -121,24 +121,30 @@ class _Walk:
             if cut:
                 tally.lacking.append(f"not read: {cut[0]} go on after max_pages")
                 continue
-            for path in self._paths(tally.resource):
-                self._read(tally, path)
+            for path, other in self._paths(tally.resource):
+                self._read(tally, path, other)
             tally.finished = True
 
-    def _paths(self, resource: Resource) -> Iterable[str]:
+    def _paths(self, resource: Resource) -> Iterator[tuple[str, str]]:
+        """Yield the path of each list, and where else it can be: below the list that its parent was found in.
+
+        An event that only its campaign lists can be unknown to the service elsewhere.
+        """
         version = self._service.address.version
         if not resource.parents:
-            return [resource.path_for(version)]
+            yield resource.path_for(version), ""
+        found: dict[str, str] = {}
+        for name in reversed(resource.parents):
+            found |= self.tallies[name].ids if name in self.tallies else {}
         if resource.name == "campaign_events" and self._order.campaigns is not None:
-            ids: Iterable[str] = self._order.campaigns
-        else:
-            ids = sorted({each for name in resource.parents for each in self._parent_ids(name)})
-        return (resource.path_for(version, quote(each, safe="")) for each in ids)
+            found = dict.fromkeys(self._order.campaigns, "event_campaigns")
+        for each in sorted(found):
+            own = quote(each, safe="")
+            path = resource.path_for(version, own)
+            below = f"{found[each]}/{own}/{path.rpartition('/')[2]}"
+            yield path, below if below != path else ""
 
-    def _parent_ids(self, name: str) -> set[str]:
-        return self.tallies[name].ids if name in self.tallies else set()
-
-    def _read(self, tally: Tally, path: str) -> None:
+    def _read(self, tally: Tally, path: str, other: str) -> None:
         collection = Collection(
             self._service,
             path,
@@ -151,6 +157,9 @@ class _Walk:
         try:
             tally.add(collection, proof=collection.settle())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
+            if other and isinstance(error, ResourceNotFound) and not collection.ledger.pages:
+                self._read(tally, other, "")
+                return
             tally.add(collection, proof=None, failure=str(error) or "interrupted")
             # One list that the key may not read does not keep the others from being read.
             asked = tally.resource.name in self._order.asked and not tally.resource.parents

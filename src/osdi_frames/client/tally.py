@@ -43,7 +43,8 @@ class Tally:
     resource: Resource
     path: str
     since: datetime | None
-    ids: set[str] = field(default_factory=set)
+    ids: dict[str, str] = field(default_factory=dict)
+    """The path of the list that each record was first found in."""
     proof: str = ""
     lacking: list[str] = field(default_factory=list)
     newest: datetime | None = None
@@ -59,7 +60,8 @@ class Tally:
     def add(self, collection: Collection, *, proof: str | None, failure: str | None = None) -> None:
         """Count a list; it is complete if there is a proof."""
         ledger, totals = collection.ledger, collection.ledger.totals
-        self.ids |= ledger.ids
+        for each in ledger.ids:
+            self.ids.setdefault(each, collection.path)
         self._lists += 1
         self._pages += len(ledger.pages)
         self._rows += ledger.rows
