@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -255,13 +256,13 @@ def test_of_several_that_take_over_one_lock_one_pulls(tmp_path):
     (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": socket.gethostname()}))
     with (tmp_path / ".lock").open() as held, ThreadPoolExecutor(8) as threads:
         fcntl.flock(held, fcntl.LOCK_EX)
-        entered = []
+        all_have_tried = threading.Barrier(8)
 
         def enter(_: int) -> bool:
             with suppress(PullRunning), locked(tmp_path):
-                entered.append(len(entered))
-                time.sleep(0.3)
+                all_have_tried.wait(timeout=60)
                 return True
+            all_have_tried.wait(timeout=60)
             return False
 
         assert sum(threads.map(enter, range(8))) == 1

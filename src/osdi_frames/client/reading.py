@@ -118,7 +118,8 @@ class Collection:
         """Read one page, and keep it."""
         answer = self.service.get(self._address(number), lambda: not self._left)
         if not any(key in answer.body for key in _OF_PAGES):
-            raise BadAnswer(f"{self.path}, page {number}: not a page of a collection", address=self.path)
+            path = self.service.redact(self.path)
+            raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
         page = read_page(answer.body, number=number, prefixes=self.service.prefixes)
         self.keep(answer)
         return answer, page

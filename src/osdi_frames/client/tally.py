@@ -74,7 +74,7 @@ class Tally:
             return
         reasons = [each for each in (failure, collection.lack() if ledger.pages else "not read") if each]
         at = f"{collection.path}: " if self.resource.parents else ""
-        self.lacking.append(at + "; ".join(reasons))
+        self.lacking.append(collection.service.redact(at + "; ".join(reasons)))  # ids are the service's words
 
     def result(self) -> CollectionPulled:
         """Return the counts."""
