@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -304,3 +309,41 @@ def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_l
     assert {each.name: each.lists for each in manifest.collections}["campaign_events"] == 1
     assert set(read_table(tmp_path, "events").event_id) & set(hidden) == {hidden[0]}
     assert len(records(tmp_path, "platform:event_campaigns")) == 2
+
+
+PULL = """
+import sys
+from osdi_frames.client import Client
+with Client(sys.argv[1], rate=None, workers=4) as client:
+    client.pull(sys.argv[2], collections=["attendances"])
+"""
+
+
+def lists_kept(folder: Path) -> int:
+    """Count the lists of attendances that are whole on disk, in the file that still grows, too."""
+    found = 0
+    for path in folder.glob("*/*pages-*"):
+        with gzip.open(path) as lines, suppress(EOFError):
+            found += sum("/attendances" in json.loads(line)["url"] for line in lines)
+    return found
+
+
+def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(clocked, tmp_path):
+    served, client, _, events = clocked
+    served.running.order("latency", seconds=0.4)
+    command_line = [sys.executable, "-c", PULL, served.running.base_url, str(tmp_path)]
+    environment = {**os.environ, "OSDI_API_KEY": served.running.group_key}
+    with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, env=environment) as process:
+        while lists_kept(tmp_path) < 2:
+            time.sleep(0.02)
+        process.kill()
+    kept = lists_kept(tmp_path)
+    assert 2 <= kept < len(events)
+    served.running.clear_faults()
+    time.sleep(0.5)  # what was on its way has arrived
+    served.running.admin("DELETE", "requests")
+    manifest = client.pull(tmp_path, collections=["attendances"])
+    assert manifest.complete
+    assert asked(served)["attendances"] == len(events) - kept
+    assert len(records(tmp_path, "osdi:attendances")) == len(events)
+    assert len({each.folder for each in manifests(tmp_path)}) == 1
