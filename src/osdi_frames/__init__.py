@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from osdi_frames.archive import Limits
 from osdi_frames.check import check
 from osdi_frames.errors import OsdiError, ProblemsWarning
 from osdi_frames.export import export
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Client",
+    "Limits",
     "Manifest",
     "OsdiError",
     "ProblemsWarning",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from osdi_frames import archive
-from osdi_frames.archive import Source
+from osdi_frames.archive import Limits, Source
 from osdi_frames.documents import SIGNATURE, Element, elements, unknown_keys
 from osdi_frames.problems import Finding, Place, Problem, Severity
 from osdi_frames.tables import TABLES, known_prefixes
@@ -28,7 +28,9 @@ _FURNITURE: dict[ElementKind, tuple[str, ...]] = {"event": EVENT_FURNITURE, "sig
 _POSITION = re.compile(r"\[\d+\]")
 
 
-def check(source: Source, *, prefix: str | None = None, progress: bool | None = None) -> pd.DataFrame:
+def check(
+    source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
+) -> pd.DataFrame:
     """List every problem of an archive, and every key that no table declares.
 
     Unlike the readers it looks at everything in every document, so it is slower, and nothing stops it.
@@ -39,6 +41,8 @@ def check(source: Source, *, prefix: str | None = None, progress: bool | None = 
         As for `read_table`.
     prefix
         The service's own prefix, beside ``platform`` and ``action_network``.
+    limits
+        As for `read_table`.
     progress
         A progress bar: None shows one on a terminal or in a notebook, and for long work only.
 
@@ -63,7 +67,7 @@ def check(source: Source, *, prefix: str | None = None, progress: bool | None = 
     0    error  not an integer  event: total_accepted = "lots"
     1     info  undeclared key                     event: mood
     """
-    return inspect(source, prefix=prefix, progress=progress).problems
+    return inspect(source, prefix=prefix, limits=limits, progress=progress).problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,9 @@ class Inspection:
     """The problems without file and value: `severity`, `problem`, `key`, `count`."""
 
 
-def inspect(source: Source, *, prefix: str | None = None, progress: bool | None = None) -> Inspection:
+def inspect(
+    source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
+) -> Inspection:
     """Walk through an archive as `check` does, and count what is there beside the problems.
 
     Parameters and errors are those of `check`.
@@ -101,7 +107,7 @@ def inspect(source: Source, *, prefix: str | None = None, progress: bool | None 
     documents = 0
     counted: dict[ElementKind, int] = {"event": 0, "signature": 0}
     checking = _Checking.of(known_prefixes(prefix))
-    for chunk in archive.read(source, found.add, progress=progress):
+    for chunk in archive.read(source, found.add, limits=limits, progress=progress):
         files.add(chunk.name)
         for document, line in zip(chunk.documents, chunk.lines, strict=True):
             for offset, value in archive.split(document.as_py()):

@@ -12,7 +12,8 @@
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
-    ├── ArchiveOwned        (BlockingIOError)   an archive folder that another receiver writes to
+    ├── ArchiveLocked       (BlockingIOError)   an archive folder that another receiver writes to
+    ├── InvalidPerson       (ValueError)        an id or address that would match what is not the person's
     ├── BadWorkerName       (ValueError)        a receiver's name that no folder can have
     ├── WeakToken           (ValueError)        a receiver's token that could be guessed
     ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
@@ -122,8 +123,12 @@ class BadDocument(OsdiError, ValueError):
     """Something in an archive that no table can take, with its file and line."""
 
 
-class ArchiveOwned(OsdiError, BlockingIOError):
+class ArchiveLocked(OsdiError, BlockingIOError):
     """Another process writes to the folder; the message says which one and what to do."""
+
+
+class InvalidPerson(OsdiError, ValueError):
+    """An id or address that names nobody, and would erase what is not the person's."""
 
 
 class BadWorkerName(OsdiError, ValueError):

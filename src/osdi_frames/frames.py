@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.archive import Source
+from osdi_frames.archive import Limits, Source
 from osdi_frames.identity import Dedupe
 from osdi_frames.problems import OnError
 from osdi_frames.scan import scan
@@ -21,6 +21,7 @@ def read_table(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Read any declared table from an archive.
@@ -45,6 +46,8 @@ def read_table(
     on_error
         ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
         over a document that cannot be read, and warns once with the count. `check` lists all.
+    limits
+        Bounds on the documents and on what is decompressed from one file; see `Limits`.
     progress
         A progress bar: None shows one on a terminal or in a notebook, and for long work only.
 
@@ -72,7 +75,14 @@ def read_table(
     1              5f    new
     """
     reader = scan(
-        source, table, columns=columns, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress
+        source,
+        table,
+        columns=columns,
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        limits=limits,
+        progress=progress,
     )
     return frame(reader.read_all())
 

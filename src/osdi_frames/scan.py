@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames import archive, query
-from osdi_frames.archive import Chunk, Source
+from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.documents import Element, elements, is_delivery
 from osdi_frames.identity import ORDINAL, Dedupe, kept, key_columns
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem
@@ -48,6 +48,7 @@ def scan(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pa.RecordBatchReader:
     """Read an archive as one table: a stream of record batches in bounded memory.
@@ -72,7 +73,7 @@ def scan(
     policy = Policy(on_error)
     keys = key_columns(declared(table), dedupe)
     reading = _Reading.of(declared(table), (*chosen, *keys), known_prefixes(prefix), policy)
-    chunks = archive.read(source, policy.meet, progress=progress)
+    chunks = archive.read(source, policy.meet, limits=limits, progress=progress)
     schema = declared(table).schema(chosen)
     return pa.RecordBatchReader.from_batches(schema, _batches(reading, chunks, schema, dedupe))
 

@@ -20,12 +20,12 @@ import pytest
 
 import osdi_frames
 from osdi_frames.receiver import envelope
-from osdi_frames.receiver.segments import segments
+from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.worker import quarantine, worker_folders
 from tests.receiver.sender import TOKEN
 
 SOURCE = str(Path(osdi_frames.__file__).parents[1])
-_SERVE = """
+SERVE = """
 import json, logging, sys
 from osdi_frames.receiver import Limits, serve
 logging.basicConfig(level=logging.INFO)
@@ -51,7 +51,7 @@ class Receiver:
         with self.log.open("ab") as output:
             start = output.tell()
             self.process = subprocess.Popen(
-                program or [sys.executable, "-c", _SERVE, str(archive), TOKEN, json.dumps(limits)],
+                program or [sys.executable, "-c", SERVE, str(archive), TOKEN, json.dumps(limits)],
                 stdout=subprocess.DEVNULL,
                 stderr=output,
                 env=os.environ | {"PYTHONPATH": SOURCE} | dict(environment or {}),
@@ -127,10 +127,11 @@ def stored(archive: Path, *, where: Callable[[Path], Path] = lambda folder: fold
     """Count the bodies that an archive holds, exactly as they were received."""
     found: Counter[bytes] = Counter()
     for folder in worker_folders(archive):
-        for segment in segments(where(folder)):
-            if segment.sealed or not segment.sealed_path.exists():
-                entries = (envelope.read(line.removesuffix(b"\n")) for line in segment.lines())
-                found.update(entry.exact for entry in entries if entry)
+        # A receiver may be sealing: of a segment in both forms, the sealed one comes last.
+        listed = {segment.first: segment for segment in segments(where(folder))}
+        for segment in map(Segment.current, listed.values()):
+            entries = (envelope.read(line.removesuffix(b"\n")) for line in segment.lines())
+            found.update(entry.exact for entry in entries if entry)
     return found
 
 

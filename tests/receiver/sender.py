@@ -59,11 +59,14 @@ class Connection(asyncio.Protocol):
             self._data = b""
             if b"connection: close" in head:
                 self.close()
-            self._settle(int(head[9:12]))
+            self._resolve(int(head[9:12]))
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
         self.close()
-        self._settle(0)
+        self._resolve(0)
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
 
     async def send(self, data: bytes) -> int:
         self._answer = asyncio.get_running_loop().create_future()
@@ -75,7 +78,7 @@ class Connection(asyncio.Protocol):
         self.open = False
         self._transport.close()
 
-    def _settle(self, status: int) -> None:
+    def _resolve(self, status: int) -> None:
         if self._answer and not self._answer.done():
             self._answer.set_result(status)
 

@@ -60,13 +60,30 @@ def test_a_delivery_is_in_the_archive_when_it_is_answered(receiver):
     assert stored(receiver.archive)[body] == 1
 
 
+def test_a_slash_behind_the_token_is_the_same_address(receiver):
+    body = delivery(10)
+    assert _post(receiver, body, path=f"/{TOKEN}/").status_code == 200
+    assert stored(receiver.archive)[body] == 1
+    assert httpx.get(f"http://127.0.0.1:{receiver.port}/{TOKEN}/").status_code == 405
+
+
+@pytest.mark.parametrize("path", [f"/{TOKEN}", "/wrong", "/healthz"])
+def test_a_content_length_with_a_transfer_encoding_is_400_and_closes_the_connection(receiver, path):
+    before = stored(receiver.archive)
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = _exchange(receiver.port, head.encode() + b"2\r\n[]\r\n0\r\n\r\n")
+    assert _status(answer) == 400
+    assert b"connection: close" in answer
+    assert stored(receiver.archive) == before
+
+
 def test_elements_of_every_type_are_kept(receiver):
     body = b'[{"osdi:attendance":{}},{"action_network:upload":{}},{}]'
     assert _post(receiver, body).status_code == 200
     assert stored(receiver.archive)[body] == 1
 
 
-@pytest.mark.parametrize("path", ["/", "/wrong", f"/{TOKEN}x", f"/{TOKEN}/", f"/{TOKEN}/x", f"/x/{TOKEN}"])
+@pytest.mark.parametrize("path", ["/", "/wrong", f"/{TOKEN}x", f"/{TOKEN}//", f"/{TOKEN}/x", f"/x/{TOKEN}"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_an_unknown_address_is_404_and_stores_nothing(receiver, path, method):
     before = stored(receiver.archive)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +14,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from osdi_frames.cli.archive import command
+from osdi_frames.errors import InvalidPerson
 from osdi_frames.receiver import erase, erasure, verify
 from osdi_frames.receiver.envelope import Envelope, read
-from osdi_frames.receiver.erasure import elements
-from osdi_frames.receiver.judge import quarantine_reason
 from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.segments import Segment, segments
+from osdi_frames.receiver.validation import elements, validate_body
 from osdi_frames.receiver.worker import Worker, quarantine, torn
 from tests.receiver.process import quarantined, stored
 
@@ -47,7 +48,7 @@ def write(archive: Path, bodies: list[bytes], *, segment_bytes: int = 1, worker:
     """Write an archive whose segments hold one delivery each, unless they are told to hold more."""
     owner = Worker(archive, worker, segment_bytes=segment_bytes)
     for body in bodies:
-        reason = quarantine_reason(body)
+        reason = validate_body(body)
         log = owner.deliveries if reason is None else owner.quarantine
         entry = Envelope.of(body, sequence=log.next_sequence, at=AT, reason=reason)
         log.append([entry.line()], day=AT[:10])
@@ -181,8 +182,21 @@ def test_erasing_someone_who_is_not_there_changes_no_file(archive):
         '{"a":{"email_addresses":[{"address":"ann@example.org"}],"email_addresses":[]}}',
         '{"osdi:donation":{"_links":{"osdi:donor":{"href":"https://x.org/people/ann-1/"}}}}',
         '{"osdi:attendance":{"_links":{"osdi:person":{"href":"https:\\/\\/x.org\\/p\\/ann-1"}}}}',
+        '{"osdi:signature":{"_links":{"osdi:person":{"href":"https://x.org/people/ann-1?lang=en"}}}}',
+        '{"osdi:signature":{"_links":{"osdi:person":{"href":"https://x.org/p/ann-1/#top"}}}}',
+        '{"osdi:signature":{"_links":{"a":{"href":"https://x.org/people/ann%2D1/signatures?page=1"}}}}',
+        '{"osdi:signature":{"action_network:person_id":"ann-1"}}',
     ],
-    ids=["escaped", "repeated key", "another link to people", "another type"],
+    ids=[
+        "escaped",
+        "repeated key",
+        "another link to people",
+        "another type",
+        "query after the id",
+        "fragment after the id",
+        "path after the id",
+        "person_id",
+    ],
 )
 def test_erasing_finds_the_person_however_it_is_written(tmp_path, element):
     write(tmp_path, [f"[{element}]".encode()])
@@ -197,15 +211,33 @@ def test_erasing_finds_the_person_however_it_is_written(tmp_path, element):
         f"[{ANN}]".encode("utf-16"),
         b"email=ann%40example.org&x=1",
         b"[{ann-1",
+        rb'{"email":"ann\u0040example.org"}',
+        rb'{"log":"{\"email\":\"ann\\u0040example.org\"}"}',
+        rb'{"note":"write to\nann@example.org"}',
+        b"note=write+ann%2540example.org",
+        b"<a>ann&#64;example.org</a>",
+        b'{"href":"https:\\/\\/x.org\\/people\\/ann-1?a#b"}',
     ],
-    ids=["no array", "UTF-16", "form", "broken"],
+    ids=[
+        "no array",
+        "UTF-16",
+        "form",
+        "broken",
+        "JSON escape",
+        "JSON in JSON",
+        "after a line break",
+        "percent-encoded twice",
+        "HTML",
+        "query after the id",
+    ],
 )
 def test_erasing_empties_quarantined_bodies_that_name_the_person(tmp_path, body):
-    write(tmp_path, [body, b"joann@example.org", b"ann@example.organic"])
+    others = [b"joann@example.org", b"jo.ann@example.org", b"ann@example.organic", b"jo-ann-1", b"ann-12"]
+    write(tmp_path, [body, *others])
     done = erase(tmp_path, persons=["ann-1"], emails=["ann@example.org"])
     assert done.quarantined == 1
     assert body not in quarantined(tmp_path)
-    assert quarantined(tmp_path).total() == 3
+    assert quarantined(tmp_path) == Counter([b"[]", *others])
     assert verify(tmp_path).damages == []
 
 
@@ -214,6 +246,52 @@ def test_erasing_empties_torn_ends_that_name_the_person(archive):
     path.write_bytes(path.read_bytes()[:-1])
     assert erase(archive, persons=["ann-1"]).torn == 1
     assert [aside.read_bytes() for aside in torn(archive / "main").iterdir()] == [b""]
+
+
+def test_erasing_empties_torn_ends_whose_envelope_holds_the_person_in_base64(tmp_path):
+    write(tmp_path, [f"[\n{ANN}\n]".encode()])
+    (segment,) = segments(tmp_path / "main")
+    line = segment.path.read_bytes()
+    segment.path.write_bytes(line[: line.index(b'"body"') - 7])
+    assert erase(tmp_path, emails=["ann@example.org"]).torn == 1
+    assert [aside.read_bytes() for aside in torn(tmp_path / "main").iterdir()] == [b""]
+
+
+MENTIONS = {
+    "a comment": ({"comments": "Ask Ann: Ann@Example.org!"}, "osdi:signature.comments"),
+    "an escaped comment": ({"comments": "see ann%40example.org"}, "osdi:signature.comments"),
+    "a fullwidth sign": ({"comments": "ann＠example.org"}, "osdi:signature.comments"),
+    "the id in a comment": ({"comments": "she is ann-1"}, "osdi:signature.comments"),
+    "a custom field": ({"custom_fields": {"friend": "ann@example.org"}}, "osdi:signature.custom_fields.friend"),
+    "the name of a custom field": ({"custom_fields": {"ann@example.org": "1"}}, "osdi:signature.custom_fields"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "where"), MENTIONS.values(), ids=MENTIONS.keys())
+def test_an_element_about_someone_else_that_names_the_person_is_not_changed_and_is_named(
+    tmp_path, fields, where
+):
+    body = f"[{ANN},{signature('bob-2', 'bob@example.org', **fields)}]".encode()
+    write(tmp_path, [b"[]", body], segment_bytes=1000)
+    done = run("erase", tmp_path, "--person", "ann-1", "--email", "ann@example.org")
+    assert done.exit_code == 1
+    assert f"000000000001.ndjson.zst:2: element 2: {where}: names the person" in done.stderr
+    assert "ann@example.org" not in done.stderr
+    assert lines(tmp_path)[1].body == body.replace(f"{ANN},".encode(), b"")
+
+
+def test_a_link_to_a_person_serves_as_the_id(archive):
+    assert erase(archive, persons=["https://x.org/api/v2/people/ann-1/?a=b"]).elements == 4
+
+
+def test_what_a_killed_erasure_left_is_removed_by_the_next_although_a_receiver_runs(archive):
+    erase(archive, persons=["nobody"])
+    worker = Worker(archive, "main", segment_bytes=1)
+    left = segments(archive / "main")[0].path.with_name(".000000000001.ndjson.zst.erasing.partial")
+    left.write_bytes(b"ann-1")
+    erase(archive, persons=["ann-1"])
+    worker.close()
+    assert not left.exists()
 
 
 def test_while_a_receiver_runs_its_open_segment_is_named_and_left_alone(archive):
@@ -260,12 +338,22 @@ def test_a_damaged_line_is_named_because_it_could_not_be_searched(archive):
 
 
 def test_a_person_who_is_not_found_is_no_success_that_looks_like_any_other(archive):
-    done = run("erase", archive, "--person", "https://x.org/api/v2/people/ann-1")
+    done = run("erase", archive, "--person", "ann-2")
     assert (done.exit_code, done.stdout.split(";")[0]) == (0, "searched 5 deliveries")
     assert "nothing was found" in done.stderr
     done = run("erase", archive, "--person", "ann-1")
     assert "searched 5 deliveries; erased 4 elements in 4 of them" in done.stdout
     assert "nothing was found" not in done.stderr
+
+
+@pytest.mark.parametrize("person", ["", " ", "https://x.org/api/v2/people/"])
+def test_an_empty_id_or_address_is_refused_before_it_matches_everything(archive, person):
+    before = stored(archive)
+    with pytest.raises(InvalidPerson, match="empty"):
+        erase(archive, persons=[person])
+    with pytest.raises(InvalidPerson, match="empty"):
+        erase(archive, emails=[" "])
+    assert stored(archive) == before
 
 
 def test_erase_asks_whom(archive):
@@ -275,5 +363,5 @@ def test_erase_asks_whom(archive):
 def test_elements_are_found_with_their_own_bytes_whatever_stands_between_them():
     texts = ['{"a":[1,{"b":"],["}]}', "{}", '{"é":"\\ud800"}']
     for between in itertools.product(["", " ", "\t\n"], repeat=2):
-        body = ("[" + between[0] + f"{between[1]},{between[0]}".join(texts) + between[1] + "]").encode()
-        assert [text.decode() for _, text in elements(body)] == texts
+        body = "[" + between[0] + f"{between[1]},{between[0]}".join(texts) + between[1] + "]"
+        assert [body[start:end] for _, start, end in elements(body, json.JSONDecoder())] == texts

@@ -68,8 +68,8 @@ def test_nothing_acknowledged_is_lost_or_changed_by_kills_at_random_moments(tmp_
 
 
 @pytest.mark.long
-def test_nothing_acknowledged_is_lost_or_changed_by_100_kills_at_random_moments(tmp_path):
-    started = _kill_again_and_again(tmp_path / "archive", times=100)
+def test_nothing_acknowledged_is_lost_or_changed_by_200_kills_at_random_moments(tmp_path):
+    started = _kill_again_and_again(tmp_path / "archive", times=200)
     assert max(started) < 2
 
 

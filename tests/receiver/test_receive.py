@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from osdi_frames.cli.receive import _kept_tokens, command
-from osdi_frames.errors import ArchiveOwned, BadWorkerName, WeakToken
+from osdi_frames.errors import ArchiveLocked, BadWorkerName, WeakToken
 from osdi_frames.receiver.worker import Worker
 from tests.receiver.process import SOURCE, Receiver, stored
 from tests.receiver.sender import delivery
@@ -60,6 +60,27 @@ def test_without_a_token_one_is_made_kept_and_never_shown(tmp_path):
     assert stored(archive).total() == 2
 
 
+@pytest.mark.parametrize("umask", ["000", "777"])
+def test_what_is_written_is_the_owner_s_alone_whatever_the_umask_and_a_folder_keeps_its_mode(tmp_path, umask):
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    archive.chmod(0o755)
+    program = ["sh", "-c", f'umask {umask} && exec "$0" "$@"', *_RECEIVE, str(archive)]
+    with Receiver(archive, program=program) as receiver:
+        (token,) = (archive / ".tokens").read_text().split()
+        assert _post(receiver, token) == 200
+        assert httpx.post(f"http://127.0.0.1:{receiver.port}/{token}", content=b"no JSON").status_code == 200
+        receiver.stop()
+    erasing = "from osdi_frames.cli.archive import command; command()"
+    program = ["sh", "-c", f'umask {umask} && exec "$0" "$@"', sys.executable, "-c", erasing, "erase"]
+    subprocess.run([*program, str(archive), "--person", "person-1"], check=True)
+    modes: dict[bool, set[int]] = {True: set(), False: set()}
+    for path in archive.rglob("*"):
+        modes[path.is_dir()].add(stat.S_IMODE(path.stat().st_mode))
+    assert modes == {True: {0o700}, False: {0o600}}
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o755
+
+
 def test_workers_that_start_at_once_keep_one_token(tmp_path):
     begin = threading.Barrier(8)
 
@@ -93,7 +114,7 @@ def test_a_second_owner_is_refused_with_a_clear_error(tmp_path):
     owner = Worker(tmp_path, "main", segment_bytes=1)
     refused = _invoke(tmp_path, "--port", 0, "--token", _TOKENS[0])
     owner.close()
-    assert isinstance(refused.exception, ArchiveOwned)
+    assert isinstance(refused.exception, ArchiveLocked)
     assert str(refused.exception).endswith("give this one a name of its own with --worker")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from osdi_frames.errors import ArchiveOwned
+from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.sealing import Stopped, seal, seal_finished
 from osdi_frames.receiver.segments import Log, segments
@@ -223,7 +223,7 @@ def test_only_the_owner_can_read_what_is_written(tmp_path):
 
 def test_a_second_owner_of_a_folder_is_refused_and_another_worker_is_not(tmp_path):
     first = Worker(tmp_path, "main", segment_bytes=SIZE)
-    with pytest.raises(ArchiveOwned, match="another receiver writes here"):
+    with pytest.raises(ArchiveLocked, match="another receiver writes here"):
         Worker(tmp_path, "main", segment_bytes=SIZE)
     Worker(tmp_path, "second", segment_bytes=SIZE).close()
     first.close()

@@ -1,27 +1,37 @@
-"""How documents lie in a file: one, one a line, or one after the other."""
+"""How documents lie in a file: one, one per line, or one after the other."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.archive.members import Reader
-from osdi_frames.problems import Finding, verbatim
-
-LINES = frozenset({".jsonl", ".ndjson"})
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.names import is_lines
+from osdi_frames.archive.streams import Reader
+from osdi_frames.problems import Finding, Place, Problem, verbatim
 
 _BOM = b"\xef\xbb\xbf"
-_BLOCK = 4 << 20  # bytes read at a time
-_WHOLE = 16 << 20  # a file up to this size that is not lines is one candidate
+_FIRST, _BLOCK = 1 << 16, 4 << 20  # bytes read at a time: first, then
+_WHOLE = 16 << 20  # documents with nothing between them are separated in candidates above this size
+_OVERLAP = 1 << 16  # bytes between two documents within which a boundary is found while skipping
+_BLANK = b" \t\r\n"
+#: Between documents on different lines. Within one, no closing bracket is followed by an opening one, unless in
+#: a string, which holds no line break.
+_BOUNDARY = re.compile(rb"[}\]][ \t\r]*+\n[ \t\r\n]*+([{\[])")
+_GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
+_ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
 _SPACE = re.compile(r"[ \t\r\n]*")
+_IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
+_LINE_1 = np.ones(1, np.int64)
+
+_Lines = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +40,20 @@ class Chunk:
 
     name: str | None
     documents: pa.BinaryArray
-    lines: np.ndarray[Any, np.dtype[np.int64]]
+    lines: _Lines
 
 
-def candidates(name: str, reader: Reader) -> Iterator[Chunk]:
+def candidates(
+    name: str, reader: Reader, limits: Limits, handle: Callable[[Problem], None]
+) -> Iterator[Chunk]:
     """Cut a file into candidates.
 
-    What was read before the file breaks off is given before the error is raised.
+    What was read before the file breaks off is yielded before the error is raised.
     """
-    file = _File(reader)
-    file.fill()
+    file = _File(name, reader, limits, handle)
+    file.fill(_FIRST)
     file.buffer = file.buffer.removeprefix(_BOM)
-    if _is_lines(name, file):
-        yield from _lines(name, file)
-    else:
-        yield from _whole(name, file)
+    yield from _lines(file) if is_lines(name) else _documents(file)
     if file.error is not None:
         raise file.error
 
@@ -53,59 +62,82 @@ def candidates(name: str, reader: Reader) -> Iterator[Chunk]:
 class _File:
     """A file being read: what is at hand of it, and how it ended."""
 
+    name: str
     reader: Reader
+    limits: Limits
+    handle: Callable[[Problem], None]
     buffer: bytes = b""
+    line: int = 1
+    """The line on which the buffer begins."""
     ended: bool = False
-    error: BaseException | None = field(default=None)
+    error: Exception | None = field(default=None)
 
-    def fill(self, size: int = _BLOCK) -> None:
-        """Read on, at least until there is more at hand by `size` bytes or the file has ended."""
+    def fill(self, size: int) -> None:
+        """Read on, until there is more at hand by `size` bytes or the file has ended."""
         blocks, missing = [self.buffer], size
         while missing > 0 and not self.ended:
-            block = self._read()
+            block = self._read(min(size, _BLOCK))
             self.ended = not block
             blocks.append(block)
             missing -= len(block)
         self.buffer = b"".join(blocks)
 
-    def _read(self) -> bytes:
+    def more(self) -> None:
+        """Read on in a document that has not ended yet, in proportion to its size."""
+        left = self.limits.document_bytes + 1 - len(self.buffer)
+        self.fill(max(_FIRST, min(left, max(_BLOCK, len(self.buffer)))))
+
+    def _read(self, size: int) -> bytes:
         try:
-            return self.reader.read1(_BLOCK)
+            return self.reader.read1(size)
         except Exception as error:  # noqa: BLE001 (raised again by `candidates`, after what was good)
             self.error = error
             return b""
 
+    def drop(self, size: int) -> bytes:
+        """Take bytes from the beginning of the buffer."""
+        dropped, self.buffer = self.buffer[:size], self.buffer[size:]
+        self.line += dropped.count(b"\n")
+        return dropped
 
-def _is_lines(name: str, file: _File) -> bool:
-    """Tell lines by the file's name, or by a first line that is a whole document with another after it."""
-    suffixes = PurePosixPath(name).suffixes
-    if any(suffix.lower() in LINES for suffix in suffixes[-2:]):
-        return True
-    start = file.buffer.lstrip()
-    first, newline, rest = start.partition(b"\n")
-    if not newline or rest.lstrip()[:1] not in (b"{", b"["):
-        return False
-    try:
-        return isinstance(json.loads(first), dict | list)
-    except (ValueError, RecursionError):
-        return False
+    @property
+    def oversize(self) -> bool:
+        """Whether what is at hand is more than one document may be."""
+        return len(self.buffer) > self.limits.document_bytes
+
+    def skip(self, following: Callable[[bytes], int]) -> None:
+        """Skip a document that is too large, up to where the next begins, and report it."""
+        line, size = self.line, 0
+        while not (start := following(self.buffer)) and not self.ended:
+            size += len(self.drop(max(0, len(self.buffer) - _OVERLAP)))
+            self.fill(_BLOCK)
+        size += len(self.drop(start or len(self.buffer)))
+        self.too_large(line, size, self.line)
+
+    def too_large(self, line: int, size: int, end: int) -> None:
+        """Report a document that is larger than the limit."""
+        detail = (
+            f"a document of {size:,} bytes, skipped up to line {end}; more than"
+            f" {self.limits.document_bytes:,} (Limits.document_bytes)"
+        )
+        self.handle(Problem(Place(self.name, line), "limit exceeded", detail))
 
 
-def _lines(name: str, file: _File) -> Iterator[Chunk]:
-    line = 1
+def _lines(file: _File) -> Iterator[Chunk]:
     while file.buffer:
         end = len(file.buffer) if file.ended else file.buffer.rfind(b"\n") + 1
-        block, file.buffer = file.buffer[:end], file.buffer[end:]
-        if block:
-            chunk, count = _cut_lines(name, block, line)
-            line += count
-            yield chunk
-        file.fill(max(_BLOCK, len(file.buffer)))
+        if end:
+            block, file.buffer = file.buffer[:end], file.buffer[end:]
+            yield from _cut_lines(file, block)
+        elif file.oversize:
+            file.skip(lambda buffer: buffer.find(b"\n") + 1)
+        file.more()
 
 
-def _cut_lines(name: str, block: bytes, line: int) -> tuple[Chunk, int]:
-    """Cut whole lines without copying them; blank ones are left out."""
-    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+def _cut_lines(file: _File, block: bytes) -> Iterator[Chunk]:
+    """Cut whole lines without copying them; blank ones and those that are too large are left out."""
+    data = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(data == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(block):
         ends = np.append(ends, len(block))
     offsets = np.zeros(len(ends) + 1, np.int32)
@@ -113,65 +145,95 @@ def _cut_lines(name: str, block: bytes, line: int) -> tuple[Chunk, int]:
     array = pa.BinaryArray.from_buffers(
         pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)]
     )
-    lines = np.arange(line, line + len(ends))
-    short = np.flatnonzero(np.diff(offsets) <= len(b"\r\n"))
-    blank = [each for each in short if not block[offsets[each] : offsets[each + 1]].strip()]
-    if blank:
-        kept = np.ones(len(ends), bool)
-        kept[blank] = False
+    lines = np.arange(file.line, file.line + len(ends))
+    file.line += len(ends)
+    sizes = np.diff(offsets)
+    kept = sizes <= file.limits.document_bytes
+    for number in np.flatnonzero(~kept):
+        file.too_large(int(lines[number]), int(sizes[number]), int(lines[number]) + 1)
+    first = data[offsets[:-1]]
+    kept &= first != ord("\n")
+    if _IS_BLANK[first[kept]].any():
+        seen = np.cumsum(~_IS_BLANK[data], dtype=np.int32)  # characters so far that are not blank
+        kept &= np.diff(seen[ends - 1], prepend=0) > 0
+    if not kept.all():
         array, lines = array.filter(pa.array(kept)), lines[kept]
-    return Chunk(name, array, lines), len(ends)
+    if len(array):
+        yield Chunk(file.name, array, lines)
 
 
-def _whole(name: str, file: _File) -> Iterator[Chunk]:
-    file.fill(_WHOLE)
-    line, small = 1, file.ended
-    while file.buffer.strip():
-        spans = [] if small else list(_spans(file.buffer))
-        if not spans:
-            # A document that is broken, or goes on, ends where the next begins at the start of a line.
-            size = len(file.buffer) if file.ended else _start_of_next(file.buffer)
-            if not size:
-                file.fill(len(file.buffer))
-                continue
-            spans = [(len(file.buffer) - len(file.buffer.lstrip()), size)]
-        lines, before = [], 0
-        for start, _ in spans:
-            line += file.buffer.count(b"\n", before, start)
-            lines.append(line)
-            before = start
-        documents = pa.array([file.buffer[start:end] for start, end in spans], pa.binary())
-        yield Chunk(name, documents, np.array(lines))
-        end = spans[-1][1]
-        line += file.buffer.count(b"\n", before, end)
-        file.buffer = file.buffer[end:]
-        file.fill(max(0, _WHOLE - len(file.buffer)))
+def _documents(file: _File) -> Iterator[Chunk]:
+    searched = 0  # how much of the buffer holds no boundary
+    while True:
+        file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
+        if not file.buffer and file.ended:
+            return
+        starts, searched = _boundaries(file.buffer, searched)
+        if not starts and len(file.buffer) > _WHOLE:
+            starts = _glued(file.buffer)
+        if file.ended:
+            starts.append(len(file.buffer))
+        if starts:
+            yield from _cut(file, starts)
+            searched = 0
+        elif file.oversize:
+            file.skip(_first_boundary)
+            searched = 0
+        file.more()
 
 
-def _spans(buffer: bytes) -> Iterator[tuple[int, int]]:
-    """Find where the documents at hand begin and end, as far as they are whole."""
-    text = buffer.decode("latin-1")  # a character a byte; what JSON is made of is ASCII
+def _boundaries(buffer: bytes, searched: int) -> tuple[list[int], int]:
+    """Find where documents begin after others, on lines of their own; and up to where no more can be found."""
+    starts = [found.start(1) for found in _BOUNDARY.finditer(buffer, searched)]
+    return starts, max(0, len(buffer.rstrip(_BLANK)) - 1)
+
+
+def _first_boundary(buffer: bytes) -> int:
+    starts, _ = _boundaries(buffer, 0)
+    return starts[0] if starts else 0
+
+
+def _glued(buffer: bytes) -> list[int]:
+    """Find where the whole documents in the buffer end, where something follows without a line break."""
+    if not _GLUED.search(buffer):
+        return []
+    text = buffer.decode("latin-1")  # a character per byte; the syntax of JSON is ASCII
     decoder = json.JSONDecoder()
-    at = _after_space(text, 0)
+    ends, at = [], 0
     while at < len(text):
         try:
             _, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            return
-        yield at, end
+            break
         at = _after_space(text, end)
+        ends.append(at)
+    return ends
 
 
-def _start_of_next(buffer: bytes) -> int:
-    """Find where, after the first document, the next may begin; 0 if nowhere."""
-    found = _RESUME.search(buffer.decode("latin-1"), 1)
-    return found.end() if found else 0
+def _cut(file: _File, starts: list[int]) -> Iterator[Chunk]:
+    """Yield the documents of the buffer up to the last start of another."""
+    documents, lines, at = [], [], 0
+    for start in starts:
+        part = file.buffer[at:start]
+        document, line = part.rstrip(_BLANK), file.line
+        file.line += part.count(b"\n")
+        at = start
+        if len(document) > file.limits.document_bytes:
+            file.too_large(line, len(document), file.line)
+        elif document:
+            documents.append(document)
+            lines.append(line)
+    file.buffer = file.buffer[at:]
+    if documents:
+        numbers = _LINE_1 if lines == [1] else np.array(lines)
+        yield Chunk(file.name, pa.array(documents, pa.binary()), numbers)
 
 
 def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     """Find the documents in a candidate that is not one; each with its line, counted from 0.
 
-    What is no JSON is a `Finding`; the search goes on where a line begins with a bracket.
+    What is not JSON is a `Finding`; the search goes on where a line begins with a bracket, and ends after
+    a thousand findings, the last of which reports that.
 
     >>> list(split(b'{"a": 1}[2]'))
     [(0, {'a': 1}), (0, [2])]
@@ -183,18 +245,22 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         yield 0, Finding("not UTF-8", value=verbatim(f"{error.reason} at byte {error.start}"))
         return
     decoder = json.JSONDecoder()
-    at, line, before = _after_space(text, 0), 0, 0
+    at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             yield line, Finding("not JSON", value=verbatim(_reason(error)))
+            errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
         else:
             yield line, value
         at = _after_space(text, end)
+        if errors == _ERRORS and at < len(text):
+            yield line, Finding("not JSON", value=verbatim(f"{errors:,} errors; what follows was not read"))
+            return
 
 
 def _after_space(text: str, at: int) -> int:

@@ -1,165 +1,238 @@
-"""The files inside a file: compressed, zipped, tarred, one in the other."""
+"""The files inside a file: compressed, zipped, tarred, one inside the other."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import shutil
+import lzma
+import posixpath
+import stat
+import struct
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import PurePosixPath
-from typing import BinaryIO, cast
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, TypeAlias
 
-import pyarrow as pa
+from osdi_frames.archive import streams, tarred, zipped
+from osdi_frames.archive.limits import Budget
+from osdi_frames.archive.names import (
+    ARCHIVES,
+    COMPRESSED,
+    is_lines,
+    is_readable,
+    printable,
+    suffix,
+)
+from osdi_frames.archive.streams import Pieces, Reader, pieces_of
+from osdi_frames.errors import OsdiError
+from osdi_frames.problems import Place, Problem, Severity
 
-from osdi_frames.problems import Place, Problem
+Handle: TypeAlias = Callable[[Problem], None]
+Files: TypeAlias = Iterator[tuple[str, Reader]]
 
-#: Names of files that hold documents; in folders and archives, all others are passed over.
-DOCUMENTS = frozenset({".json", ".jsonl", ".ndjson"})
-COMPRESSED = frozenset({".gz", ".zst"})
-ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
+_GZIP = b"\x1f\x8b"
+_HEAD = tarred.MAGIC_AT + len(tarred.MAGICS[0])
+_SPACE = b" \t\r\n"
+_UNBOUNDED = 4096  # bytes asked of a decompressor that yields what it likes
 
-
-_GZIP, _ZSTD, _ZIP, _TAR = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"ustar"
-_TAR_AT = 257  # where a tar's magic stands
-_BLOCK = 1 << 16
-
-#: What decompressing and unpacking raise on broken input.
+#: What opening, decompressing and unpacking raise on broken input.
 BROKEN = (
     OSError,
     EOFError,
+    ArithmeticError,
+    LookupError,
+    ValueError,
+    RuntimeError,
+    struct.error,
     zlib.error,
+    lzma.LZMAError,
+    streams.ZSTD_ERROR,
     tarfile.TarError,
     zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
 )
 
 
-class Reader(io.BufferedReader):
-    """A buffered reader that leaves what it reads from open: whoever opened that closes it."""
+@dataclass(frozen=True, slots=True)
+class reported:  # noqa: N801 (a context manager, used as a function)
+    """Report what breaks inside the block as a problem of a file, and go on after it."""
 
-    def close(self) -> None:
-        """Do nothing; a reader closes its file when it is thrown away, too."""
+    name: str
+    handle: Handle
 
-    def seekable(self) -> bool:
-        """Tell whether it can be sought in; a member of a tar read as a stream fails to say that it cannot."""
-        try:
-            return super().seekable()
-        except AttributeError:
+    def __enter__(self) -> None:
+        """Enter."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Report an error of broken input; others pass, above all those that `handle` raised."""
+        if not isinstance(error, BROKEN) or isinstance(error, OsdiError):
             return False
-
-
-def is_readable(name: str) -> bool:
-    """Tell by its name whether a file of a folder or archive holds documents.
-
-    >>> [is_readable(name) for name in ("a.ndjson.gz", "b.tar.gz", ".hidden.json", "notes.txt")]
-    [True, True, False, False]
-    """
-    path = PurePosixPath(name)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    while suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    known = bool(suffixes) and suffixes[-1] in DOCUMENTS | ARCHIVES
-    return known and not any(part.startswith(".") for part in path.parts)
-
-
-def members(name: str, stream: BinaryIO, meet: Callable[[Problem], None]) -> Iterator[tuple[str, Reader]]:
-    """Give every file of documents in a stream, decompressed; by their content, not their name.
-
-    A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is given.
-    """
-    reader = Reader(cast("io.RawIOBase", stream), _BLOCK)
-    head = reader.peek(_TAR_AT + len(_TAR))
-    if head.startswith(_GZIP):
-        yield from members(name, cast("BinaryIO", Gunzip(reader)), meet)
-    elif head.startswith(_ZSTD):
-        yield from members(name, pa.CompressedInputStream(reader, "zstd"), meet)
-    elif head.startswith(_ZIP):
-        yield from _zipped(name, reader, meet)
-    elif head[_TAR_AT:].startswith(_TAR):
-        yield from _tarred(name, reader, meet)
-    else:
-        yield name, reader
-
-
-def _zipped(name: str, reader: Reader, meet: Callable[[Problem], None]) -> Iterator[tuple[str, Reader]]:
-    with _seekable(reader) as file, zipfile.ZipFile(file) as archive:
-        for info in sorted(archive.infolist(), key=lambda each: each.filename):
-            if info.is_dir() or not is_readable(info.filename):
-                continue
-            inner = f"{name}!{info.filename}"
-            try:
-                with archive.open(info) as member:
-                    yield from members(inner, cast("BinaryIO", member), meet)
-            except BROKEN as error:
-                meet(broken(inner, error))
-
-
-@contextlib.contextmanager
-def _seekable(reader: Reader) -> Iterator[BinaryIO]:
-    """Give a zip's file as one that can be sought in: its index stands at its end."""
-    if reader.seekable():
-        yield cast("BinaryIO", reader)
-        return
-    with tempfile.SpooledTemporaryFile(max_size=_BLOCK << 10) as file:
-        shutil.copyfileobj(reader, file)
-        file.seek(0)
-        yield cast("BinaryIO", file)
-
-
-def _tarred(name: str, reader: Reader, meet: Callable[[Problem], None]) -> Iterator[tuple[str, Reader]]:
-    # A stream, so members come in the order in which they stand.
-    with tarfile.open(fileobj=reader, mode="r|") as archive:
-        for info in archive:
-            if not info.isfile() or not is_readable(info.name):
-                continue
-            member = archive.extractfile(info)
-            if member is not None:
-                yield from members(f"{name}!{info.name}", cast("BinaryIO", member), meet)
-
-
-def broken(name: str, error: BaseException) -> Problem:
-    """Describe a file of which not everything could be read."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return Problem(Place(name), "unreadable file", reason or type(error).__name__)
-
-
-class Gunzip(io.RawIOBase):
-    """A gzip stream that gives out every byte before a break, and raises only then.
-
-    The standard library's reader keeps back what it had decompressed of the block that breaks off.
-    """
-
-    def __init__(self, raw: Reader) -> None:
-        self._raw = raw
-        self._member = zlib.decompressobj(wbits=31)
-        self._input = b""
-        self._started = False
-
-    def readable(self) -> bool:
-        """Say that it can be read."""
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        self.handle(unreadable(self.name, reason or type(error).__name__))
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        """Give what can be decompressed next, at most as much as fits."""
-        while True:
-            if self._member.eof:
-                # More than one member, perhaps padded with zeros. The rest is unused_data alone: zlib can
-                # leave it in unconsumed_tail, too.
-                self._input = self._member.unused_data.lstrip(b"\0") or self._raw.read1().lstrip(b"\0")
-                if not self._input:
-                    return 0
-                self._member, self._started = zlib.decompressobj(wbits=31), False
-            if not self._input:
-                self._input = self._raw.read1()
-                if not self._input:
-                    raise EOFError("truncated gzip")
-            data = self._member.decompress(self._input, len(buffer))
-            self._input = self._member.unconsumed_tail
-            if data:
-                buffer[: len(data)] = data
-                return len(data)
+
+def unreadable(name: str, reason: str) -> Problem:
+    """Describe a file of which not everything can be read."""
+    return Problem(Place(name), "unreadable file", reason)
+
+
+def members(name: str, stream: Any, handle: Handle, budget: Budget) -> Files:
+    """Yield every file of documents in a stream, decompressed; recognised by content, then by name.
+
+    A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is yielded.
+
+    Raises
+    ------
+    LimitExceeded
+        More than the budget was decompressed.
+    """
+    yield from _Unpacking(handle, budget).members(name, name, Reader(stream), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unpacking:
+    """One file being unpacked."""
+
+    handle: Handle
+    budget: Budget
+
+    def members(self, name: str, content: str, reader: Reader, depth: int) -> Files:
+        """Yield the files in a stream; `content` is its name without what was decompressed already."""
+        head = reader.peek(_HEAD)
+        unpack = self._unpacker(content, head)
+        if unpack is None:
+            if not head and (name != content or not is_lines(name)):
+                self._empty(name)
+            yield name, reader
+        elif not head:
+            self.handle(unreadable(name, f"empty, which no {suffix(content)} is"))
+        elif depth == self.budget.limits.nesting:
+            reason = f"more than {depth} containers inside one another (Limits.nesting)"
+            self.handle(Problem(Place(name), "limit exceeded", reason))
+        else:
+            yield from unpack(name, content, reader, depth + 1)
+
+    def _unpacker(self, content: str, head: bytes) -> Callable[[str, str, Reader, int], Files] | None:
+        last = suffix(content)
+        if head.startswith(_GZIP):
+            return self._gunzipped
+        if head.startswith(streams.ZSTD_MAGIC) or head[1:4] == streams.ZSTD_SKIPPABLE:
+            return self._unzstd
+        if head.startswith(zipped.MAGICS):
+            return self._zipped
+        if head[tarred.MAGIC_AT : _HEAD] in tarred.MAGICS:
+            return self._tarred
+        # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
+        if last in ARCHIVES and head.lstrip(_SPACE)[:1] not in (b"{", b"["):
+            return self._zipped if last == ".zip" else self._tarred
+        return self._gunzipped if last in COMPRESSED and not head else None
+
+    def _gunzipped(self, name: str, content: str, reader: Reader, depth: int) -> Files:
+        inner = Reader(Pieces(streams.gunzipped(reader), self.budget.spend))
+        content = f"{content[:-4]}.tar" if suffix(content) == ".tgz" else _without(content, ".gz")
+        yield from self.members(name, content, inner, depth)
+
+    def _unzstd(self, name: str, content: str, reader: Reader, depth: int) -> Files:
+        inner = Reader(Pieces(streams.unzstd(reader), self.budget.spend))
+        yield from self.members(name, _without(content, ".zst"), inner, depth)
+
+    def _zipped(self, name: str, _: str, reader: Reader, depth: int) -> Files:
+        links = _Links(name, self.handle)
+        with zipped.opened(reader) as archive:
+            infos = sorted(archive.infolist(), key=lambda info: info.filename)
+            if not infos:
+                self._empty(name)
+            for info in infos:
+                inner = f"{name}!{printable(info.filename)}"
+                with reported(inner, self.handle):
+                    if stat.S_ISLNK(info.external_attr >> 16) and is_readable(info.filename):
+                        with archive.open(info) as member:
+                            links.add(info.filename, member.read(_UNBOUNDED).decode())
+                    elif info.is_dir() or not is_readable(info.filename):
+                        _compare_names(archive, info)
+                    else:
+                        links.read.add(info.filename)
+                        yield from self._zip_member(inner, archive, info, depth)
+            if differ := zipped.missing(archive):
+                self.handle(
+                    unreadable(name, f"the index lists {-differ:+} members compared with the end record")
+                )
+        links.report()
+
+    def _zip_member(self, name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int) -> Files:
+        bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        with archive.open(info) as member:
+            pieces = pieces_of(member) if bounded else pieces_of(member, _UNBOUNDED)
+            yield from self.members(name, name, Reader(Pieces(pieces, self.budget.spend)), depth)
+
+    def _tarred(self, name: str, _: str, reader: Reader, depth: int) -> Files:
+        links = _Links(name, self.handle)
+        empty = True
+        for info, member in tarred.entries(reader, lambda reason: self.handle(unreadable(name, reason))):
+            empty = False
+            if not is_readable(info.name) or info.isdir():
+                continue
+            inner = f"{name}!{printable(info.name)}"
+            if info.issym():
+                links.add(info.name, info.linkname)
+            elif info.islnk():
+                links.add(info.name, f"/{info.linkname}")
+            elif member is None:
+                self.handle(unreadable(inner, "not a regular file"))
+            else:
+                links.read.add(info.name)
+                count = self.budget.spend if info.issparse() else int
+                with reported(inner, self.handle):
+                    yield from self.members(inner, inner, Reader(Pieces(pieces_of(member), count)), depth)
+        if empty:
+            self._empty(name)
+        links.report()
+
+    def _empty(self, name: str) -> None:
+        self.handle(Problem(Place(name), "empty file", "holds no document", "warning"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """The links among the members of a container: what they lead to is either read itself, or lost."""
+
+    name: str
+    handle: Handle
+    read: set[str] = field(default_factory=set)
+    targets: dict[str, str] = field(default_factory=dict)
+
+    def add(self, link: str, target: str) -> None:
+        """Add a link; what it leads to is relative to its folder, or begins with a slash."""
+        self.targets[link] = _normal(posixpath.join("/", posixpath.dirname(link), target))
+
+    def report(self) -> None:
+        """Report the links, those to members that are read as warnings."""
+        read = {_normal(each) for each in self.read}
+        for link, target in self.targets.items():
+            place, detail = Place(f"{self.name}!{printable(link)}"), f"a link to {printable(target)}"
+            severity: Severity = "warning" if target in read else "error"
+            self.handle(
+                Problem(place, "unreadable file" if severity == "error" else "link", detail, severity)
+            )
+
+
+def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+    """Raise BadZipFile where the index names a member otherwise than the member itself does.
+
+    Else a damaged suffix would make a file of documents one of another type.
+    """
+    try:
+        archive.open(info).close()
+    except (NotImplementedError, RuntimeError):
+        return  # of no matter for a file that is not read
+
+
+def _normal(name: str) -> str:
+    return posixpath.normpath(f"/{name}").lstrip("/")
+
+
+def _without(name: str, last: str) -> str:
+    return name[: -len(last)] if suffix(name) == last else name

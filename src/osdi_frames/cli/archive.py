@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=Fals
 @click.group()
 def command() -> None:
     """Look after an archive that `osdi-frames receive` writes."""
+    os.umask(0o077)
 
 
 @command.command(epilog="\b\nExample:\n  osdi-frames archive verify archive")
@@ -44,10 +46,13 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
     the line keeps its number. Other files in ARCHIVE are not searched. While a receiver runs, its newest
     segment is not changed: stop it, or run this again later.
 
-    Status 0: nothing of the person is left, also when nothing was found. Status 1: some of it may be left.
+    Status 0: none of the ids and addresses is left in what the receiver wrote, in a link, an e-mail address,
+    a comment, a custom field or any other text, plain or escaped; also when nothing was found. A name or a
+    phone number alone is not searched for. Status 1: some may be left, and each place is named: a comment of
+    someone else that holds the address, a segment that is still written, a line that cannot be read.
     """
     if not persons and not emails:
-        raise click.UsageError("say whom: --person ID, --email ADDRESS")
+        raise click.UsageError("name the person: --person ID, --email ADDRESS")
     done = receiver.erase(archive, persons=persons, emails=emails)
     click.echo(
         f"searched {done.searched} deliveries; erased {done.elements} elements in {done.deliveries} of them, "
@@ -60,8 +65,11 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
         )
     for path in done.still_open:
         click.echo(
-            f"{path}: holds more, and a receiver still writes to it: stop it, then repeat this", err=True
+            f"{path}: holds more, and a receiver still writes to it: stop it, then repeat this",
+            err=True,
         )
+    for place in done.mentions:
+        click.echo(f"{place}: names the person, in an element about someone else; not changed", err=True)
     for place in done.unreadable:
         click.echo(f"{place}: cannot be read, so it was not searched", err=True)
     sys.exit(0 if done.complete else 1)

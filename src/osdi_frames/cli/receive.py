@@ -47,9 +47,13 @@ def command(
 ) -> None:
     """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
 
-    The address to give to the service is http://HOST:PORT/TOKEN, behind a proxy that speaks https.
-    GET /healthz shows how the receiver does.
+    The address for the service is http://HOST:PORT/TOKEN, behind a proxy that speaks https; a slash may follow.
+    GET /healthz shows whether deliveries can be stored, and what went wrong.
+
+    Only the user who runs this can read what is written: the folder of the worker is 0700, its files are 0600.
+    A report that another user makes of ARCHIVE is empty; run both as one user.
     """
+    os.umask(0o077)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     receiver.serve(
         archive,

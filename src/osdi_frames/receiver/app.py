@@ -1,4 +1,4 @@
-"""The receiver as an ASGI application: what a request is, what it is answered."""
+"""The receiver as an ASGI application: validate each request, store its body, answer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from osdi_frames.receiver.inbox import Inbox
+from osdi_frames.receiver.delivery_queue import DeliveryQueue
 from osdi_frames.receiver.limits import Limits
-from osdi_frames.receiver.tokens import Tokens
+from osdi_frames.receiver.tokens import TOKEN_SHOWN, Tokens
 from osdi_frames.receiver.worker import Worker
 
 _LINGER_SECONDS = 2.0
 _CLOSE = {"connection": "close"}
 _AGAIN = {"retry-after": "1"}
 
+TWO_LENGTHS = PlainTextResponse("Content-Length or Transfer-Encoding, not both\n", 400, headers=_CLOSE)
 STORED = PlainTextResponse("stored\n", 200)
 UNKNOWN = PlainTextResponse("not found\n", 404, headers=_CLOSE)
 NOT_A_POST = PlainTextResponse("deliveries are posted\n", 405, headers={"allow": "POST", **_CLOSE})
@@ -44,8 +46,9 @@ def create_app(
 ) -> Starlette:
     """Make the application that receives deliveries into an archive.
 
-    The archive's folder for this `worker` is opened and locked here, not at the first request, and is given
-    back when the application shuts down. It answers ``POST /<token>`` and ``GET /healthz``.
+    The archive's folder for this `worker` is opened and locked here, not at the first request, and is released
+    when the application shuts down. It answers ``POST /<token>``, with or without
+    a slash behind it, and ``GET /healthz``.
 
     Parameters
     ----------
@@ -56,13 +59,13 @@ def create_app(
     worker
         The folder inside the archive that this process owns; every process needs one of its own.
     limits
-        Sizes and times, see `Limits`.
+        Sizes and times, see `Limits`; those on connections and heads are the server's, see `serve`.
     clock
-        Says what time it is, for ``received_at`` and the folders of days.
+        Returns the current time, for ``received_at`` and the folders of days.
 
     Raises
     ------
-    ArchiveOwned
+    ArchiveLocked
         Another process owns the worker's folder.
     WeakToken
         No token, or one that could be guessed.
@@ -72,37 +75,53 @@ def create_app(
     >>> import tempfile
     >>> app = create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])
     >>> [route.path for route in app.routes]
-    ['/healthz', '/{token}']
+    ['/healthz', '/{token}', '/{token}/']
     """
     limits = limits or Limits()
     known = Tokens(tokens)
-    inbox = Inbox(
+    queue = DeliveryQueue(
         Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, clock=clock
     )
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        await inbox.start()
+        await queue.start()
         try:
             yield
         finally:
-            await inbox.stop()
+            await queue.stop()
 
     async def health(_request: Request) -> Response:
-        report = await inbox.health()
+        report = await queue.health()
         return JSONResponse(report, 200 if report["append_and_sync"] else 503)
 
-    routes = [Route("/healthz", health), Route("/{token}", Deliveries(inbox, known, limits))]
-    app = Starlette(routes=routes, lifespan=lifespan)
+    deliveries = Deliveries(queue, known, limits)
+    routes = [Route("/healthz", health), Route("/{token}", deliveries), Route("/{token}/", deliveries)]
+    app = Starlette(routes=routes, middleware=[Middleware(OneLength)], lifespan=lifespan)
     app.router.redirect_slashes = False  # a redirect would repeat the token in a header
     return app
+
+
+class OneLength:
+    """Refuse a request with two lengths: a proxy that uses the other length sees another end of the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse such a request; pass on any other."""
+        names = {name for name, _ in scope.get("headers", ())}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            await _answer_and_linger(TWO_LENGTHS, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class Deliveries:
     """The address that deliveries are posted to."""
 
-    def __init__(self, inbox: Inbox, tokens: Tokens, limits: Limits) -> None:
-        self._inbox = inbox
+    def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: Limits) -> None:
+        self._queue = queue
         self._tokens = tokens
         self._limits = limits
 
@@ -119,10 +138,12 @@ class Deliveries:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         known = scope["path_params"]["token"] in self._tokens
+        if known and (token_shown := scope.get("state", {}).get(TOKEN_SHOWN)):
+            token_shown()
         answer = refusal(scope["method"], dict(scope["headers"]), known=known, limits=self._limits)
         if answer is not None:
             return answer
-        if self._inbox.full:
+        if self._queue.full:
             return BUSY
         try:
             async with asyncio.timeout(self._limits.body_seconds):
@@ -133,10 +154,10 @@ class Deliveries:
             return TOO_SLOW
         except asyncio.CancelledError:  # the server is shutting down and waited for this body long enough
             return CLOSING
-        return STORED if await self._inbox.store(body) else BUSY
+        return STORED if await self._queue.store(body) else BUSY
 
     async def _body(self, receive: Receive) -> bytes:
-        """Read a body; from then on it counts as held in the inbox."""
+        """Read a body; from then on it counts as held in the queue."""
         chunks, size, more = [], 0, True
         try:
             while more:
@@ -144,10 +165,10 @@ class Deliveries:
                 chunk, more = message.get("body", b""), message.get("more_body", False)
                 chunks.append(chunk)
                 size += len(chunk)
-                self._inbox.hold(len(chunk))
+                self._queue.hold(len(chunk))
                 self._check(message, size)
         except BaseException:
-            self._inbox.hold(-size)
+            self._queue.hold(-size)
             raise
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
@@ -156,12 +177,12 @@ class Deliveries:
             raise ClientDisconnect
         if size > self._limits.body_bytes:
             raise _Refused(TOO_LARGE)
-        if self._inbox.overfull:
+        if self._queue.overfull:
             raise _Refused(BUSY)
 
 
 def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits: Limits) -> Response | None:
-    """Say what a request is refused with by its head alone; ``None`` when its body is to be read.
+    """Return the refusal that a request's head calls for; ``None`` when its body is to be read.
 
     >>> refusal("POST", {b"content-encoding": b"gzip"}, known=True, limits=Limits()).status_code
     415

@@ -4,17 +4,17 @@ A line reads ::
 
     {"checksum":"<32 hex>","sequence":7,"received_at":"2026-11-21T10:42:07.123456Z","body":[…]}
 
-The checksum stands first and covers every byte after its own closing quote, so no byte of a line can
-change unnoticed. The body stands last and verbatim: the received bytes are spliced in, not written anew.
-Three keys may stand before it:
+The checksum comes first and covers every byte after its own closing quote, so no byte of a line can
+change unnoticed. The body comes last and verbatim: the received bytes are spliced in, not serialised again.
+Three keys may precede it:
 
 ``received``
-    the received bytes in base64, where they could not stand in a line as they were: a body with line breaks
+    the received bytes in base64, where a line cannot hold them as they were: a body with line breaks
     (its breaks are spaces in ``body``), and a body in quarantine (its ``body`` is an empty delivery).
 ``reason``
     why the body is in quarantine.
 ``erased_at``
-    when elements of the body were erased; the received bytes cannot be had back any more.
+    when elements of the body were erased; the received bytes cannot be restored.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _BREAKS = bytes.maketrans(b"\r\n", b"  ")
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What one line says.
+    """The content of one line.
 
-    `body` is the JSON text as it stands in the line, `received` what came over the wire where that differs.
+    `body` is the JSON text in the line, `received` what came over the wire where that differs.
     """
 
     sequence: int

@@ -1,4 +1,4 @@
-"""Take one person's data out of an archive, for people who ask to be forgotten."""
+"""Erase one person's data from an archive."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
 
-from osdi_frames.errors import ArchiveOwned, SourceNotFound
+from osdi_frames.errors import ArchiveLocked, SourceNotFound
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, timestamp
+from osdi_frames.receiver.person import Person
 from osdi_frames.receiver.sealing import seal_finished, write_sealed
-from osdi_frames.receiver.segments import Segment, segments, write_whole
+from osdi_frames.receiver.segments import ERASING, Segment, segments, write_whole
+from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import Worker, quarantine, torn, worker_folders
 
 _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, those with a repeated key too
-_BETWEEN = re.compile(r"[ \t\r\n,]*")
 
 
 @dataclass(slots=True)
 class Erasure:
-    """What was searched and erased, and what could not be: segments still written, lines that cannot be read."""
+    """What was searched and erased, and what could not be.
+
+    `still_open` are segments that a receiver writes to, `unreadable` files and lines that cannot be read, and
+    `mentions` the places where an element about someone else names the person.
+    """
 
     searched: int = 0
     deliveries: int = 0
@@ -36,16 +39,17 @@ class Erasure:
     torn: int = 0
     still_open: list[Path] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    mentions: list[str] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the person can be left."""
-        return not self.still_open and not self.unreadable
+        """Whether none of the ids and addresses is left in what the receiver wrote."""
+        return not (self.still_open or self.unreadable or self.mentions)
 
     @property
     def found(self) -> bool:
         """Whether anything of the person was there."""
-        return bool(self.deliveries or self.quarantined or self.torn or self.still_open)
+        return bool(self.deliveries or self.quarantined or self.torn or self.still_open or self.mentions)
 
 
 def erase(
@@ -57,18 +61,27 @@ def erase(
 ) -> Erasure:
     """Take every element about a person out of the sealed segments of an archive.
 
-    An element is about a person when a link of it leads to one of `persons` (interface 2.7: the last
-    segment of ``_links.osdi:person.href``), or one of its ``email_addresses`` is one of `emails`, whatever
-    the case. The other elements of a delivery stay, byte for byte; the line keeps its number and says when
-    something was erased. In quarantine the whole body goes.
+    An element is about a person when a link of it leads to one of `persons` (interface 2.7: the id in
+    ``_links.osdi:person.href``, whatever query or fragment follows), or one of its ``email_addresses`` is one
+    of `emails`, whatever the case. The other elements of a delivery stay, byte for byte; the line keeps its
+    number and records when something was erased. An element about someone else that names the person, in a
+    comment or a custom field, is not changed and is listed in `Erasure.mentions`. In quarantine the whole
+    body goes wherever it names the person, also escaped.
 
     Where a receiver is writing, what it has not sealed yet is searched and named in `Erasure.still_open`, not
     changed; without one, everything is sealed first. A second erasure waits for the first.
+
+    Raises
+    ------
+    InvalidPerson
+        An id or address is empty.
+    SourceNotFound
+        No receiver has written here.
     """
     folders = worker_folders(Path(archive))
     if not folders:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
-    eraser = _Eraser(Person(frozenset(persons), frozenset(email.strip().lower() for email in emails)), clock)
+    eraser = _Eraser(Person.of(persons, emails), clock)
     for folder in folders:
         with _alone(folder), _sealed_if_at_rest(folder):
             eraser.erase_log(folder)
@@ -83,6 +96,8 @@ def _alone(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for partial in [*folder.glob(f"*/.*{ERASING}"), *folder.glob(f".quarantine/*/.*{ERASING}")]:
+            partial.unlink()  # left by an erasure that was killed
         yield
     finally:
         os.close(descriptor)
@@ -92,7 +107,7 @@ def _alone(folder: Path) -> Iterator[None]:
 def _sealed_if_at_rest(folder: Path) -> Iterator[None]:
     try:
         worker = Worker(folder.parent, folder.name, segment_bytes=0)
-    except ArchiveOwned:
+    except ArchiveLocked:
         yield
         return
     try:
@@ -103,47 +118,6 @@ def _sealed_if_at_rest(folder: Path) -> Iterator[None]:
         worker.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Whom an element can be about."""
-
-    ids: frozenset[str]
-    emails: frozenset[str]
-
-    def in_element(self, node: object, key: str = "") -> bool:
-        """Tell whether a part of an element, its objects as tuples of pairs, names the person."""
-        if isinstance(node, tuple):
-            return any(
-                self._in_pair(name, value, key) or self.in_element(value, name) for name, value in node
-            )
-        if isinstance(node, list):
-            return any(self.in_element(entry, key) for entry in node)
-        return False
-
-    def _in_pair(self, name: str, value: object, within: str) -> bool:
-        if not isinstance(value, str):
-            return False
-        if name == "address" and within == "email_addresses":
-            return value.strip().lower() in self.emails
-        *_, before, last = ("/" + value.rstrip("/")).split("/")
-        return name == "href" and last in self.ids and (within == "osdi:person" or before == "people")
-
-    def in_bytes(self, data: bytes) -> bool:
-        """Tell whether bytes that are no delivery name the person, in UTF-8, UTF-16 or as a form."""
-        plain = unquote_to_bytes(data.replace(b"\0", b"")).lower()
-        return any(
-            re.search(rb"(?<![\w.+-])" + re.escape(name.lower().encode()) + rb"(?![\w-])", plain)
-            for name in self.ids | self.emails
-        )
-
-    def may_be_in(self, body: bytes) -> bool:
-        """Tell quickly whether a body has to be looked at: it is not when no name stands in it."""
-        lowered = body.lower()
-        return b"\\" in body or any(
-            not name.isascii() or name.lower().encode() in lowered for name in self.ids | self.emails
-        )
-
-
 class _Eraser:
     def __init__(self, person: Person, clock: Callable[[], datetime]) -> None:
         self.done = Erasure()
@@ -151,41 +125,49 @@ class _Eraser:
         self._clock = clock
 
     def erase_log(self, folder: Path) -> None:
-        for segment in map(Segment.as_it_stands, segments(folder)):
+        for segment in map(Segment.current, segments(folder)):
             try:
                 touched = {
                     number
-                    for number, line in enumerate(segment.lines())
-                    if self._names(line, segment, number)
+                    for number, line in enumerate(segment.lines(), 1)
+                    if self._is_touched(line, f"{segment.path}:{number}")
                 }
             except OSError as error:
                 self.done.unreadable.append(f"{segment.path}: {error}")
                 continue
             if touched and segment.sealed:
-                write_sealed(self._rewritten(segment, touched), segment.path)
+                write_sealed(self._rewritten(segment, touched), segment.path, partial=ERASING)
             elif touched:
                 self.done.still_open.append(segment.path)
 
     def erase_torn(self, folder: Path) -> None:
         for path in folder.glob("*.torn"):
-            if self._person.in_bytes(path.read_bytes()):
-                write_whole(path, b"")  # the empty file is what tells that something was here
+            if self._person.is_named_in_bytes(path.read_bytes()):
+                write_whole(path, b"")  # the empty file shows that something was here
                 self.done.torn += 1
 
-    def _names(self, line: bytes, segment: Segment, number: int) -> bool:
+    def _is_touched(self, line: bytes, place: str) -> bool:
+        """Return whether a line has to be rewritten; list what of it is not erased."""
         entry = envelope.read(line.removesuffix(b"\n"))
         if entry is None:
-            self.done.unreadable.append(f"{segment.path}:{number + 1}")
+            self.done.unreadable.append(place)
             return False
         self.done.searched += 1
         if entry.reason is not None:
-            return self._person.in_bytes(entry.exact)
-        return self._person.may_be_in(entry.body) and any(
-            self._person.in_element(element) for element, _ in elements(entry.body)
-        )
+            return self._person.is_named_in_bytes(entry.exact)
+        if not self._person.may_be_in(entry.body) or not self._person.is_named_in(entry.body.decode()):
+            return False
+        touched = False
+        for number, (element, text) in enumerate(_elements(entry.body), 1):
+            if self._person.is_subject_of(element):
+                touched = True
+            elif self._person.is_named_in(text.decode()):
+                where = next(self._person.places(element), "")
+                self.done.mentions.append(f"{place}: element {number}: {where}")
+        return touched
 
     def _rewritten(self, segment: Segment, touched: set[int]) -> Iterator[bytes]:
-        for number, line in enumerate(segment.lines()):
+        for number, line in enumerate(segment.lines(), 1):
             entry = envelope.read(line.removesuffix(b"\n")) if number in touched else None
             yield self._without_person(entry).line() if entry else line
 
@@ -195,22 +177,13 @@ class _Eraser:
             body = b"[]"
         else:
             self.done.deliveries += 1
-            found = list(elements(entry.body))
-            kept = [text for element, text in found if not self._person.in_element(element)]
+            found = list(_elements(entry.body))
+            kept = [text for element, text in found if not self._person.is_subject_of(element)]
             self.done.elements += len(found) - len(kept)
             body = b"[" + b",".join(kept) + b"]"
         return replace(entry, body=body, received=None, erased_at=timestamp(self._clock()))
 
 
-def elements(body: bytes) -> Iterator[tuple[object, bytes]]:
-    """Yield the elements of a delivery, each with its own bytes; objects are tuples of their pairs.
-
-    >>> list(elements(b'[{"a": 1}, {}]'))
-    [((('a', 1),), b'{"a": 1}'), ((), b'{}')]
-    """
+def _elements(body: bytes) -> Iterator[tuple[object, bytes]]:
     text = body.decode("utf-8")
-    at = _BETWEEN.match(text, text.index("[") + 1).end()  # type: ignore[union-attr]
-    while text[at] != "]":
-        element, end = _PAIRS.raw_decode(text, at)
-        yield element, text[at:end].encode("utf-8")
-        at = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
+    return ((element, text[start:end].encode()) for element, start, end in elements(text, _PAIRS))

@@ -1,7 +1,7 @@
 """Seal finished segments in the background: cut a torn tail off, compress, replace.
 
-At every moment the lines stand whole under one of the two names: the compressed file is complete, synced and
-read back before the plain one goes. Between these two steps both exist, and say the same.
+At every moment the lines are complete under one of the two names: the compressed file is written, synced and
+read back before the plain one is removed. Between these two steps both exist with the same content.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> 
     sync_folder(segment.path.parent)
 
 
-def write_sealed(chunks: Iterable[bytes], path: Path) -> None:
+def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
     """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
-    # An erasure is another process, and may rewrite what a restarted receiver is sealing once more.
-    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL}")
+    draft = path.with_name(f".{path.name}{partial}")
     try:
-        _compress(chunks, partial)
-        partial.rename(path)
+        _compress(chunks, draft)
+        draft.rename(path)
     except BaseException:
-        partial.unlink(missing_ok=True)  # a full disk needs the room
+        draft.unlink(missing_ok=True)  # a full disk needs the room
         raise
     sync_folder(path.parent)
 
@@ -70,7 +69,7 @@ class Sealer(threading.Thread):
         self._stopping = threading.Event()
 
     def wake(self) -> None:
-        """Say that a segment was finished."""
+        """Signal that a segment was finished."""
         self._wake.set()
 
     def stop(self) -> None:

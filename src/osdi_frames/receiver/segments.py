@@ -12,6 +12,7 @@ Numbers are given without gaps. A number is used again only where its line was n
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import mmap
 import os
@@ -26,13 +27,14 @@ import pyarrow as pa
 from osdi_frames.receiver import envelope
 
 PARTIAL = ".partial"  # ends a file that is being written; it begins with a dot
+ERASING = ".erasing.partial"  # and this one that an erasure writes, which is another process
 _PLAIN = ".ndjson"
 _NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A segment file by what its name says; they sort in the order of their lines."""
+    """A segment file, described by its name; segments sort in the order of their lines."""
 
     first: int
     sealed: bool
@@ -40,11 +42,11 @@ class Segment:
 
     @property
     def sealed_path(self) -> Path:
-        """Where the segment stands once it is sealed."""
+        """The path of the segment once it is sealed."""
         return self.path if self.sealed else self.path.with_name(self.path.name + ".zst")
 
-    def as_it_stands(self) -> Segment:
-        """Give the sealed form of a segment that was sealed since it was listed."""
+    def current(self) -> Segment:
+        """Return the segment, in its sealed form when it was sealed since it was listed."""
         return self if self.sealed or self.path.exists() else Segment(self.first, True, self.sealed_path)
 
     def chunks(self) -> Iterator[bytes]:
@@ -76,7 +78,7 @@ def segments(folder: Path) -> list[Segment]:
 def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
     """Find where the last whole line of a plain segment ends, and that line's sequence number.
 
-    What stands behind that point was never acknowledged: a torn line, or lines numbered from `below` on,
+    What follows that point was never acknowledged: a torn line, or lines numbered from `below` on,
     which a later segment holds.
     """
     if not path.stat().st_size:
@@ -91,6 +93,26 @@ def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
                 return end, found.sequence
             end = start
     return 0, None
+
+
+class Removed(OSError):
+    """A file that is open was removed, moved away, replaced or cut: what is written to it is lost."""
+
+
+def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> None:
+    """Raise `Removed` unless a path leads to the file that is open, and that file has the size it should have.
+
+    A write and a sync succeed in a deleted file as well.
+    """
+    opened = os.fstat(descriptor)
+    try:
+        same = os.path.samestat(opened, path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        same = False
+    if not same:
+        raise Removed(errno.ESTALE, "was removed or replaced while it was open", str(path))
+    if size is not None and opened.st_size != size:
+        raise Removed(errno.ESTALE, f"is {opened.st_size} bytes long where {size} were written", str(path))
 
 
 def sync_folder(folder: Path) -> None:
@@ -128,7 +150,7 @@ def last_sequence(folder: Path) -> int:
 
 
 def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
-    """Move what stands behind the last whole line of a plain segment into the folder `torn`.
+    """Move what follows the last whole line of a plain segment into the folder `torn`.
 
     The copy is durable before the segment is cut, and its name says where it was cut and what it holds, so
     doing this twice is the same as doing it once. A segment without any whole line is moved as it is, which
@@ -185,9 +207,9 @@ class Log:
         self.folder = folder
         self.torn = torn
         self.next_sequence = last_sequence(folder) + 1
+        self.losses: list[str] = []
         self._segment_bytes = segment_bytes
         self._open: _OpenSegment | None = None
-        self._durable_day: str | None = None
 
     @property
     def writing_from(self) -> int:
@@ -227,23 +249,38 @@ class Log:
             raise
         try:
             segment.sync()
-        except OSError:
+        except OSError as error:
             # What a failed sync left on the disk is unknown, and a second one can succeed without
             # having written anything: this file is not written again.
             segment.cut_back()
-            self.close()
+            self._give_up(segment, error)
             raise
         self.next_sequence += len(lines)
         return begun
+
+    def check(self) -> None:
+        """Raise `Removed` when the segment that is written now is not in its place; it is given up then.
+
+        The next line begins a new segment, whose first number shows that some are missing before it.
+        """
+        if self._open is not None:
+            try:
+                self._open.check()
+            except Removed as error:
+                self._give_up(self._open, error)
+                raise
+
+    def _give_up(self, segment: _OpenSegment, error: OSError) -> None:
+        if isinstance(error, Removed) and (count := self.next_sequence - segment.first):
+            self.losses.append(f"{error}; {count} deliveries in it were acknowledged and may be lost")
+        self.close()
 
     def close(self) -> None:
         """Leave the segment that is written now to be sealed."""
         if self._open is not None:
             segment, self._open = self._open, None
-            segment.close()
-            if segment.length == 0:
-                with contextlib.suppress(OSError):  # the next start takes it away as well
-                    segment.path.unlink()
+            with contextlib.suppress(OSError):  # the next start takes an empty one away as well
+                segment.close()
 
     def _rotate(self, day: str) -> bool:
         if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
@@ -252,9 +289,8 @@ class Log:
 
     def _begin(self, day: str) -> _OpenSegment:
         folder = self.folder / day
-        if day != self._durable_day:
-            make_folder(folder)
-            self._durable_day = day
+        make_folder(self.folder)
+        make_folder(folder)
         path = folder / f"{self.next_sequence:012}{_PLAIN}"
         if path.exists():  # left of an attempt of which nothing was acknowledged
             set_aside(path, self.torn, below=self.next_sequence)
@@ -285,15 +321,24 @@ class _OpenSegment:
         if not self._named:
             sync_folder(self.path.parent)
             self._named = True
+        self.check()
         self.length = self._written
+
+    def check(self) -> None:
+        check_identity(self.path, self._descriptor, size=self._written)
 
     def cut_back(self) -> bool:
         try:
-            os.ftruncate(self._descriptor, self.length)
+            # Where somebody has cut it already, it is not made longer again.
+            os.ftruncate(self._descriptor, min(self.length, os.fstat(self._descriptor).st_size))
         except OSError:
             return False
         return True
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # every line that counts is synced already
-            os.close(self._descriptor)
+        try:
+            if self.length == 0:
+                check_identity(self.path, self._descriptor)
+                self.path.unlink()
+        finally:
+            os.close(self._descriptor)  # every line that counts is synced already

@@ -1,4 +1,4 @@
-"""The secret in a receiver's address: nothing else tells a delivery of the service from anyone else's."""
+"""The secret in a receiver's address: the only proof that a delivery is the service's."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import secrets
 from collections.abc import Iterable
 
 from osdi_frames.errors import WeakToken
+
+TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of a request's state: what to call when the token is valid)
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{20,}")
 
@@ -30,7 +32,7 @@ class Tokens:
 
     def __contains__(self, candidate: str) -> bool:
         asked, known = _digest(candidate), False
-        for digest in self._digests:  # all of them, whatever matched before: the time taken tells nothing
+        for digest in self._digests:  # all of them, so that the time taken does not depend on the match
             known |= hmac.compare_digest(asked, digest)
         return known
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from osdi_frames.errors import SourceNotFound
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
-from osdi_frames.receiver.worker import quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import is_locked, quarantine, torn, worker_folders
 
 _TORN = "a torn line"
 
@@ -41,7 +41,9 @@ class Verification:
 def verify(archive: str | Path) -> Verification:
     """Check every line's checksum and that the sequence of every worker is whole.
 
-    A receiver may write to the archive meanwhile. A torn end was never acknowledged, so it is counted and
+    A receiver may write to the archive meanwhile; where its lock file or the segment that it writes was
+    removed, that is a damage. The numbers of a log begin with 1, so what was removed is named by the first
+    segment that follows. A torn end was never acknowledged, so it is counted and
     is no damage: in quarantine, where a start of the receiver moves it, or still behind the last line.
 
     Raises
@@ -54,10 +56,24 @@ def verify(archive: str | Path) -> Verification:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     found = Verification()
     for folder in folders:
+        found.damages += _missing(folder)
         found.deliveries += _verify_log(folder, found)
         found.quarantined += _verify_log(quarantine(folder), found)
         found.torn += sum(1 for _ in torn(folder).glob("*.torn"))
     return found
+
+
+def _missing(folder: Path) -> Iterator[Damage]:
+    """Yield what a receiver keeps in its folder and is not there."""
+    lock = folder / ".lock"
+    if not lock.exists():
+        yield Damage(lock, 0, "was removed, and another receiver can write here: restart the receiver")
+    elif (
+        is_locked(lock)
+        and not is_locked(folder / ".erasing")
+        and all(each.sealed for each in segments(folder))
+    ):
+        yield Damage(folder, 0, "a receiver writes here, and the segment that it writes was removed")
 
 
 def _verify_log(folder: Path, found: Verification) -> int:
@@ -65,7 +81,7 @@ def _verify_log(folder: Path, found: Verification) -> int:
     lines = 0
     # Of a segment that is just being sealed both forms are listed, the sealed one last.
     listed = {segment.first: segment for segment in segments(folder)}
-    for segment in map(Segment.as_it_stands, listed.values()):
+    for segment in map(Segment.current, listed.values()):
         found.segments += 1
         found.damages += check.begins(segment)
         for number, entry in _entries(segment):
@@ -82,7 +98,7 @@ def _verify_log(folder: Path, found: Verification) -> int:
 
 
 def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
-    """Yield what each line says, or what is wrong with it."""
+    """Yield the content of each line, or what is wrong with it."""
     number = 0
     try:
         for number, line in enumerate(segment.lines(), 1):
@@ -105,21 +121,19 @@ class _Sequence:
     """Follows the numbers of a log; after a damage, the next number only has to be a later one."""
 
     def __init__(self) -> None:
-        self._expected: int | None = None
+        self._expected = 1
         self._lost = False
 
     def lose(self) -> None:
         self._lost = True
 
     def begins(self, segment: Segment) -> Iterator[Damage]:
-        if self._expected is None:
-            self._expected = segment.first
         if segment.first != self._expected and not (self._lost and segment.first > self._expected):
             yield Damage(segment.path, 0, f"begins with {segment.first} where {self._expected} follows")
         self._expected = segment.first
 
     def follows(self, segment: Segment, number: int, sequence: int) -> Iterator[Damage]:
-        if sequence != self._expected and not (self._lost and sequence > (self._expected or 0)):
+        if sequence != self._expected and not (self._lost and sequence > self._expected):
             yield Damage(segment.path, number, f"number {sequence} where {self._expected} follows")
         self._expected = sequence + 1
         self._lost = False

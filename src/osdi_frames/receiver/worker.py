@@ -4,7 +4,7 @@
 
     archive/main/.lock                                   held by the process that writes here
     archive/main/2026-11-21/000000000001.ndjson.zst      deliveries
-    archive/main/.quarantine/2026-11-21/000000000001.ndjson.zst   bodies that are no delivery
+    archive/main/.quarantine/2026-11-21/000000000001.ndjson.zst   bodies that are not deliveries
     archive/main/.quarantine/torn/000000000838-5120-0a1b2c3d4e5f.torn   ends of files, cut off after a crash
 """
 
@@ -14,10 +14,19 @@ import fcntl
 import logging
 import os
 import re
+import time
 from pathlib import Path
 
-from osdi_frames.errors import ArchiveOwned, BadWorkerName
-from osdi_frames.receiver.segments import PARTIAL, Log, make_folder, segments, set_aside
+from osdi_frames.errors import ArchiveLocked, BadWorkerName
+from osdi_frames.receiver.segments import (
+    ERASING,
+    PARTIAL,
+    Log,
+    check_identity,
+    make_folder,
+    segments,
+    set_aside,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -29,7 +38,7 @@ class Worker:
 
     Raises
     ------
-    ArchiveOwned
+    ArchiveLocked
         Another process owns the folder.
     BadWorkerName
         The name cannot be a folder's.
@@ -41,7 +50,7 @@ class Worker:
         make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
-        self._lock = own(self.folder)
+        self._lock = lock_folder(self.folder)
         make_folder(quarantine(self.folder))
         self.deliveries, self.quarantine = (
             self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
@@ -52,11 +61,18 @@ class Worker:
         """Where the ends of files go that a crash left torn."""
         return torn(self.folder)
 
+    def check_lock(self) -> None:
+        """Raise ``OSError`` when the lock file is not in its place: another process could own the folder."""
+        check_identity(self.folder / ".lock", self._lock)
+
     def probe(self) -> None:
-        """Prove that an append and a sync work here; raises ``OSError`` when they do not.
+        """Prove that an append and a sync work here; raise ``OSError`` when they do not.
 
         The file is new each time: rewriting an old one would succeed on a full disk.
         """
+        self.check_lock()
+        self.deliveries.check()
+        self.quarantine.check()
         path = self.folder / ".probe"
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -69,19 +85,22 @@ class Worker:
             path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Leave the folder to the next owner."""
+        """Close the files and unlock the folder."""
         self.deliveries.close()
         self.quarantine.close()
         os.close(self._lock)
 
     def _recovered(self, folder: Path, segment_bytes: int) -> Log:
         for partial in [*folder.glob(f"*/.*{PARTIAL}")]:
-            partial.unlink(missing_ok=True)
+            if not partial.name.endswith(ERASING):
+                partial.unlink(missing_ok=True)
         last = segments(folder)[-1:]
         if last and not last[0].sealed:
             try:
                 set_aside(last[0].path, self.torn)
-            except OSError as error:  # a full disk, say: it stays where it is, and sealing tries again
+            except (
+                OSError
+            ) as error:  # a full disk, for example: it stays where it is, and sealing tries again
                 logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
         return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
 
@@ -94,7 +113,7 @@ def make_archive(archive: Path) -> None:
 
 
 def quarantine(folder: Path) -> Path:
-    """Where a worker's folder keeps what is no delivery; hidden, so that readers pass over it."""
+    """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
     return folder / ".quarantine"
 
 
@@ -105,18 +124,34 @@ def torn(folder: Path) -> Path:
 
 def worker_folders(archive: Path) -> list[Path]:
     """List the workers' folders of an archive."""
-    return sorted(lock.parent for lock in archive.glob("*/.lock"))
+    return sorted({path.parent for name in (".lock", ".quarantine") for path in archive.glob(f"*/{name}")})
 
 
-def own(folder: Path) -> int:
-    """Lock a worker's folder for this process; closing the descriptor gives it back."""
+def lock_folder(folder: Path) -> int:
+    """Lock a worker's folder for this process; closing the descriptor unlocks it."""
     descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
+    for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            refused = error
+            time.sleep(pause)
+        else:
+            return descriptor
+    os.close(descriptor)
+    raise ArchiveLocked(
+        f"{folder}: another receiver writes here, or an erasure does; "
+        "give this one a name of its own with --worker"
+    ) from refused
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise ArchiveOwned(
-            f"{folder}: another receiver writes here, or an erasure does; "
-            "give this one a name of its own with --worker"
-        ) from error
-    return descriptor
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False

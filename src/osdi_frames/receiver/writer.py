@@ -35,10 +35,10 @@ class Probe:
 
 
 class Writer(threading.Thread):
-    """Writes what it is given, batch by batch, and says of each whether it is durable.
+    """Writes queued deliveries batch by batch, and reports whether they are durable.
 
-    `settle` is called from this thread with items and their common outcome. Of an item's answer the writer
-    only asks whether it was given already; giving it is the event loop's.
+    `resolve` is called from this thread with items and their common outcome. The writer only reads whether an
+    item's answer is resolved already; the event loop resolves it.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class Writer(threading.Thread):
         worker: Worker,
         *,
         batch_bytes: int,
-        settle: Callable[[Sequence[Waiting | Probe], bool], None],
+        resolve: Callable[[Sequence[Waiting | Probe], bool], None],
     ) -> None:
         super().__init__(name="osdi-frames-writer", daemon=True)
         self._worker = worker
         self._batch_bytes = batch_bytes
-        self._settle = settle
+        self._resolve = resolve
         self._queue: queue.SimpleQueue[Waiting | Probe | None] = queue.SimpleQueue()
         self._sealer = Sealer([worker.deliveries, worker.quarantine])
-        self._failing = False
+        self.failure: str | None = None
 
     def start(self) -> None:
         """Begin to write, and to seal what is finished."""
@@ -105,12 +105,12 @@ class Writer(threading.Thread):
             (self._worker.quarantine, [item for item in bodies if item.reason is not None]),
         ):
             if share:
-                self._settle(share, self._append(log, share))
+                self._resolve(share, self._append(log, share))
         if late:
-            self._settle(late, False)
+            self._resolve(late, False)
         probes = [item for item in wanted if isinstance(item, Probe)]
         if probes:
-            self._settle(probes, self._probe())
+            self._resolve(probes, self._probe())
 
     def _append(self, log: Log, share: Sequence[Waiting]) -> bool:
         lines = [
@@ -118,26 +118,31 @@ class Writer(threading.Thread):
             for number, item in enumerate(share, log.next_sequence)
         ]
         try:
+            self._worker.check_lock()
             begun = log.append(lines, day=share[0].received_at[:10])
         except OSError as error:
-            self._tell(f"{len(share)} deliveries could not be written and were answered 503: {error}")
+            self._log_failure(f"{len(share)} deliveries could not be written and were answered 503: {error}")
             return False
         if begun:
             self._sealer.wake()
-        if self._failing:
-            self._failing = False
-            logger.warning("deliveries are written again")
+        self._log_success()
         return True
 
-    def _tell(self, message: str) -> None:
-        if not self._failing:  # one line when it begins and one when it ends, not one a batch
+    def _log_success(self) -> None:
+        if self.failure:
+            logger.warning("deliveries are written again")
+        self.failure = None
+
+    def _log_failure(self, message: str) -> None:
+        if not self.failure:  # one line when it begins and one when it ends, not one a batch
             logger.error("%s", message)
-        self._failing = True
+        self.failure = message
 
     def _probe(self) -> bool:
         try:
             self._worker.probe()
         except OSError as error:
-            logger.warning("the probe could not be written: %s", error)
+            self._log_failure(f"the probe could not be written: {error}")
             return False
+        self._log_success()
         return True

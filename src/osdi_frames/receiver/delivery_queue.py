@@ -1,4 +1,4 @@
-"""The event loop's side of the writer: limits, deadlines, and what the health page shows."""
+"""The queue of deliveries between the event loop and the writer: limits, deadlines, health."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from osdi_frames.receiver.envelope import timestamp
-from osdi_frames.receiver.judge import quarantine_reason
 from osdi_frames.receiver.limits import Limits
+from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker
 from osdi_frames.receiver.writer import Probe, Waiting, Writer
 
 _PROBE_EVERY = 1.0
 _PROBE_TIMEOUT = 2.0
 _WINDOW = 10.0  # seconds that rate and p99 look back
-
+_INLINE_BYTES = 64 << 10  # a body of this size is validated within 10 ms, whatever it holds
 
 logger = logging.getLogger(__name__)
 
 
-class Inbox:
-    """Takes bodies in and says whether they are durable; one event loop uses it, between start and stop."""
+class DeliveryQueue:
+    """Queues bodies for the writer and waits until they are durable; one event loop uses it, from start to stop."""
 
     def __init__(self, worker: Worker, *, limits: Limits, clock: Callable[[], datetime]) -> None:
         self._worker = worker
@@ -44,9 +44,9 @@ class Inbox:
         """Begin to write; needs the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._writer = Writer(
-            self._worker, batch_bytes=self._limits.batch_bytes, settle=self._settle_from_thread
+            self._worker, batch_bytes=self._limits.batch_bytes, resolve=self._resolve_from_thread
         )
-        with contextlib.suppress(OSError):  # on a full disk, say: the first delivery tries again
+        with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
             self._worker.deliveries.prepare(timestamp(self._clock())[:10])
         self._writer.start()
 
@@ -67,7 +67,7 @@ class Inbox:
         return self._held > self._limits.held_bytes
 
     def hold(self, size: int) -> None:
-        """Count bytes of a body that is in memory; a negative size gives them back."""
+        """Count bytes of a body that is in memory; a negative size takes them off again."""
         self._held += size
 
     async def store(self, body: bytes) -> bool:
@@ -75,10 +75,12 @@ class Inbox:
         arrived = self._loop.time()
         received_at = timestamp(self._clock())
         answer: asyncio.Future[bool] = self._loop.create_future()
-        item = Waiting(body, received_at, quarantine_reason(body), answer)
-        self._waiting += 1
-        self._writer.put(item)
         deadline = self._loop.call_at(arrived + self._limits.answer_seconds, _give_up, answer)
+        self._waiting += 1
+        if len(body) <= _INLINE_BYTES:
+            self._validate_and_put(body, received_at, answer)
+        else:  # in a thread: others are answered meanwhile
+            self._loop.run_in_executor(None, self._validate_and_put, body, received_at, answer)
         stored = await answer
         deadline.cancel()
         now = self._loop.time()
@@ -89,15 +91,21 @@ class Inbox:
             self._failed += 1
         return stored
 
+    def _validate_and_put(self, body: bytes, received_at: str, answer: asyncio.Future[bool]) -> None:
+        self._writer.put(Waiting(body, received_at, validate_body(body), answer))
+
     async def health(self) -> dict[str, object]:
-        """Say how the receiver does; the append and the sync are tried for it, at most once a second."""
+        """Return the receiver's state; an append and a sync are tried for it, at most once a second."""
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
-        disk = shutil.disk_usage(self._worker.folder)
-        low = self._warn_if_low(disk.free, disk.total)
+        free, total = self._disk()
+        warnings = [*self._worker.deliveries.losses, *self._worker.quarantine.losses]
+        warnings += [failure] if (failure := self._writer.failure) else []
+        if self._is_low(free, total):
+            warnings.append(f"less than {self._limits.free_share:.0%} of the disk is free")
         return {
-            "status": ("warning" if low else "ok") if works else "failing",
+            "status": ("warning" if warnings else "ok") if works else "failing",
             "append_and_sync": works,
             "waiting": self._waiting,
             "held_bytes": self._held,
@@ -107,12 +115,19 @@ class Inbox:
             "p99_ms": round(1000 * recent[len(recent) * 99 // 100], 1) if recent else None,
             "quarantined": self._worker.quarantine.next_sequence - 1,
             "torn": sum(1 for _ in self._worker.torn.glob("*.torn")),
-            "free_bytes": disk.free,
-            "free_share": round(disk.free / disk.total, 3),
-            "warnings": [f"less than {self._limits.free_share:.0%} of the disk is free"] if low else [],
+            "free_bytes": free,
+            "free_share": round(free / total, 3),
+            "warnings": warnings,
         }
 
-    def _warn_if_low(self, free: int, total: int) -> bool:
+    def _disk(self) -> tuple[int, int]:
+        try:
+            disk = shutil.disk_usage(self._worker.folder)
+        except OSError:  # the folder was removed, for example
+            return 0, 1
+        return disk.free, disk.total
+
+    def _is_low(self, free: int, total: int) -> bool:
         low = free < self._limits.free_share * total
         if low and not self._low:
             logger.warning("less than %.0f%% of the disk is free", 100 * self._limits.free_share)
@@ -128,10 +143,10 @@ class Inbox:
         await asyncio.wait({probe}, timeout=_PROBE_TIMEOUT)
         return probe.done() and probe.result()
 
-    def _settle_from_thread(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
-        self._loop.call_soon_threadsafe(self._settle, items, stored)
+    def _resolve_from_thread(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
+        self._loop.call_soon_threadsafe(self._resolve, items, stored)
 
-    def _settle(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
+    def _resolve(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
         for item in items:
             if isinstance(item, Waiting):
                 self._waiting -= 1

@@ -1,0 +1,238 @@
+"""The files behind paths: folders, patterns, addresses."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+from typing import Any, BinaryIO, cast
+from urllib.parse import unquote
+
+from osdi_frames.archive.members import Handle, reported, unreadable
+from osdi_frames.archive.names import is_hidden, is_readable, printable
+from osdi_frames.errors import MissingExtra, SourceNotFound
+
+#: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
+_SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
+_SEALED = ".zst"
+_SPECIAL = "a pipe, socket or device"
+_LOCAL = ("file://", "local://")
+
+
+def files(paths: Iterable[str], handle: Handle) -> list[str]:
+    """Return every file behind the paths, once, sorted by name.
+
+    Links to folders are followed, and each folder is read once. A segment of a receiver is listed in one of
+    its two forms; `open_file` opens the other if it was sealed meanwhile.
+
+    Raises
+    ------
+    SourceNotFound
+        Nothing is at a path, or no file matches a pattern.
+    """
+    listing = _Listing(handle)
+    found = {file for path in paths for file in listing.behind(path)}
+    return sorted(file for file in found if not _is_second_form(file, found))
+
+
+def open_file(file: str) -> BinaryIO:
+    """Open a file for reading.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened.
+    """
+    if "://" in file:
+        filesystem, path = _filesystem(file)
+        return cast("BinaryIO", filesystem.open(path, "rb"))
+    try:
+        return open(file, "rb", buffering=0)
+    except FileNotFoundError:
+        # A receiver has sealed and compressed it since it was listed.
+        if not os.path.exists(file + _SEALED):
+            raise
+        return open(file + _SEALED, "rb", buffering=0)
+
+
+def size(file: str) -> int:
+    """Return the size of a file in bytes, 0 where it is not known."""
+    try:
+        return 0 if "://" in file else os.stat(file).st_size
+    except OSError:
+        return 0  # a problem as soon as it is opened
+
+
+def _is_second_form(file: str, found: set[str]) -> bool:
+    plain = file.removesuffix(_SEALED)
+    return plain is not file and plain in found and _SEGMENT.fullmatch(plain) is not None
+
+
+class _Listing:
+    """Folders being listed, each of them once."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._visited: set[tuple[int, int]] = set()
+
+    def behind(self, path: str) -> Iterator[str]:
+        """Yield the files behind a path as the user wrote it."""
+        if path.startswith(_LOCAL):
+            path = _local(path)
+        if "://" in path:
+            yield from _remote(path, self._handle)
+        elif os.path.isdir(path):
+            yield from self._in_folder(path)
+        elif _is_there(path) or os.path.exists(path + _SEALED):
+            yield os.path.normpath(path)
+        elif glob.has_magic(path):
+            found = self._matching(path)
+            if not found:
+                raise SourceNotFound(f"no file matches {printable(path)}")
+            for each in found:
+                yield from self._matched(each)
+        else:
+            raise SourceNotFound(f"there is no file or folder {printable(path)}")
+
+    def _in_folder(self, folder: str) -> Iterator[str]:
+        """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
+        for _, entries in self._walk(folder, self._visited):
+            for entry in entries:
+                # A link to nowhere may have been one to a folder.
+                if not (is_readable(entry.name) or ("." not in entry.name and _is_dangling(entry))):
+                    continue
+                if entry.is_file(follow_symlinks=False) or not _is_special(entry.path):
+                    yield entry.path
+                else:
+                    self._handle(unreadable(printable(entry.path), _SPECIAL))
+
+    def _matched(self, path: str) -> Iterator[str]:
+        """Yield the files behind a path that a pattern matched."""
+        if os.path.isdir(path):
+            yield from self._in_folder(path)
+        elif _is_special(path):
+            self._handle(unreadable(printable(path), _SPECIAL))
+        else:
+            yield os.path.normpath(path)
+
+    def _walk(self, top: str, visited: set[tuple[int, int]]) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+        """Yield a folder and those inside it, each once, with what it holds but folders and hidden names.
+
+        Real folders come first, then those behind links, so that names do not depend on links.
+        """
+        waiting, links = [os.path.normpath(top)], list[str]()
+        while waiting or links:
+            folder = waiting.pop() if waiting else links.pop(0)
+            entries: list[os.DirEntry[str]] = []
+            with reported(printable(folder), self._handle):
+                status = os.stat(folder)
+                if (status.st_dev, status.st_ino) in visited:
+                    continue
+                visited.add((status.st_dev, status.st_ino))
+                entries = _entries(folder)
+            others = []
+            for entry in entries:
+                if is_hidden(entry.name):
+                    continue
+                if _is_folder(entry):
+                    (links if entry.is_symlink() else waiting).append(entry.path)
+                else:
+                    others.append(entry)
+            yield folder, others
+
+    def _matching(self, pattern: str) -> list[str]:
+        """Return what a pattern matches, as `glob` does; but report folders that cannot be listed."""
+        path = PurePath(pattern)
+        found = [path.anchor]
+        for part in path.parts[bool(path.anchor) :]:
+            found = [match for folder in found for match in self._step(folder, part)]
+        return found
+
+    def _step(self, folder: str, part: str) -> Iterator[str]:
+        """Yield what one part of a pattern matches in a folder."""
+        if part == "**":
+            yield from (each for each, _ in self._walk(folder or ".", set()))
+        elif not glob.has_magic(part):
+            if _is_there(path := os.path.join(folder, part)):
+                yield path
+        elif os.path.isdir(folder or "."):
+            names: list[str] = []
+            with reported(printable(folder or "."), self._handle):
+                names = [entry.name for entry in _entries(folder or ".")]
+            for name in sorted(fnmatch.filter(names, part)):
+                if part.startswith(".") or not is_hidden(name):
+                    yield os.path.join(folder, name)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """List a folder.
+
+    Twice, because a segment that is sealed while the folder is listed can be missed in both of its forms;
+    in the second listing the sealed one is there from the beginning.
+    """
+    found: dict[str, os.DirEntry[str]] = {}
+    for _ in range(2):
+        with os.scandir(folder) as entries:
+            found |= {entry.name: entry for entry in entries}
+    return list(found.values())
+
+
+def _is_there(path: str) -> bool:
+    """Return whether something is at a path, or may be: no one can tell in a folder of another user."""
+    try:
+        os.lstat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link in a circle, or to what cannot be reached
+        return False
+
+
+def _is_special(path: str) -> bool:
+    """Return whether opening a path could wait for someone else for ever."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _is_dangling(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() and not os.path.exists(entry.path)
+
+
+def _local(address: str) -> str:
+    """Return the path of a ``file://`` address, with or without a host, escaped or as it is."""
+    path = address.partition("://")[2]
+    path = path.removeprefix("localhost")
+    return path if os.path.lexists(path) else unquote(path)
+
+
+def _remote(address: str, handle: Handle) -> Iterator[str]:
+    filesystem, path = _filesystem(address)
+    protocol = address.partition("://")[0]
+    found: list[str] = []
+    with reported(address, handle):
+        if filesystem.isdir(path):
+            inside = len(path.rstrip("/")) + 1
+            found = [each for each in filesystem.find(path) if is_readable(each[inside:])]
+        else:
+            found = filesystem.glob(path) if glob.has_magic(path) else [path] * filesystem.exists(path)
+            if not found:
+                raise SourceNotFound(f"there is nothing at {address}")
+    yield from (each if "://" in each else f"{protocol}://{each.lstrip('/')}" for each in found)
+
+
+def _filesystem(address: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise MissingExtra.named("cloud") from error
+    filesystem, path = url_to_fs(address)
+    return filesystem, path

@@ -1,0 +1,68 @@
+"""What the name of a file says about its content."""
+
+from __future__ import annotations
+
+import os
+
+#: Suffixes of files that hold documents; in folders and containers, files of other types are ignored.
+DOCUMENTS = frozenset({".json", ".jsonl", ".ndjson"})
+LINES = frozenset({".jsonl", ".ndjson"})
+COMPRESSED = frozenset({".gz", ".zst"})
+ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
+
+
+def is_readable(name: str) -> bool:
+    """Return whether a file of a folder or container holds documents, by its name.
+
+    >>> [is_readable(name) for name in ("a.ndjson.gz", "../b.tar.gz", ".hidden.json", "notes.txt")]
+    [True, True, False, False]
+    """
+    if suffix(uncompressed(name)) not in DOCUMENTS | ARCHIVES:
+        return False
+    return not (name.startswith(".") or "/." in name) or not any(map(is_hidden, name.split("/")))
+
+
+def is_hidden(part: str) -> bool:
+    """Return whether one part of a path is a hidden name; ``.`` and ``..`` are not."""
+    return part.startswith(".") and part not in (".", "..")
+
+
+def is_lines(name: str) -> bool:
+    """Return whether a file holds one document per line, by its name.
+
+    >>> [is_lines(name) for name in ("a.ndjson", "b.zip!c.JSONL.gz", "d.json")]
+    [True, True, False]
+    """
+    return suffix(uncompressed(name)) in LINES
+
+
+def suffix(name: str) -> str:
+    """Return the last suffix of a name in lower case; empty if there is none.
+
+    >>> suffix("a.tar/b.JSON"), suffix("a.tar/b")
+    ('.json', '')
+    """
+    stem, dot, last = name[name.rfind("/") + 1 :].rpartition(".")
+    return f".{last.lower()}" if stem and dot else ""
+
+
+def uncompressed(name: str) -> str:
+    """Return the name that a file has once it is decompressed.
+
+    >>> [uncompressed(name) for name in ("a.json.gz", "b.ndjson.gz.zst", "c.zip")]
+    ['a.json', 'b.ndjson', 'c.zip']
+    """
+    while (last := suffix(name)) in COMPRESSED:
+        name = name[: -len(last)]
+    return name
+
+
+def printable(name: str) -> str:
+    r"""Return a name as text; bytes of it that are not UTF-8 are shown as escapes.
+
+    >>> printable("caf\udce9.json")
+    'caf\\xe9.json'
+    """
+    if name.isascii():
+        return name
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

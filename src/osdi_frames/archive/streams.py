@@ -1,0 +1,161 @@
+"""Byte streams: buffered, counted, decompressed up to the byte at which they break."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, cast
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdDecompressor, ZstdError
+else:
+    from backports.zstd import ZstdDecompressor, ZstdError
+
+ZSTD_ERROR = ZstdError
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+#: A magic number that ends so, in any of 16 forms, begins a frame without content.
+ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+
+_BLOCK = 1 << 16  # bytes that a reader buffers
+_PIECE = 1 << 20  # bytes decompressed at once
+_FIRST = 512  # bytes that the first read returns at least, so that a container is recognised
+
+
+class Reader(io.BufferedReader):
+    """A buffered reader that does not close the stream below it: whoever opened that closes it."""
+
+    def __init__(self, raw: BinaryIO | io.RawIOBase) -> None:
+        super().__init__(cast("io.RawIOBase", raw), _BLOCK)
+
+    def close(self) -> None:
+        """Do nothing; garbage collection calls it, too."""
+
+
+class Pieces(io.RawIOBase):
+    """A stream of pieces of bytes; `count` is called with the size of each.
+
+    An error of `pieces` or `count` is raised only after everything before it was read.
+    """
+
+    def __init__(self, pieces: Iterator[bytes], count: Callable[[int], object]) -> None:
+        self._pieces = pieces
+        self._count = count
+        self._rest = memoryview(b"")
+        self._least = _FIRST
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
+        """Read what is left of a piece, or of the next one; the first time, of as many as it takes."""
+        least, self._least = min(self._least, len(buffer)), 1
+        size = 0
+        while size < least and (self._rest or self._next(size)):
+            end = min(len(buffer), size + len(self._rest))
+            buffer[size:end] = self._rest[: end - size]
+            self._rest, size = self._rest[end - size :], end
+        return size
+
+    def _next(self, size: int) -> bool:
+        try:
+            piece = next(self._pieces, None)
+            self._count(len(piece or b""))
+        except Exception as error:
+            if not size:
+                raise
+            self._pieces = _raising(error)
+            return False
+        self._rest = memoryview(piece or b"")
+        return piece is not None
+
+
+def _raising(error: Exception) -> Iterator[bytes]:
+    yield b""
+    raise error
+
+
+def pieces_of(stream: Any, size: int = _PIECE) -> Iterator[bytes]:
+    """Yield the bytes of a file-like object, at most `size` at once."""
+    while piece := stream.read(size):
+        yield piece
+
+
+def gunzipped(reader: Reader) -> Iterator[bytes]:
+    """Yield every byte of a gzip stream before a break, and raise only then.
+
+    The standard library's reader keeps what it had decompressed of the block that breaks off.
+    """
+    data = reader.read1()
+    while data:
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            data = data or reader.read1()
+            if not data:
+                raise EOFError("truncated gzip")
+            before = member.copy()
+            try:
+                piece = member.decompress(data, _PIECE)
+            except zlib.error:
+                yield from _byte_by_byte(before, data)
+                raise
+            yield piece
+            data = member.unconsumed_tail
+        # Another member may follow, after padding. The rest is unused_data alone: zlib can leave it in
+        # unconsumed_tail, too.
+        data = member.unused_data.lstrip(b"\0")
+        while not data and (padding := reader.read1()):
+            data = padding.lstrip(b"\0")
+
+
+def _byte_by_byte(member: Any, data: bytes) -> Iterator[bytes]:
+    """Yield what can be decompressed of data that ends in an error."""
+    for at in range(len(data)):
+        try:
+            piece = member.decompress(data[at : at + 1])
+        except zlib.error:
+            return
+        yield piece
+
+
+def unzstd(reader: Reader) -> Iterator[bytes]:
+    """Yield every block of a zstd stream before a break, and raise only then.
+
+    A decompressor drops all that it made of the input in which it finds an error, so it is fed block by block
+    (RFC 8878, 3.1.1).
+    """
+    while magic := reader.read(4):
+        if magic == ZSTD_MAGIC:
+            yield from _frame(reader)
+        elif magic[1:] == ZSTD_SKIPPABLE and magic[0] >> 4 == 5:
+            left = int.from_bytes(_exactly(reader, 4), "little")
+            while left:
+                left -= len(_exactly(reader, min(left, _PIECE)))
+        else:
+            raise ZstdError("what follows is not a zstd frame")
+
+
+def _frame(reader: Reader) -> Iterator[bytes]:
+    descriptor = _exactly(reader, 1)
+    flags = descriptor[0]
+    single = flags >> 5 & 1
+    header = (1 - single) + (0, 1, 2, 4)[flags & 3] + (single, 2, 4, 8)[flags >> 6]
+    decompressor = ZstdDecompressor()
+    decompressor.decompress(ZSTD_MAGIC + descriptor + _exactly(reader, header))
+    last = False
+    while not last:
+        head = _exactly(reader, 3)
+        value = int.from_bytes(head, "little")
+        last, kind, size = bool(value & 1), value >> 1 & 3, value >> 3
+        yield decompressor.decompress(head + _exactly(reader, 1 if kind == 1 else size))
+    if flags >> 2 & 1:
+        yield decompressor.decompress(_exactly(reader, 4))
+
+
+def _exactly(reader: Reader, size: int) -> bytes:
+    data = reader.read(size)
+    if len(data) < size:
+        raise EOFError("truncated zstd")
+    return data

@@ -1,0 +1,53 @@
+"""The members of a zip."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import struct
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from typing import BinaryIO, cast
+
+from osdi_frames.archive.streams import Reader
+
+#: How a zip begins; the second is that of one without members.
+MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
+
+_IN_MEMORY = 64 << 20
+_END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
+_END_REACH = _END.size + (1 << 16)  # it is followed by a comment
+
+
+@contextlib.contextmanager
+def opened(reader: Reader) -> Iterator[zipfile.ZipFile]:
+    """Open a zip, from a copy where the stream is not seekable: its index is at its end.
+
+    Raises
+    ------
+    zipfile.BadZipFile
+        It has no valid index.
+    """
+    if reader.seekable():
+        with zipfile.ZipFile(cast("BinaryIO", reader)) as archive:
+            yield archive
+        return
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
+        shutil.copyfileobj(reader, file)
+        with zipfile.ZipFile(cast("BinaryIO", file)) as archive:
+            yield archive
+
+
+def missing(archive: zipfile.ZipFile) -> int:
+    """Return how many members more (or, if negative, less) the end record counts than the index lists.
+
+    zipfile reads what is left of a damaged index without comparing.
+    """
+    file = cast("BinaryIO", archive.fp)
+    end = file.seek(0, 2)
+    file.seek(max(0, end - _END_REACH))
+    tail = file.read(_END_REACH)
+    at = tail.rfind(b"PK\x05\x06")
+    counted: int = _END.unpack_from(tail, at)[4]
+    return 0 if counted == 0xFFFF else counted - (len(archive.infolist()) & 0xFFFF)

@@ -1,0 +1,125 @@
+"""Which bodies are deliveries, and which go to quarantine (interface 2.7)."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+MAX_DEPTH = 100  # a delivery nests about eight deep; recursive parsers give up somewhere above 1,000
+
+# Possessive, and content with a string that never ends: linear on any bytes.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEP = np.zeros(256, np.int8)
+_STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
+_SPACES = frozenset(" \t\r\n")
+
+
+def validate_body(body: bytes) -> str | None:
+    """Return why a body is not a JSON array of objects; ``None`` when it is one.
+
+    JSON is that of RFC 8259, stricter than Python's: no ``NaN``, no number that no float can hold, no byte
+    order mark, UTF-8 only, and at most 100 levels deep. A lone surrogate escape and a repeated key are
+    JSON, and what they mean is a question for whoever reads the archive.
+
+    >>> validate_body(b'[{"osdi:signature": {}}]') is None
+    True
+    >>> validate_body(b'{"osdi:signature": {}}')
+    'not an array'
+    """
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    if _deeper_than(body, MAX_DEPTH):
+        return "nested too deep"
+    try:
+        with _no_garbage_collection():
+            if not text.startswith("[", _after_spaces(text, 0)):
+                _STRICT.decode(text)
+                return "not an array"
+            # One element at a time: a million of them at once take seconds and 100 MB.
+            every = [type(element) for element, _, _ in elements(text, _STRICT)]
+    except json.JSONDecodeError:
+        return "not JSON"
+    except ValueError:
+        return "a number too large"
+    return None if all(kind is dict for kind in every) else "not an array of objects"
+
+
+def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:
+    """Yield the elements of a JSON array, each with where its text begins and ends.
+
+    Raises
+    ------
+    json.JSONDecodeError
+        The text is not JSON from that element on.
+
+    Examples
+    --------
+    >>> list(elements('[{"a": 1}, {}]', json.JSONDecoder()))
+    [({'a': 1}, 1, 9), ({}, 11, 13)]
+    """
+    scan = decoder.scan_once  # type: ignore[attr-defined]
+    text += "\0"  # ends every search for the next character
+    at = _after_spaces(text, text.index("[") + 1)
+    separator = text[at]
+    while separator != "]":
+        try:
+            element, end = scan(text, at)
+        except StopIteration as error:
+            raise json.JSONDecodeError("not a value", text, at) from error
+        yield element, at, end
+        at = end if text[end] not in _SPACES else _after_spaces(text, end)
+        separator = text[at]
+        if separator == ",":
+            at += 1
+            if text[at] in _SPACES:
+                at = _after_spaces(text, at)
+        elif separator != "]":
+            raise json.JSONDecodeError("not a separator", text, at)
+    if _after_spaces(text, at + 1) != len(text) - 1:
+        raise json.JSONDecodeError("text after the array", text, at)
+
+
+def _after_spaces(text: str, at: int) -> int:
+    while text[at : at + 1] in _SPACES:
+        at += 1
+    return at
+
+
+def _deeper_than(body: bytes, limit: int) -> bool:
+    if body.count(b"[") + body.count(b"{") <= limit:
+        return False
+    brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
+    return bool(_STEP[np.frombuffer(brackets, np.uint8)].cumsum(dtype=np.int32).max(initial=0) > limit)
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Keep the collector from going through a million new lists again and again: none of them is garbage."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise json.JSONDecodeError("not JSON", name, 0)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is larger than any float")
+    return value
+
+
+_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)

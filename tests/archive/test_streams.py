@@ -1,0 +1,97 @@
+"""What is read through compression is what was compressed, whatever its pieces, up to where it breaks."""
+
+import gzip
+import io
+import random
+import sys
+import zlib
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from layouts import lines, zstd
+
+from osdi_frames.archive.streams import Pieces, Reader, gunzipped, unzstd
+from tests.archive.reading import agreed, event
+
+if sys.version_info >= (3, 14):
+    from compression import zstd as zstandard
+else:
+    from backports import zstd as zstandard
+
+CHECKSUM = {zstandard.CompressionParameter.checksum_flag: 1}
+
+#: Around the block that is decompressed at once, and well above it.
+SIZES = st.one_of(st.integers(0, 300), st.integers(65_000, 66_000), st.integers(100_000, 200_000))
+PACKED = {"gz": (gzip.compress, gunzipped), "zst": (zstd, unzstd)}
+
+
+def unpacked(packed, unpack):
+    """Return what is read of a stream, and the error that ended it."""
+    stream, read = Reader(Pieces(unpack(Reader(io.BytesIO(packed))), int)), b""
+    try:
+        while block := stream.read1(1 << 16):
+            read += block
+    except Exception as error:  # noqa: BLE001 (whichever the decompressor has)
+        return read, error
+    return read, None
+
+
+@pytest.mark.parametrize("kind", PACKED)
+@settings(deadline=None, max_examples=50)
+@example(sizes=[100_000, 100_000], zeros=0, seed=0)
+@given(sizes=st.lists(SIZES, min_size=1, max_size=5), zeros=st.integers(0, 3), seed=st.integers(0, 3))
+def test_every_byte_of_every_member_or_frame_is_read_once(kind, sizes, zeros, seed):
+    pack, unpack = PACKED[kind]
+    padding = b"\0" * zeros if kind == "gz" else b""
+    pieces = [random.Random(seed).randbytes(size // 2) * 2 for size in sizes]
+    packed = b"".join(pack(piece) + padding for piece in pieces)
+    assert unpacked(packed, unpack) == (b"".join(pieces), None)
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_a_stray_newline_after_the_last_frame_loses_no_row_and_is_reported(kind, tmp_path):
+    pack, _ = PACKED[kind]
+    path = tmp_path / f"a.ndjson.{kind}"
+    path.write_bytes(pack(lines([event(number) for number in range(3000)])) + b"\n")
+    rows, problems = agreed(path)
+    assert rows == [f"e{number}" for number in range(3000)]
+    assert len(problems) == 1
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_every_byte_before_a_damaged_one_is_read(kind):
+    pack, unpack = PACKED[kind]
+    noise = random.Random(1)
+    pieces = [noise.randbytes(150_000) for _ in range(8)]
+    packed = [pack(piece) for piece in pieces]
+    damaged = bytearray(b"".join(packed))
+    damaged[sum(map(len, packed[:6])) + 2] ^= 0xFF  # in the header of the seventh
+    read, error = unpacked(bytes(damaged), unpack)
+    assert read == b"".join(pieces[:6])
+    assert error is not None
+
+
+def test_what_precedes_a_damaged_block_within_one_deflate_stream_is_read():
+    noise = random.Random(2)
+    compressor = zlib.compressobj(wbits=31)
+    pieces = [noise.randbytes(3000) for _ in range(10)]
+    packed = [compressor.compress(piece) + compressor.flush(zlib.Z_FULL_FLUSH) for piece in pieces]
+    damaged = bytearray(b"".join([*packed, compressor.flush()]))
+    damaged[sum(map(len, packed[:7]))] |= 0b110  # a type of block that does not exist
+    read, error = unpacked(bytes(damaged), gunzipped)
+    assert read == b"".join(pieces[:7])
+    assert isinstance(error, zlib.error)
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_any_flipped_byte_of_a_compressed_file_is_reported_or_harmless(kind):
+    pack, unpack = PACKED[kind]
+    whole = lines([event(number) for number in range(20)])
+    # With a checksum, as the zstd program writes it; Arrow writes none.
+    packed = pack(whole) if kind == "gz" else zstandard.compress(whole, options=CHECKSUM)
+    for at in range(len(packed)):
+        damaged = bytearray(packed)
+        damaged[at] ^= 0xFF
+        read, error = unpacked(bytes(damaged), unpack)
+        assert error is not None or read == whole, at

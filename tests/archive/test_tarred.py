@@ -1,0 +1,129 @@
+"""A damaged tar: every member is read, or a problem is listed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+
+import pytest
+from layouts import compact, tarred
+
+from tests.archive.reading import agreed, documents, event, numbers
+
+MEMBERS = 25  # 50 blocks of header and content, and the end marker: 52
+FILES = {f"in/{number:03}.json": compact(event(number)) for number in range(MEMBERS)}
+WHOLE = tarred(FILES)[: 52 * 512]
+PACK = {"tar": bytes, "tar.gz": gzip.compress}
+
+
+def test_the_whole_tar_has_no_problem(tmp_path):
+    (tmp_path / "a.tar").write_bytes(WHOLE)
+    found, problems = documents(tmp_path)
+    assert numbers(found) == list(range(MEMBERS))
+    assert not problems
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_of_a_flipped_byte_in_any_header_all_other_members_are_read_and_a_problem_is_listed(kind, tmp_path):
+    path = tmp_path / f"a.{kind}"
+    for number in range(MEMBERS):
+        for offset in (0, 130, 156, 257, 400):  # name, size, type, magic, prefix
+            damaged = bytearray(WHOLE)
+            damaged[number * 1024 + offset] ^= 0x15
+            path.write_bytes(PACK[kind](bytes(damaged)))
+            found, problems = documents(path)
+            assert numbers(found) == [each for each in range(MEMBERS) if each != number]
+            assert problems
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_of_every_truncation_all_whole_members_are_read_and_a_problem_is_listed(kind, tmp_path):
+    path = tmp_path / f"a.{kind}"
+    for blocks in range(52):
+        for size in (blocks * 512, blocks * 512 + 7):
+            path.write_bytes(PACK[kind](WHOLE[:size]))
+            found, problems = documents(path)
+            whole = [
+                number
+                for number in range(MEMBERS)
+                if size >= number * 1024 + 512 + len(compact(event(number)))
+            ]
+            assert numbers(found) == whole
+            assert problems or size > 51 * 512 - 1, size  # one block of the end marker is there
+
+
+def test_the_views_agree_on_a_damaged_tar(tmp_path):
+    damaged = bytearray(WHOLE)
+    damaged[3 * 1024 + 130] ^= 1
+    (tmp_path / "a.tar").write_bytes(damaged)
+    rows, problems = agreed(tmp_path)
+    assert rows == [f"e{number}" for number in range(MEMBERS) if number != 3]
+    assert problems == [f"{tmp_path}/a.tar: unreadable file: no valid header before byte 3,584"]
+
+
+def test_a_broken_member_of_a_tar_leaves_those_after_it(tmp_path):
+    files = {
+        "a.json.gz": gzip.compress(compact(event(0)))[:-9],
+        "b.zip": b"PK\3\4",
+        "c.json": compact(event(2)),
+    }
+    (tmp_path / "a.tar").write_bytes(tarred(files))
+    rows, problems = agreed(tmp_path)
+    assert rows[-1] == "e2"
+    assert {problem.split(":")[0].rpartition("!")[2] for problem in problems} >= {"a.json.gz", "b.zip"}
+
+
+def test_a_tar_after_another_is_read_too(tmp_path):
+    (tmp_path / "a.tar").write_bytes(
+        tarred({"a.json": compact(event(0))}) + tarred({"b.json": compact(event(1))})
+    )
+    assert agreed(tmp_path) == (["e0", "e1"], [])
+
+
+def test_members_above_the_folder_of_a_tar_are_read(tmp_path):
+    (tmp_path / "a.tar").write_bytes(
+        tarred({"../a.json": compact(event(0)), "./b/../c.json": compact(event(1))})
+    )
+    assert agreed(tmp_path) == (["e0", "e1"], [])
+
+
+def linked(*links: tuple[str, str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, target, kind in links:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, target
+            content = compact(event(0)) if kind == tarfile.REGTYPE else b""
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", [tarfile.LNKTYPE, tarfile.SYMTYPE], ids=["hard", "symbolic"])
+def test_a_link_in_a_tar_is_a_warning_where_its_target_is_read_and_else_an_error(kind, tmp_path):
+    path = tmp_path / "a.tar"
+    target = "in/a.json" if kind == tarfile.LNKTYPE else "a.json"
+    path.write_bytes(linked(("in/b.json", target, kind), ("in/a.json", "", tarfile.REGTYPE)))
+    assert agreed(path) == (["e0"], [f"{path}!in/b.json: link: a link to in/a.json"])
+    path.write_bytes(linked(("in/b.json", "gone.txt", kind), ("in/a.json", "", tarfile.REGTYPE)))
+    _, problems = agreed(path)
+    assert len(problems) == 1
+    assert problems[0].startswith(f"{path}!in/b.json: unreadable file: a link to")
+
+
+def test_a_pipe_in_a_tar_is_listed(tmp_path):
+    (tmp_path / "a.tar").write_bytes(linked(("a.json", "", tarfile.FIFOTYPE)))
+    assert agreed(tmp_path)[1] == [f"{tmp_path}/a.tar!a.json: unreadable file: not a regular file"]
+
+
+def test_long_and_foreign_names_are_read_and_shown_as_text(tmp_path):
+    long = f"{'x' * 300}.json"
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for number, name in enumerate([long, "caf\udce9.json"]):
+            info = tarfile.TarInfo(name)
+            info.size = len(compact(event(number)))
+            archive.addfile(info, io.BytesIO(compact(event(number))))
+    (tmp_path / "a.tar").write_bytes(buffer.getvalue())
+    assert agreed(tmp_path) == (["e0", "e1"], [])

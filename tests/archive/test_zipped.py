@@ -1,0 +1,72 @@
+"""A zip, whole or damaged: every member is read, or a problem is listed."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+
+import pytest
+from layouts import compact, zipped
+
+from tests.archive.reading import agreed, documents, event, numbers
+
+MEMBERS = 8
+FILES = {f"{number:03}.json": compact(event(number)) for number in range(MEMBERS)}
+
+
+def test_any_flipped_byte_of_a_zip_is_reported_or_harmless(tmp_path):
+    path, whole = tmp_path / "a.zip", zipped(FILES)
+    silent = []
+    for at in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x41
+        path.write_bytes(damaged)
+        found, problems = documents(path)
+        if not problems and sorted(numbers(found)) != list(range(MEMBERS)):
+            silent.append(at)
+    assert not silent
+
+
+def test_an_index_that_swallows_its_rest_as_a_comment_is_reported(tmp_path):
+    damaged = bytearray(zipped(FILES))
+    comment = damaged.index(b"PK\x01\x02") + 32  # the length of the first entry's comment
+    damaged[comment + 1] = 0x40
+    (tmp_path / "a.zip").write_bytes(damaged)
+    rows, problems = agreed(tmp_path)
+    assert rows == ["e0"]
+    assert "end record" in problems[0]
+
+
+def test_of_every_truncation_of_a_zip_a_problem_is_listed(tmp_path):
+    path, whole = tmp_path / "a.zip", zipped(FILES)
+    for size in range(0, len(whole), 7):
+        path.write_bytes(whole[:size])
+        assert documents(path)[1], size
+
+
+def test_members_above_the_folder_of_a_zip_are_read(tmp_path):
+    (tmp_path / "a.zip").write_bytes(zipped({"../a.json": compact(event(0)), "/b.json": compact(event(1))}))
+    assert agreed(tmp_path) == (["e0", "e1"], [])
+
+
+@pytest.mark.parametrize(("target", "problem"), [("b.json", "link"), ("c.txt", "unreadable file")])
+def test_a_link_in_a_zip_is_a_warning_where_its_target_is_read_and_else_an_error(target, problem, tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        link = zipfile.ZipInfo("in/a.json")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, target)
+        archive.writestr("in/b.json", compact(event(0)))
+    (tmp_path / "a.zip").write_bytes(buffer.getvalue())
+    assert agreed(tmp_path) == (["e0"], [f"{tmp_path}/a.zip!in/a.json: {problem}: a link to in/{target}"])
+
+
+def test_an_encrypted_member_is_listed(tmp_path):
+    damaged = bytearray(zipped({"a.json": compact(event(0))}))
+    for magic, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        damaged[damaged.index(magic) + flags] |= 1
+    (tmp_path / "a.zip").write_bytes(damaged)
+    rows, (problem,) = agreed(tmp_path)
+    assert rows == []
+    assert "encrypted" in problem

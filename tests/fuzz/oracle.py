@@ -1,0 +1,301 @@
+"""What a folder holds, by the standard library alone, and what a reader of it owes to its user.
+
+Where input is damaged or ambiguous the oracle does not decide how it is to be read; it requires that `check`
+lists it (`errors`, `notices`), and does not compare the rows of those documents.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+from reference import Document, is_event, is_page
+from reference_files import is_listed
+
+SPACE = re.compile(r"[ \t\r\n]*")
+DEEPEST = 400  # levels; what is nested deeper is ambiguous
+
+
+@dataclass
+class Reading:
+    """The documents of a file, and what a reader has to report."""
+
+    documents: list[Document] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    unclear: dict[str, float] = field(default_factory=dict)
+    """Files and containers whose rows are not compared, from a line on."""
+    unclear_lines: set[tuple[str, int]] = field(default_factory=set)
+    arrays: bool = False
+
+    def damage(self, name: str, why: str, line: float = 0) -> None:
+        self.errors.append(f"{name}: {why}")
+        self.unclear[name] = min(line, self.unclear.get(name, line))
+
+    def is_clear(self, name: str, line: int) -> bool:
+        if (name, line) in self.unclear_lines:
+            return False
+        return all(
+            line < start
+            for each, start in self.unclear.items()
+            if name == each or name.startswith(f"{each}!")
+        )
+
+
+def files_of(folder: Path) -> Iterator[str]:
+    """Return the files that a reader takes from a folder, in order; linked folders are followed once."""
+    found, been = [], set()
+
+    def walk(here: str) -> None:
+        real = os.path.realpath(here)
+        if real in been:
+            return
+        been.add(real)
+        for each in os.scandir(here):
+            if each.is_dir():
+                if not each.name.startswith("."):
+                    walk(each.path)
+            elif is_listed(each.name):
+                found.append(each.path)
+
+    walk(str(folder))
+    return iter(sorted(found))
+
+
+def reading_of(path: str) -> Reading:
+    """Read one file of a folder."""
+    into = Reading()
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError as error:
+        into.damage(path, str(error))
+        return into
+    if not stat.S_ISREG(mode):
+        into.damage(path, "no regular file")
+    else:
+        read(path, Path(path).read_bytes(), into, whole=True)
+    return into
+
+
+def read(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
+    if data.startswith(b"\x1f\x8b"):
+        inner, sound = gunzipped(data)
+        if not sound:
+            into.errors.append(f"{name}: damaged gzip")
+        if sound and not inner:
+            into.notices.append(f"{name}: empty gzip")
+        read(name, inner, into, whole=whole and sound)
+    elif data.startswith(b"\x28\xb5\x2f\xfd"):
+        try:
+            inner = pa.CompressedInputStream(io.BytesIO(data), "zstd").read()
+        except (OSError, pa.ArrowException) as error:
+            into.damage(name, str(error))
+        else:
+            if not inner:
+                into.notices.append(f"{name}: empty zstd")
+            read(name, inner, into, whole=whole)
+    elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        of_zip(name, data, into)
+    elif data[257:].startswith(b"ustar"):
+        of_tar(name, data, into)
+    elif data and not data.strip(b"\0") and len(data) >= 1024:
+        into.notices.append(f"{name}: an empty tar")
+    else:
+        of_text(name, data, into, whole=whole)
+
+
+def gunzipped(data: bytes) -> tuple[bytes, bool]:
+    """Return what can be decompressed, and whether that is all."""
+    out = b""
+    try:
+        while data:
+            member = zlib.decompressobj(wbits=31)
+            for at in range(0, len(data), 64):  # in small steps: what precedes the damage is kept
+                out += member.decompress(data[at : at + 64])
+                if member.eof:
+                    data = (member.unused_data + data[at + 64 :]).lstrip(b"\0")
+                    break
+            else:
+                return out, False
+    except zlib.error:
+        return out, False
+    return out, True
+
+
+def of_zip(name: str, data: bytes, into: Reading) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = sorted(archive.infolist(), key=lambda each: each.filename)
+            if not infos:
+                into.notices.append(f"{name}: an empty zip")
+            for info in infos:
+                of_member(name, info.filename, lambda info=info: archive.read(info), into)
+    except Exception as error:  # noqa: BLE001 (zipfile raises almost anything on damaged input)
+        into.damage(name, repr(error))
+
+
+def of_tar(name: str, data: bytes, into: Reading) -> None:
+    end, count = 0, 0
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), errors="surrogateescape") as archive:
+            for info in archive:
+                count += 1
+                size = info.size if info.isreg() else 0
+                end = info.offset_data + (size + 511) // 512 * 512
+                if end > len(data):
+                    raise tarfile.ReadError("cut in the middle of a member")  # noqa: TRY301
+                if info.isfile() or info.isdir():
+                    if info.isfile():
+                        of_member(name, info.name, lambda info=info: archive.extractfile(info).read(), into)
+                else:
+                    into.notices.append(f"{name}!{info.name}: no regular member")
+                    into.unclear[f"{name}!{info.name}"] = 0
+    except Exception as error:  # noqa: BLE001 (tarfile raises almost anything on damaged input)
+        into.damage(name, repr(error))
+        return
+    rest = data[end : end + 1024]
+    if rest.strip(b"\0") or len(rest) < 1024:
+        into.damage(name, f"no end of the tar at {end}")
+    elif data[end:].strip(b"\0"):
+        into.damage(name, "more after the end of the tar")
+    elif not count:
+        into.notices.append(f"{name}: an empty tar")
+
+
+def of_member(name: str, inner: str, content: Any, into: Reading) -> None:
+    full = f"{name}!{inner}"
+    if ".." in PurePosixPath(inner).parts:
+        into.notices.append(f"{full}: a member outside")
+        into.unclear[full] = 0
+        return
+    try:
+        data = content()
+    except Exception as error:  # noqa: BLE001 (as above)
+        into.damage(full, repr(error))
+        return
+    if is_listed(inner):
+        read(full, data, into, whole=True)
+
+
+# --- text ----------------------------------------------------------------------------------------------
+
+
+def of_text(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
+    if not whole:  # the last line is cut
+        into.unclear[name] = 1 + data.count(b"\n")
+    if any(each.lower() in (".ndjson", ".jsonl") for each in PurePosixPath(name).suffixes[-2:]):
+        for number, line in enumerate(data.split(b"\n"), 1):
+            of_block(name, number, line, into, lines=True)
+    else:
+        of_block(name, 1, data, into, lines=False)
+
+
+def of_block(name: str, first: int, data: bytes, into: Reading, *, lines: bool) -> None:
+    """Read documents one after the other; what follows a broken one is unclear."""
+
+    def broken(line: int, why: str) -> None:
+        if lines:
+            into.errors.append(f"{name}:{line}: {why}")
+            into.unclear_lines.add((name, line))
+        else:
+            into.damage(name, f"line {line}: {why}", line)
+
+    while data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        broken(first, str(error))
+        return
+    if nesting(text) > DEEPEST:
+        # Where a document ends is then for the reader to say: all of the block is unclear.
+        into.notices.append(f"{name}:{first}: nested deep")
+        into.unclear_lines.add((name, first))
+        if not lines:
+            into.unclear[name] = 0
+        return
+    at = SPACE.match(text, 0).end()
+    line, before = first, 0
+    while at < len(text):
+        line, before = line + text.count("\n", before, at), at
+        ambiguous: list[str] = []
+        try:
+            value, end = decoder(ambiguous).raw_decode(text, at)
+        except ValueError as error:
+            broken(line, str(error))
+            return
+        if ambiguous:
+            into.notices.append(f"{name}:{line}: {ambiguous[0]}")
+            into.unclear_lines.add((name, line))
+        into.documents += documents_in(value, name, line, into)
+        at = SPACE.match(text, end).end()
+
+
+def documents_in(value: Any, name: str, line: int, into: Reading) -> list[Document]:
+    """Return the documents of a value: itself, or those of an array of documents."""
+    if isinstance(value, list) and value and all(map(is_document, value)):
+        into.arrays = True
+        if any(isinstance(each, list) for each in value):
+            into.notices.append(f"{name}:{line}: an array of deliveries")
+            into.unclear_lines.add((name, line))
+        return [Document(name, line, each) for each in value]
+    return [Document(name, line, value)]
+
+
+def is_document(value: Any) -> bool:
+    if isinstance(value, list):
+        return True
+    if not isinstance(value, dict) or "osdi:signature" in value:
+        return False
+    enveloped = "body" in value and ("received_at" in value or "fetched_at" in value)
+    return enveloped or is_page(value) or is_event(value)
+
+
+def nesting(text: str) -> int:
+    """Return how deep brackets nest, at most: those in strings count, too."""
+    depth = deepest = 0
+    for each in re.findall(r"[\[{}\]]", text):
+        depth = depth + 1 if each in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def decoder(ambiguous: list[str]) -> json.JSONDecoder:
+    """Return a decoder that notes what JSON leaves open, or Python reads and others do not."""
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(found)
+        if len(value) < len(found):
+            ambiguous.append("a key that is there twice")
+        if any("\ud800" <= c <= "\udfff" for key in value for c in key):
+            ambiguous.append("half a pair in a key")
+        return value
+
+    def whole_number(digits: str) -> int:
+        if len(digits) > 4300:
+            ambiguous.append("a number of many digits")
+            return 0
+        return int(digits)
+
+    def fraction(digits: str) -> float:
+        if abs(float(digits)) == float("inf"):
+            ambiguous.append("a number beyond all")
+        return float(digits)
+
+    def constant(word: str) -> None:
+        ambiguous.append(word)
+
+    return json.JSONDecoder(
+        object_pairs_hook=pairs, parse_int=whole_number, parse_float=fraction, parse_constant=constant
+    )

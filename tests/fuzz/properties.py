@@ -1,0 +1,152 @@
+"""What must hold of every archive, whatever is in it; `examine` returns what does not, by the public API."""
+
+from __future__ import annotations
+
+import json
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import reference
+
+import osdi_frames as of
+
+from .oracle import Reading, files_of, reading_of
+
+Row = dict[str, Any]
+LARGE = "events", "signatures"
+SMALL = [table for table in reference.TABLES if table not in LARGE]
+
+
+def examine(folder: Path, turn: int) -> list[str]:
+    """Return what is wrong, each as ``category: detail``; `turn` chooses the tables."""
+    failures: list[str] = []
+    readings = {file: reading_of(file) for file in files_of(folder)}
+    checked = {file: checking(file, failures) for file in readings if Path(file).is_file()}
+    whole = checking(str(folder), failures)
+    if any(each is None for each in (whole, *checked.values())):
+        return failures
+    reported(readings, checked, whole, failures)
+    agree(str(folder), LARGE[turn % 2], whole, failures)
+    if checked and turn % 3 == 0:
+        file = list(checked)[turn % len(checked)]
+        agree(file, LARGE[(turn + 1) % 2], checked[file], failures)
+    rows_agree(folder, LARGE[turn % 2], readings, failures, dedupe=turn % 4 == 3)
+    if turn % 2:
+        rows_agree(folder, SMALL[turn // 2 % len(SMALL)], readings, failures)
+    return failures
+
+
+def guarded(call: Callable[[], Any], what: str, failures: list[str]) -> tuple[Any, bool] | None:
+    """Return a call's result or OsdiError, and whether it warned; all else is a failure."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except of.errors.OsdiError as error:
+            result = error
+        except Exception as error:  # noqa: BLE001 (any error is what is looked for)
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(where.filename).name}:{where.name}"
+            failures.append(f"crash: {what}: {type(error).__name__} at {place}: {str(error)[:200]!r}")
+            return None
+    foreign = [each for each in caught if not issubclass(each.category, of.errors.ProblemsWarning)]
+    failures += [f"warning: {what}: {each.message}" for each in foreign]
+    return result, len(caught) > len(foreign)
+
+
+def checking(source: str, failures: list[str]) -> Any:
+    found = guarded(lambda: of.check(source), "check", failures)
+    if found is not None and isinstance(found[0], Exception):
+        failures.append(f"crash: check raises {found[0]!r}")
+        return None
+    return found and found[0]
+
+
+def scanned(source: str, table: str, failures: list[str], **options: Any) -> tuple[Any, bool] | None:
+    def call() -> list[Row]:
+        return list(of.scan(source, table, **options).read_all().to_pylist())
+
+    return guarded(call, f"{options.get('on_error', 'raise')} {table}", failures)
+
+
+def reported(readings: dict[str, Reading], checked: dict[str, Any], whole: Any, failures: list[str]) -> None:
+    """Find damage that is not listed as an error, what is ambiguous and not listed, and files not named."""
+    for file, reading in readings.items():
+        found = checked.get(file, whole)
+        if reading.errors and "error" not in set(found.severity):
+            failures.append(f"silent: no error is listed for {reading.errors[0]}")
+        elif reading.notices and not len(found):
+            failures.append(f"silent: nothing is listed for {reading.notices[0]}")
+        names = [str(each) for each in found.source_file]
+        if file in checked and file.isprintable() and not all(each.startswith(file) for each in names):
+            failures.append(f"unnamed: a problem of {file} names {names}")
+    severities = {each for found in checked.values() for each in found.severity}
+    if checked.keys() == readings.keys() and severities != set(whole.severity):
+        failures.append(f"disagree: check of files {severities}, of the folder {set(whole.severity)}")
+
+
+def agree(source: str, main: str, checked: Any, failures: list[str]) -> None:
+    """Find a table that raises and does not warn, or the reverse, or not as `check` lists errors."""
+    errors = checked[checked.severity == "error"].to_dict("records")
+    for table in (main, *(each for each in reference.TABLES if each != main)):
+        raised = scanned(source, table, failures, dedupe=False)
+        if raised is None:
+            return
+        raises = isinstance(raised[0], Exception)
+        if raises and not errors:
+            failures.append(f"disagree: {table} raises {raised[0]}, check lists no error")
+        if table == main:
+            skipped = scanned(source, table, failures, dedupe=False, on_error="skip")
+            if skipped is not None and skipped[1] != raises:
+                failures.append(f"disagree: {table} raises: {raises}, skip warns: {skipped[1]}")
+        if raises or not errors:
+            return
+    failures.append(f"disagree: no table raises, check lists {errors[0]}")
+
+
+def rows_agree(
+    folder: Path,
+    table: str,
+    readings: dict[str, Reading],
+    failures: list[str],
+    *,
+    dedupe: bool = False,
+) -> None:
+    """Find rows and cells of what is clear that are not those of the reference."""
+    clear = not any(each.unclear or each.unclear_lines for each in readings.values())
+    arrays = any(each.arrays for each in readings.values())
+    if not clear and table not in LARGE:
+        return
+    dedupe = dedupe and clear
+    found = scanned(str(folder), table, failures, dedupe=dedupe, on_error="skip")
+    if found is None or isinstance(found[0], Exception):
+        failures += [f"crash: skip {table} raises {found[0]!r}"] if found else []
+        return
+    documents = [each for reading in readings.values() for each in reading.documents]
+    compared = found[0], reference.read(documents, table, dedupe=dedupe)
+    if not clear:
+        compared = tuple([row for row in rows if is_clear(row, readings)] for rows in compared)
+    if difference := differing(*compared, ignored={"source_line"} if arrays else set()):
+        failures.append(f"rows: {table}, dedupe={dedupe}: {difference}")
+
+
+def is_clear(row: Row, readings: dict[str, Reading]) -> bool:
+    name = row["source_file"]
+    owners = [readings[file] for file in readings if name == file or name.startswith(f"{file}!")]
+    return all(each.is_clear(name, row["source_line"]) for each in owners)
+
+
+def differing(found: list[Row], expected: list[Row], *, ignored: set[str]) -> str:
+    for number, (ours, theirs) in enumerate(zip(found, expected, strict=False)):
+        for name in ours.keys() - ignored:
+            if comparable(name, ours[name]) != comparable(name, theirs[name]):
+                return f"row {number}, {name}: {ours[name]!r:.200} is {theirs[name]!r:.200} to the reference"
+    return "" if len(found) == len(expected) else f"{len(found)} rows, {len(expected)} to the reference"
+
+
+def comparable(name: str, value: Any) -> Any:
+    # The same JSON can be written in several ways: 1e16 and 10000000000000000.0.
+    return json.loads(value) if name == "custom_fields" and value is not None else value

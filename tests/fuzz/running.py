@@ -1,0 +1,150 @@
+"""Cases, each made by its seed and examined in a process of its own limits, and smaller ones of those that fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from . import building, making
+
+SECONDS = 30.0  # of processor time for one case
+IDLE = 4.0  # seconds after which a process that does nothing hangs
+MEMORY = 6 << 30  # bytes of address space; DuckDB reserves more than it uses
+MOST = 1 << 30  # bytes in use at the peak of a case
+
+Spec = dict[str, Any]
+
+
+class Worker:
+    """A process that examines one folder after the other; it is started again after a crash or hang."""
+
+    process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+    def examine(self, spec: Spec, turn: int) -> list[str]:
+        """Write the files of a case and return what is wrong with their reading."""
+        folder = Path(tempfile.mkdtemp(prefix="osdi-fuzz-"))
+        try:
+            source = building.write(spec, folder)
+            return self._ask({"folder": str(source), "turn": turn})
+        finally:
+            shutil.rmtree(folder)
+
+    def _ask(self, question: Spec) -> list[str]:
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", f"{__package__}", "--worker"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                cwd=Path(__file__).parents[__package__.count(".") + 1], preexec_fn=limited,
+            )  # fmt: skip
+            self.process.stdout.readline()  # it has started
+        self.process.stdin.write(json.dumps(question).encode() + b"\n")
+        self.process.stdin.flush()
+        if not self._answers():
+            self.__exit__()
+            return ["hang"]
+        answer = self.process.stdout.readline()
+        if not answer:
+            status = self.process.wait()
+            self.process = None
+            return [f"crash: the process ended with status {status}"]
+        return list(json.loads(answer))
+
+    def _answers(self) -> bool:
+        """Wait for the answer: as long as the process works, up to a limit of its own time."""
+        start = before = cpu_seconds(self.process.pid)
+        while not select.select([self.process.stdout], [], [], IDLE)[0]:
+            now = cpu_seconds(self.process.pid)
+            if now == before or now - start > SECONDS:
+                return False
+            before = now
+        return True
+
+
+def cpu_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def work() -> None:
+    """Answer the questions of a `Worker` on standard input and output."""
+    from .properties import examine
+
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    print("ready", file=answers, flush=True)
+    for line in sys.stdin:
+        question = json.loads(line)
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+        failures = examine(Path(question["folder"]), question["turn"])
+        peak = next(
+            int(each.split()[1]) << 10
+            for each in Path("/proc/self/status").read_text().splitlines()
+            if each.startswith("VmHWM")
+        )
+        if peak > MOST:
+            failures.append(f"memory: {peak >> 20} MB")
+        print(json.dumps(failures), file=answers, flush=True)
+
+
+def case(seed: int, number: int, **options: Any) -> Spec:
+    return making.make(random.Random(f"{seed}:{number}"), **options)
+
+
+def kind_of(failure: str) -> str:
+    """Return what two failures of one cause have in common, roughly."""
+    return failure[: failure.find(" ", failure.find(": ") + 5)]
+
+
+def smaller(worker: Worker, spec: Spec, turn: int, kind: str, seconds: float) -> Spec:
+    """Return a smaller case that fails in the same way: files, documents and values left out while it does."""
+    until = time.monotonic() + seconds
+    shrunk = True
+    while shrunk:
+        shrunk = False
+        for each in making.with_one_thing_less(spec):
+            if time.monotonic() > until:
+                return spec
+            if any(kind_of(failure) == kind for failure in worker.examine(each, turn)):
+                spec, shrunk = each, True
+                break
+    return spec
+
+
+def run(worker: Worker, seed: int, seconds: float, **options: Any) -> Iterator[tuple[int, Spec, list[str]]]:
+    """Examine cases for a time; return each with its number and what is wrong."""
+    until, number = time.monotonic() + seconds, 0
+    while time.monotonic() < until:
+        spec = case(seed, number, **options)
+        yield number, spec, worker.examine(spec, number)
+        number += 1
+
+
+def save(spec: Spec, failures: list[str], turn: int, folder: Path) -> None:
+    """Write a case's specification, files and failures into a new folder."""
+    folder.mkdir(parents=True)
+    (folder / "case.json").write_text(json.dumps({"turn": turn, "failures": failures, **spec}, indent=1))
+    building.write(spec, folder / "files")
