@@ -13,10 +13,10 @@ from pathlib import Path
 import osdi_frames as of
 
 
-def nightly(address: str, folder: Path, campaigns: list[str]) -> None:
+def nightly(address: str, folder: Path) -> None:
     archive = folder / "archive"
     with of.Client(address) as client:
-        manifest = client.pull(archive, campaigns=campaigns, since="last")
+        manifest = client.pull(archive, since="last")
     if not manifest.complete:
         raise of.OsdiError(manifest.why)
     events = of.read_events(archive)
@@ -31,9 +31,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Pull what changed, report and export.")
     parser.add_argument("address", help="the service, as https://example.org/api/v2")
     parser.add_argument("folder", help="where archive, reports and tables are kept", type=Path)
-    parser.add_argument("campaign", nargs="*", help="campaigns whose events are listed nowhere else")
     given = parser.parse_args()
     try:
-        nightly(given.address, given.folder, given.campaign)
+        nightly(given.address, given.folder)
     except (of.OsdiError, OSError) as error:
         parser.exit(1, f"nightly: {error}\n")

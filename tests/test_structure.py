@@ -16,11 +16,8 @@ FLOORS = [
     {"errors"},
     {"tables", "progress"},
     {"problems"},
-    {"documents"},
-    {"values", "archive", "query", "sample"},
-    {"identity"},
-    {"scan"},
-    {"frames", "check"},
+    {"archive", "sample"},
+    {"reading"},
     {"reports", "plots", "files", "client"},
     {"export", "local_time", "page"},
     {"sandbox", "receiver"},
@@ -29,7 +26,7 @@ FLOORS = [
 
 #: Libraries that one room alone imports, so that a successor is one room away.
 ONLY = {
-    "duckdb": {"scan", "identity"},
+    "duckdb": {"reading"},
     "click": {"cli"},
     "httpx": {"client"},
     "jinja2": {"page"},

@@ -9,6 +9,7 @@ from osdi_frames.export import export
 from osdi_frames.local_time import local_to_utc
 from osdi_frames.reading.check import check
 from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
+from osdi_frames.reading.scan import scan
 from osdi_frames.reports import (
     rsvps_by,
     rsvps_by_campaign,
@@ -19,7 +20,6 @@ from osdi_frames.reports import (
     signatures_by_website,
     signatures_over_time,
 )
-from osdi_frames.reading.scan import scan
 from osdi_frames.tables import describe
 
 if TYPE_CHECKING:

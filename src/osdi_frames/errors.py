@@ -23,7 +23,7 @@
     │   └── ForeignAddress                      a link or redirect that leads away from the service
     ├── MissingKey          (LookupError)       no API key was given
     ├── ServiceUnreachable  (ConnectionError)   no answer, or only a part of one
-    │   └── ServiceSilent   (TimeoutError)      no answer in time
+    │   └── ServiceTimeout   (TimeoutError)      no answer in time
     ├── ServiceError        (OSError)           an answer that is an error, with status, address and words
     │   ├── KeyRefused      (PermissionError)   401 or 403
     │   ├── ResourceNotFound (LookupError)      404
@@ -32,10 +32,11 @@
     │       └── PageTooLarge                    one that is larger than any page
     ├── ClientClosed        (RuntimeError)      a client that was closed, and is asked once more
     ├── IncompletePull      (RuntimeError)      not every record came; the message says what is missing
+    ├── UnknownCollection   (KeyError)          a collection that a pull cannot read
     ├── PullRunning         (BlockingIOError)   another pull writes into the same folder
     ├── UneditableField     (ValueError)        a field that the service would ignore
     ├── MissingField        (ValueError)        a field that the service requires
-    ├── UnfitField          (ValueError)        a value that a field cannot hold
+    ├── InvalidField          (ValueError)        a value that a field cannot hold
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
     ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
@@ -170,7 +171,7 @@ class ServiceUnreachable(OsdiError, ConnectionError):
     """The service gave no answer, or only a part of one."""
 
 
-class ServiceSilent(ServiceUnreachable, TimeoutError):
+class ServiceTimeout(ServiceUnreachable, TimeoutError):
     """The service gave no answer in time."""
 
 
@@ -233,6 +234,10 @@ class IncompletePull(OsdiError, RuntimeError):
     """Not every record of a collection came; the message says what is missing."""
 
 
+class UnknownCollection(OsdiError, KeyError):
+    """A collection that a pull cannot read; the message names the nearest ones."""
+
+
 class PullRunning(OsdiError, BlockingIOError):
     """Another pull is writing into the same folder."""
 
@@ -245,7 +250,7 @@ class MissingField(OsdiError, ValueError):
     """A field that the service requires; the message names it."""
 
 
-class UnfitField(OsdiError, ValueError):
+class InvalidField(OsdiError, ValueError):
     """A value that a field cannot hold; the message says why."""
 
 

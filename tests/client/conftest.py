@@ -12,7 +12,7 @@ import pytest
 
 from osdi_frames import sandbox
 from osdi_frames.client import Client
-from osdi_frames.frames import read_table
+from osdi_frames.reading.frames import read_table
 
 GROUP, PERSON = "group:sandbox", "person:sandbox-person"
 #: Columns that say how an event was read, not what it is.
@@ -45,6 +45,10 @@ class Stocked:
     def asked(self) -> list[dict[str, Any]]:
         """Give the requests that the API saw."""
         return self.running.requests()
+
+    def asked_for_events(self) -> list[dict[str, Any]]:
+        """Give the requests for the list of all events; a pull asks for the event campaigns, too."""
+        return [each for each in self.asked() if each["path"] in ("/api/v2/events", "/api/v1/events")]
 
     def forget(self) -> None:
         """Take back faults and the list of requests."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import http.server
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 #: What answers a request: (status, headers, body), by the path that was asked.
@@ -70,3 +71,48 @@ def listening(answers: Answers, *, tls: ssl.SSLContext | None = None) -> Iterato
         finally:
             server.shutdown()
             thread.join()
+
+
+#: Writes an answer to a connection, piece by piece.
+Writer = Callable[[socket.socket, bytes], None]
+
+
+@contextmanager
+def speaking(write: Writer) -> Iterator[str]:
+    """Serve whatever a function writes to each connection, on loopback; give the base address.
+
+    The function gets the connection and the head of the request. It may write without end: it is stopped.
+    """
+    stopped = threading.Event()
+
+    def connection(sock: socket.socket) -> None:
+        with sock, suppress(OSError):
+            while not stopped.is_set():
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    if not (block := sock.recv(65536)):
+                        return
+                    head += block
+                write(sock, head)
+
+    def serve() -> None:
+        while not stopped.is_set():
+            with suppress(OSError):
+                sock, _ = server.accept()
+                sock.settimeout(10)
+                open_now.append(sock)
+                threading.Thread(target=connection, args=(sock,), daemon=True).start()
+
+    open_now: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}/api/v2"
+        finally:
+            stopped.set()
+            thread.join()
+            for sock in open_now:
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)

@@ -30,10 +30,10 @@ from osdi_frames.errors import (
     PullRunning,
     ResourceNotFound,
     ServiceError,
-    ServiceSilent,
+    ServiceTimeout,
     ServiceUnreachable,
 )
-from osdi_frames.frames import read_table
+from osdi_frames.reading.frames import read_table
 
 from .conftest import GROUP, PERSON, comparable
 
@@ -115,7 +115,7 @@ def test_events_that_only_their_campaign_lists_are_found_there(stocked):
         assert set(client.events(campaign=campaigns[1]).event_id) == set(unlisted)
         both = client.campaign_events([*campaigns, campaigns[0]])
         assert sorted(both.event_id) == sorted([*listed, *unlisted])
-        with pytest.raises(TypeError, match="list of ids"):
+        with pytest.raises(TypeError, match="given as a list"):
             client.campaign_events(campaigns[0])
 
 
@@ -216,7 +216,7 @@ def test_html_errors_are_told_as_short_text(stocked):
 def test_no_answer_in_time_and_half_an_answer_are_errors_of_connection(stocked):
     with stocked(pages=1) as served:
         served.running.order("latency", seconds=1.0)
-        with served.client(timeout=0.1, retries=0) as client, pytest.raises(ServiceSilent) as silent:
+        with served.client(timeout=0.1, retries=0) as client, pytest.raises(ServiceTimeout) as silent:
             client.events()
         assert isinstance(silent.value, TimeoutError)
         served.forget()
@@ -231,7 +231,7 @@ def test_no_answer_in_time_and_half_an_answer_are_errors_of_connection(stocked):
 def test_events_are_never_given_in_part(stocked):
     with stocked(pages=4, per_page=5) as served, served.client() as client:
         served.running.order("repeat_row", instead=True, page=3)
-        with pytest.raises(IncompletePull, match="20 records were told, 19 different ones came"):
+        with pytest.raises(IncompletePull, match="20 records were reported, 19 distinct ones were read"):
             client.events()
 
 
@@ -377,7 +377,11 @@ def test_a_pull_is_an_archive_of_the_pages_as_they_came(stocked, tmp_path):
         truth = served.truth()
     assert_frame_equal(comparable(read_table(tmp_path, "events")), truth)
     assert manifest.complete
-    assert manifest.why == "events: every page told 30 records, and so many came"
+    assert manifest.why.split("\n") == [
+        "events: all pages report 30 records; 30 were read",
+        "event_campaigns: all pages report 0 records; 0 were read",
+        "event_campaigns/{id}/events: 0 lists, one for each of event_campaigns; each is proved to be complete",
+    ]
     told = json.loads((manifest.folder / ".manifest.json").read_text())
     assert told["complete"] is True
     of_events = told["collections"][0]
@@ -432,7 +436,7 @@ def test_a_pull_that_failed_goes_on_where_it_stopped(stocked, tmp_path):
         served.forget()
         manifest = client.pull(tmp_path)
         assert manifest.complete
-        assert len(served.asked()) == 10 - read
+        assert len(served.asked_for_events()) == 10 - read
         assert_frame_equal(comparable(read_table(tmp_path, "events")), served.truth())
 
 
@@ -458,7 +462,7 @@ def test_the_command_pulls_and_says_whether_it_is_all(stocked, tmp_path: Path):
         words = [served.running.base_url, str(tmp_path / "archive"), "--rate", "100"]
         result = CliRunner().invoke(command, words, env=environment)
         assert result.exit_code == 0, result.output
-        assert "15 different records" in result.output
+        assert "15 distinct records" in result.output
         assert "complete: yes" in result.output
         served.running.order("repeat_row", instead=True, page=2)
         result = CliRunner().invoke(command, words, env=environment)
@@ -472,5 +476,5 @@ def test_a_report_on_a_pull_that_is_not_complete_says_so(stocked, tmp_path: Path
         assert not CliRunner().invoke(report.command, [str(tmp_path)]).stderr
         served.running.order("repeat_row", instead=True, page=2)
         assert not client.pull(tmp_path).complete
-    with pytest.warns(UserWarning, match="(?s)the newest pull is not complete.*14 different.*complete: no"):
+    with pytest.warns(UserWarning, match="(?s)the newest pull is not complete.*14 distinct.*complete: no"):
         assert CliRunner().invoke(report.command, [str(tmp_path)]).exit_code == 0

@@ -16,7 +16,7 @@ from osdi_frames import sandbox
 from osdi_frames.client import Manifest
 from osdi_frames.client.manifest import manifests
 from osdi_frames.errors import OsdiError
-from osdi_frames.frames import read_table
+from osdi_frames.reading.frames import read_table
 from osdi_frames.sandbox.faults import FAULTS
 
 from .conftest import GROUP, Stocked
@@ -46,7 +46,13 @@ ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "a row twice on a page": ("row_twice", {}),
 }
 SMALL, LARGE = 3, 50  # pages
-TELLS = ("not read", "records were told", "no totals were told", "rows on more than one page", "rows moved")
+TELLS = (
+    "not read",
+    "records were reported",
+    "no totals were reported",
+    "rows on more than one page",
+    "rows moved",
+)
 
 
 def pulled(served: Stocked, folder: Path) -> Manifest:

@@ -26,6 +26,7 @@ from osdi_frames.errors import (
     BadAddress,
     BadAnswer,
     ForeignAddress,
+    IncompletePull,
     InsecureAddress,
     KeyRefused,
     MissingKey,
@@ -443,3 +444,78 @@ def test_a_proxy_is_not_shown_a_key_in_clear(monkeypatch):
         with client_of(good.base_url) as client:
             assert len(client.events()) == 0
         assert not proxy.asked
+
+
+# -- a key that the service repeats in addresses and ids --
+
+ECHOES = {
+    "a redirect elsewhere": (302, {"Location": "http://elsewhere.example/{}/x"}),
+    "a redirect to a host of that name": (302, {"Location": "http://{}.example/x"}),
+    "a redirect that nobody can read": (302, {"Location": "/\\{}"}),
+    "a redirect percent-encoded": (302, {"Location": "http://elsewhere.example/%63anary-%37f3a9c"}),
+    "a redirect where the address is cut": (
+        302,
+        {"Location": "http://elsewhere.example/" + "x" * 160 + "{}"},
+    ),
+    "redirects without end": (302, {"Location": "/api/v2/{}"}),
+    "an address that is none": (302, {"Location": "http://[{}/"}),
+    "an encoding": (200, {"Content-Encoding": "xxxxxxxxxxxx{}"}),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_key_in_a_redirect_or_header_is_struck_from_the_error(echo, tmp_path):
+    status, headers = ECHOES[echo]
+    written = {name: value.format(CANARY) for name, value in headers.items()}
+    with (
+        listening(lambda _: (status, written, b"{}")) as good,
+        client_of(good.base_url) as client,
+        pytest.raises(OsdiError) as caught,
+    ):
+        client.pull(tmp_path)
+    shown = repr(everything_in(caught.value)).lower()
+    assert CANARY[:6] not in shown
+    assert "%63anary" not in shown
+    assert CANARY[:6] not in next(tmp_path.glob("*/.manifest.json")).read_text()
+
+
+def everything_in(error: BaseException) -> list[object]:
+    """Give the words and attributes of an error and of all that led to it."""
+    found: list[object] = []
+    inner: BaseException | None = error
+    while inner is not None:
+        found += [str(inner), inner.args, vars(inner)]
+        inner = inner.__cause__ or inner.__context__
+    return found
+
+
+@pytest.mark.parametrize("link", ["http://elsewhere.example/{}", "/\\{}", "/api/v2/{}"])
+def test_a_key_in_a_next_is_struck_from_the_error_and_from_the_archive(link, tmp_path):
+    failed: OsdiError | None = None
+    with (
+        listening(events_with_next(link.format(CANARY))) as good,
+        client_of(good.base_url, max_pages=2) as client,
+    ):
+        try:
+            client.pull(tmp_path)
+        except OsdiError as error:
+            failed = error
+    assert CANARY not in repr(failed and everything_in(failed))
+    assert CANARY not in next(tmp_path.glob("*/.manifest.json")).read_text()
+    for path in tmp_path.glob("*/pages-*"):
+        for line in gzip.decompress(path.read_bytes()).splitlines():
+            assert CANARY not in json.loads(line)["url"]
+
+
+def test_a_key_that_is_an_id_is_struck_from_what_is_missing(tmp_path):
+    event = {"identifiers": [f"platform:{CANARY}"]}
+    page = {"total_pages": 2, "total_records": 2, "_embedded": {"osdi:events": [event]}}
+    with (
+        listening(lambda _: (200, {}, json.dumps(page).encode())) as good,
+        client_of(good.base_url) as client,
+    ):
+        manifest = client.pull(tmp_path)
+        assert "rows on more than one page: '[key]'" in manifest.why
+        with pytest.raises(IncompletePull, match=r"'\[key\]'"):
+            client.events()
+    assert CANARY not in (manifest.folder / ".manifest.json").read_text()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from osdi_frames.client.paging import Ledger, Page, read_page
 
 
-def page(number: int, *ids: str | None, **told: Any) -> Page:
-    return Page(number, ids, **told)
+def page(number: int, *ids: str | None, **reported: Any) -> Page:
+    return Page(number, ids, **reported)
 
 
 def ledger(*pages: Page) -> Ledger:
@@ -37,7 +37,12 @@ def test_a_page_tells_ids_totals_and_the_newest_change():
     }
     found = read_page(body, number=2, prefixes=("platform",))
     assert found.ids == ("1", "3", None)
-    assert (found.told, found.total_pages, found.total_records, found.next) == (2, 4, 10, "?page=3")
+    assert (found.reported_number, found.total_pages, found.total_records, found.next) == (
+        2,
+        4,
+        10,
+        "?page=3",
+    )
     assert str(found.newest) == "2026-01-03 00:00:00+00:00"
 
 
@@ -81,10 +86,10 @@ def test_an_empty_page_with_a_next_is_not_the_end_but_two_are():
 
 
 def test_pages_that_bring_nothing_new_are_not_turned_for_ever():
-    found = ledger(page(1, "a", "b", told=1))
+    found = ledger(page(1, "a", "b", reported_number=1))
     for number in range(2, 9):
         assert (list(found.missing()) == [number]) == (number <= 4)
-        found.add(page(number, "ab"[number % 2], told=number))
+        found.add(page(number, "ab"[number % 2], reported_number=number))
     assert found.proof() is None
 
 
@@ -98,9 +103,11 @@ def test_rows_that_arrive_as_fast_as_they_are_read_are_not_chased():
     assert found.proof() is None
 
 
-@pytest.mark.parametrize("last", [page(2, "a", told=1), page(2, "a")], ids=["told", "the same rows"])
+@pytest.mark.parametrize(
+    "last", [page(2, "a", reported_number=1), page(2, "a")], ids=["reported", "the same rows"]
+)
 def test_a_page_that_does_not_advance_ends_it(last):
-    assert list(ledger(page(1, "a", told=1), last).missing()) == []
+    assert list(ledger(page(1, "a", reported_number=1), last).missing()) == []
 
 
 def test_rows_on_two_pages_without_totals_prove_nothing():
@@ -108,8 +115,8 @@ def test_rows_on_two_pages_without_totals_prove_nothing():
 
 
 def test_rows_on_two_pages_are_proved_by_totals():
-    told = {"total_pages": 2, "total_records": 3}
-    assert ledger(page(1, "a", "b", **told), page(2, "b", "c", **told)).proof()
+    reported = {"total_pages": 2, "total_records": 3}
+    assert ledger(page(1, "a", "b", **reported), page(2, "b", "c", **reported)).proof()
 
 
 def test_a_row_without_an_id_proves_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
@@ -10,17 +11,22 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pandas.testing import assert_frame_equal
 
 from osdi_frames.client import Client
 from osdi_frames.client.batches import Batches
+from osdi_frames.client.lock import locked
 from osdi_frames.client.manifest import manifests
-from osdi_frames.frames import read_table
+from osdi_frames.errors import PullRunning
+from osdi_frames.reading.frames import read_table
 
 from .conftest import Stocked, comparable
 
@@ -50,12 +56,14 @@ def killed_pull(served: Stocked, folder: Path, seconds: float) -> bool:
 
 
 def kept(folder: Path) -> list[int]:
-    """Give the numbers of the pages on disk that are whole, the file that still grows included."""
+    """Give the numbers of the pages of events on disk that are whole, the file that still grows included."""
     numbers = []
     for path in sorted(folder.glob("*/*pages-*")):
         with gzip.open(path) as lines, suppress(EOFError):
             for line in lines:
-                numbers.append(json.loads(line)["body"]["page"])  # noqa: PERF401 (those before the torn one count)
+                envelope = json.loads(line)
+                if urlsplit(envelope["url"]).path == "/api/v2/events":
+                    numbers.append(envelope["body"]["page"])
     return numbers
 
 
@@ -70,7 +78,7 @@ def kill_and_resume(served: Stocked, folder: Path, *, pages: int, kills: int, se
         (folder / str(done)).mkdir(exist_ok=True)
         ended = killed_pull(served, folder / str(done), chance.uniform(0.0, 0.6))
         time.sleep(0.05)  # what was on its way has arrived
-        asked = len(served.asked())
+        asked = len(served.asked_for_events())
         assert asked <= pages - before, (asked, before)
         numbers = kept(folder / str(done))
         assert len(numbers) == len(set(numbers)) >= before
@@ -92,10 +100,10 @@ def test_a_pull_that_is_killed_goes_on_and_asks_for_less(stocked, tmp_path):
 
 
 @pytest.mark.long
-def test_a_pull_that_is_killed_at_fifty_moments(stocked, tmp_path):
+def test_a_pull_that_is_killed_at_a_hundred_moments(stocked, tmp_path):
     with stocked(pages=50, per_page=25) as served:
         served.running.order("latency", seconds=0.03)
-        kill_and_resume(served, tmp_path, pages=50, kills=50, seed=11)
+        kill_and_resume(served, tmp_path, pages=50, kills=100, seed=11)
 
 
 def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says_how_to_go_on(tmp_path):
@@ -199,7 +207,7 @@ def test_without_resume_a_pull_begins_anew(stocked, tmp_path):
             client.pull(tmp_path)
         served.forget()
         assert client.pull(tmp_path, resume=False).complete
-        assert len(served.asked()) == 3
+        assert len(served.asked_for_events()) == 3
 
 
 def test_another_address_is_another_pull(stocked, tmp_path):
@@ -211,3 +219,85 @@ def test_another_address_is_another_pull(stocked, tmp_path):
         with Client(served.running.base_url_v1, served.running.group_key, rate=None) as v1:
             manifest = v1.pull(tmp_path)
     assert (manifest.complete, manifest.version, manifest.collections[0].pages) == (True, "v1", 2)
+
+
+# -- the lock, and who may read what a pull writes --
+
+OWNER = """
+import os, sys, time
+from pathlib import Path
+from osdi_frames.client.lock import locked
+with locked(Path(sys.argv[1])):
+    child = os.fork()
+    print(child or "", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_whose_owner_was_killed_is_taken_over_although_a_child_still_holds_it(stocked, tmp_path):
+    with (
+        stocked(pages=2, per_page=2) as served,
+        served.client() as client,
+        subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], stdout=subprocess.PIPE, text=True) as owner,
+    ):
+        assert owner.stdout
+        child = int("".join(owner.stdout.readline().strip() or owner.stdout.readline()))
+        try:
+            with pytest.raises(PullRunning, match=rf"process {owner.pid} on "):
+                client.pull(tmp_path)
+            owner.kill()
+            owner.wait()
+            assert client.pull(tmp_path).complete
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_of_several_that_take_over_one_lock_one_pulls(tmp_path):
+    (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": socket.gethostname()}))
+    with (tmp_path / ".lock").open() as held, ThreadPoolExecutor(8) as threads:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        all_have_tried = threading.Barrier(8)
+
+        def enter(_: int) -> bool:
+            with suppress(PullRunning), locked(tmp_path):
+                all_have_tried.wait(timeout=60)
+                return True
+            all_have_tried.wait(timeout=60)
+            return False
+
+        assert sum(threads.map(enter, range(8))) == 1
+
+
+def test_a_lock_of_another_machine_is_not_taken_over(tmp_path):
+    (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": "another"}))
+    with (tmp_path / ".lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(PullRunning, match="on another"), locked(tmp_path):
+            pass
+
+
+def test_after_a_killed_pull_the_next_one_is_not_kept_out(stocked, tmp_path):
+    with stocked(pages=10, per_page=2) as served:
+        served.running.order("latency", seconds=0.2)
+        assert not killed_pull(served, tmp_path, 0.4)
+        served.forget()
+        with served.client() as client:
+            assert client.pull(tmp_path).complete
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277], ids=oct)
+def test_what_a_pull_writes_is_its_owners_alone_whatever_the_umask(stocked, tmp_path, umask):
+    there = tmp_path / "there"
+    there.mkdir()
+    there.chmod(0o755)
+    with stocked(pages=3, per_page=2) as served, served.client() as client:
+        before = os.umask(umask)
+        try:
+            client.pull(there / "new" / "deep")
+        finally:
+            os.umask(before)
+    modes = {path.relative_to(there).as_posix(): path.stat().st_mode & 0o777 for path in there.rglob("*")}
+    assert there.stat().st_mode & 0o777 == 0o755
+    assert {mode for path, mode in modes.items() if (there / path).is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if (there / path).is_file()} == {0o600}
+    assert len([path for path in modes if (there / path).is_file()]) == 3  # pages, manifest, lock

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from osdi_frames.client.writing import EVENT, LOCATION, Wording, changes, new_event
-from osdi_frames.errors import MissingField, UneditableField, UnfitField
+from osdi_frames.client.writing import EVENT, LOCATION, FieldNames, changes, new_event
+from osdi_frames.errors import InvalidField, MissingField, UneditableField, UnknownColumn
 from osdi_frames.sandbox.fields import EVENT as SERVICE
 
-V2, V1 = Wording("v2", ("platform", "action_network")), Wording("v1", ("platform", "action_network"))
+V2, V1 = FieldNames("v2", ("platform", "action_network")), FieldNames("v1", ("platform", "action_network"))
 AT = datetime(2026, 5, 1, 18, 30)  # noqa: DTZ001 (a wall clock)
 
 NAMES = {
@@ -35,27 +35,27 @@ ON_WIRE = VALUES | {"start_date": "2026-05-01T18:30:00Z"}
 
 
 @pytest.mark.parametrize("given", ["v2", "v1"])
-@pytest.mark.parametrize("wording", [V2, V1], ids=["to v2", "to v1"])
-def test_either_versions_names_are_taken_and_those_of_the_service_sent(given, wording):
+@pytest.mark.parametrize("names", [V2, V1], ids=["to v2", "to v1"])
+def test_either_versions_names_are_taken_and_those_of_the_service_sent(given, names):
     event = {(name if given == "v2" else NAMES[name]): value for name, value in VALUES.items()}
-    sent = new_event(event | {"location": {"postal_code": "94607"}}, wording=wording, strict=True)
-    expected = {(name if wording is V2 else NAMES[name]): value for name, value in ON_WIRE.items()}
+    sent = new_event(event | {"location": {"postal_code": "94607"}}, names=names, strict=True)
+    expected = {(name if names is V2 else NAMES[name]): value for name, value in ON_WIRE.items()}
     assert sent == expected | {"location": {"postal_code": "94607"}}
 
 
 def test_a_prefix_is_taken_in_any_spelling_and_sent_in_the_services_own():
-    sent = changes({"action_network:event_instructions": "x"}, wording=V1, strict=True)
+    sent = changes({"action_network:event_instructions": "x"}, names=V1, strict=True)
     assert sent == {"platform:event_instructions": "x"}
 
 
-@pytest.mark.parametrize("wording", [V2, V1], ids=["v2", "v1"])
-def test_what_counts_is_what_the_sandbox_takes(wording):
+@pytest.mark.parametrize("names", [V2, V1], ids=["v2", "v1"])
+def test_what_counts_is_what_the_sandbox_takes(names):
     settable = {
-        getattr(field, wording.version).replace("<p>", "platform")
+        getattr(field, names.version).replace("<p>", "platform")
         for field in SERVICE
-        if wording.version in field.set_by
+        if names.version in field.set_by
     }
-    ours = {wording.written(field) for field in EVENT if field.kind and wording.version in field.editable} - {
+    ours = {names.sent(field) for field in EVENT if field.kind and names.version in field.editable} - {
         None,
         "_links",
     }
@@ -69,21 +69,21 @@ def test_what_counts_is_what_the_sandbox_takes(wording):
 )  # fmt: skip
 def test_a_field_that_the_service_would_ignore_is_refused_by_name_or_left_out(field):
     with pytest.raises(UneditableField, match=field):
-        changes({"title": "A", field: 7}, wording=V2, strict=True)
-    assert changes({"title": "A", field: 7}, wording=V2, strict=False) == {"title": "A"}
+        changes({"title": "A", field: 7}, names=V2, strict=True)
+    assert changes({"title": "A", field: 7}, names=V2, strict=False) == {"title": "A"}
 
 
 @pytest.mark.parametrize("field", ["name", "end_date", "browser_url", "url"])
 def test_a_field_that_v1_lacks_or_ignores_is_refused_there(field):
     value = AT if field == "end_date" else "x"
     with pytest.raises(UneditableField, match=field):
-        changes({field: value}, wording=V1, strict=True)
-    changes({field: value}, wording=V2, strict=True)
+        changes({field: value}, names=V1, strict=True)
+    changes({field: value}, names=V2, strict=True)
 
 
 def test_a_field_that_nobody_has_is_refused_with_the_nearest():
     with pytest.raises(UneditableField, match=r"'descripton'; nearest: description"):
-        changes({"descripton": "x"}, wording=V2, strict=True)
+        changes({"descripton": "x"}, names=V2, strict=True)
 
 
 @pytest.mark.parametrize(
@@ -92,21 +92,21 @@ def test_a_field_that_nobody_has_is_refused_with_the_nearest():
 )
 def test_a_part_of_the_location_that_the_service_would_ignore_is_refused(location):
     with pytest.raises(UneditableField, match=r"location\."):
-        changes({"location": location}, wording=V2, strict=True)
-    sent = changes({"location": location | {"venue": "Hall"}}, wording=V2, strict=False)
+        changes({"location": location}, names=V2, strict=True)
+    sent = changes({"location": location | {"venue": "Hall"}}, names=V2, strict=False)
     assert sent["location"].pop("venue") == "Hall"
     assert sent["location"] in ({}, {"address_lines": ["a"]})
 
 
 def test_required_fields_are_named_before_anything_is_sent():
     with pytest.raises(MissingField, match=r"origin_system, title$"):
-        new_event({"description": "x"}, wording=V2, strict=True)
-    with pytest.raises(MissingField, match=r"originating_system, summary, location.postal_code$"):
-        new_event({"title": " "}, wording=V1, strict=True)
+        new_event({"description": "x"}, names=V2, strict=True)
+    with pytest.raises(MissingField, match=r"originating_system, summary$"):
+        new_event({"title": " "}, names=V1, strict=True)
     with pytest.raises(MissingField, match="cannot be emptied: title"):
-        changes({"title": None}, wording=V2, strict=True)
+        changes({"title": None}, names=V2, strict=True)
     with pytest.raises(MissingField, match="nothing to change"):
-        changes({}, wording=V2, strict=True)
+        changes({}, names=V2, strict=True)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_required_fields_are_named_before_anything_is_sent():
     ids=["datetime", "timestamp", "text", "text with Z", "text with a space"],
 )
 def test_times_are_written_as_wall_clock(moment):
-    assert changes({"end_date": moment}, wording=V2, strict=True) == {"end_date": "2026-05-01T18:30:00Z"}
+    assert changes({"end_date": moment}, names=V2, strict=True) == {"end_date": "2026-05-01T18:30:00Z"}
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_times_are_written_as_wall_clock(moment):
     ids=["UTC", "offset", "text with offset", "timestamp with zone"],
 )  # fmt: skip
 def test_a_time_with_a_zone_is_refused_with_the_reason(moment):
-    with pytest.raises(UnfitField, match="start is the wall clock at the place of the event"):
-        changes({"start": moment}, wording=V2, strict=True)
+    with pytest.raises(InvalidField, match="start is the wall clock at the place of the event"):
+        changes({"start": moment}, names=V2, strict=True)
 
 
 @pytest.mark.parametrize(
@@ -148,26 +148,26 @@ def test_a_time_with_a_zone_is_refused_with_the_reason(moment):
     ],
 )
 def test_a_value_that_a_field_cannot_hold_is_refused_by_name(field, value):
-    with pytest.raises(UnfitField, match=field):
-        changes({field: value}, wording=V2, strict=True)
+    with pytest.raises(InvalidField, match=field):
+        changes({field: value}, names=V2, strict=True)
 
 
 def test_one_field_under_two_names_must_say_the_same():
-    assert changes({"title": "A", "summary": "A"}, wording=V2, strict=True) == {"title": "A"}
-    with pytest.raises(UnfitField, match="contradicts"):
-        changes({"title": "A", "summary": "B"}, wording=V2, strict=True)
+    assert changes({"title": "A", "summary": "A"}, names=V2, strict=True) == {"title": "A"}
+    with pytest.raises(InvalidField, match="contradicts"):
+        changes({"title": "A", "summary": "B"}, names=V2, strict=True)
 
 
 def test_the_creator_can_be_set_and_other_links_cannot():
     event = {"title": "A", "origin_system": "B"}
     link = {"osdi:creator": {"href": "https://example.org/api/v2/people/1"}}
-    assert new_event(event | {"_links": link}, wording=V2, strict=True)["_links"] == link
+    assert new_event(event | {"_links": link}, names=V2, strict=True)["_links"] == link
     with pytest.raises(UneditableField, match="osdi:organizer"):
-        new_event(event | {"_links": {"osdi:organizer": {}}}, wording=V2, strict=True)
-    with pytest.raises(UnfitField, match="people"):
-        new_event(event | {"_links": {"osdi:creator": "1"}}, wording=V2, strict=True)
+        new_event(event | {"_links": {"osdi:organizer": {}}}, names=V2, strict=True)
+    with pytest.raises(InvalidField, match="people"):
+        new_event(event | {"_links": {"osdi:creator": "1"}}, names=V2, strict=True)
     with pytest.raises(UneditableField, match="_links"):
-        changes({"_links": link}, wording=V2, strict=True)
+        changes({"_links": link}, names=V2, strict=True)
 
 
 def test_an_event_as_it_was_read_can_be_sent_back_when_not_strict(stocked):
@@ -182,5 +182,171 @@ def test_an_event_as_it_was_read_can_be_sent_back_when_not_strict(stocked):
 
 def test_every_field_is_declared_once():
     for fields in (EVENT, LOCATION):
-        names = [name for field in fields for name in V2.names(field)]
+        names = [name for field in fields for name in V2.accepted(field)]
         assert len(names) == len(set(names))
+
+
+# -- what would do nothing, or something else, is refused before anything is sent --
+
+
+@pytest.fixture
+def one_event(stocked):
+    with stocked() as served, served.client() as client:
+        event_id = served.add(
+            1, description="old", start_date="2026-05-01T18:30:00Z", location={"venue": "Hall"}
+        )[0]
+        served.forget()
+        yield served, client, event_id
+
+
+@pytest.mark.parametrize("field", ["description", "name", "instructions", "browser_url"])
+def test_none_empties_a_text(one_event, field):
+    _, client, event_id = one_event
+    client.update_event(event_id, {field: "something"})
+    row = client.update_event(event_id, {field: None})
+    assert row[field][0] in ("", None) or pd.isna(row[field][0])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"start_date": None},
+        {"end_date": None},
+        {"identifiers": None},
+        {"location": None},
+        {"location": {}},
+        {"location": {"address_lines": None}},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_emptied_is_refused_before_anything_is_sent(one_event, changed):
+    served, client, event_id = one_event
+    with pytest.raises(InvalidField, match=r"cannot be emptied|is empty"):
+        client.update_event(event_id, changed)
+    assert not served.asked()
+
+
+def test_a_part_of_the_location_is_emptied_by_none(one_event):
+    _, client, event_id = one_event
+    row = client.update_event(event_id, {"location": {"venue": None}})
+    assert row.location_venue[0] == "" or pd.isna(row.location_venue[0])
+
+
+def test_what_a_new_event_does_not_have_is_left_out():
+    event = {"title": "A", "origin_system": "B", "description": None, "start_date": None, "location": None}
+    assert new_event(event, names=V2, strict=True) == {"title": "A", "origin_system": "B"}
+
+
+@pytest.mark.parametrize("creator", ["nobody", "platform:nobody"])
+def test_an_unknown_creator_is_refused_before_the_event_is_sent(stocked, creator):
+    with stocked() as served, served.client() as client:
+        event = {"title": "A", "origin_system": "B"}
+        with pytest.raises(InvalidField, match="creator is not known"):
+            client.create_event(event, creator=creator)
+        elsewhere = {"osdi:creator": {"href": "https://elsewhere.example/api/v2/people/sandbox-founder"}}
+        with pytest.raises(InvalidField, match="creator is not known"):
+            client.create_event(event | {"_links": elsewhere})
+        assert {each["method"] for each in served.asked()} == {"GET"}
+        assert len(client.create_event(event, creator=creator, strict=False)) == 1
+
+
+@pytest.mark.parametrize("identifier", ["my system:1", "my system:a b", "a:b:c"])
+def test_an_identifier_whose_system_has_a_space_is_taken(stocked, identifier):
+    with stocked() as served, served.client() as client:
+        row = client.create_event({"title": "A", "origin_system": "B", "identifiers": [identifier]})
+        assert identifier in row.identifiers[0]
+        for bad in ("x", ":1", " :1", "x:"):
+            with pytest.raises(InvalidField, match="system:id"):
+                client.create_event({"title": "A", "origin_system": "B", "identifiers": [bad]})
+
+
+def test_an_event_of_v1_is_created_without_a_postal_code_as_the_contracts_sample_is(stocked):
+    with stocked() as served, served.client(speaks="v1") as client:
+        row = client.create_event({"summary": "Picnic", "originating_system": "Desk"})
+        assert (row.title[0], row.api_version[0]) == ("Picnic", "v1")
+        assert len(served.truth()) == 1
+
+
+# -- back from the frame --
+
+
+def test_rows_of_a_frame_are_updated_and_what_is_missing_stays(stocked):
+    with stocked() as served, served.client() as client:
+        served.add(3, description="stays", location={"venue": "Hall", "locality": "Oakland"})
+        before = client.events().sort_values("title", ignore_index=True)
+        frame = before[["event_id", "title"]].set_index(pd.Index([10, 20, 30]))
+        frame["title"] = ["New", None, "Third"]
+        frame["location_venue"] = [None, "Park", None]
+        frame["start_date"] = [pd.NaT, pd.Timestamp(AT), pd.NaT]
+        served.forget()
+        planned = client.update_events(frame, dry_run=True)
+        assert not served.asked()
+        assert planned.sent.to_dict() == {
+            10: '{"title": "New"}',
+            20: '{"start_date": "2026-05-01T18:30:00Z", "location": {"venue": "Park"}}',
+            30: '{"title": "Third"}',
+        }
+        assert set(planned.status) == {"not sent"}
+        result = client.update_events(frame)
+        assert list(result.index) == [10, 20, 30]
+        assert list(result.event_id) == list(before.event_id)
+        assert set(result.status) == {"updated"}
+        assert result.error.isna().all()
+        after = client.events().set_index("event_id").loc[list(before.event_id)]
+        assert list(after.title) == ["New", before.title[1], "Third"]
+        assert list(after.location_venue) == ["Hall", "Park", "Hall"]
+        assert set(after.location_locality) == {"Oakland"}
+        assert set(after.description) == {"stays"}
+
+
+def test_a_whole_frame_as_it_was_read_goes_back_and_changes_nothing(stocked):
+    with stocked() as served, served.client() as client:
+        served.add(
+            2, identifiers=[], start_date="2026-05-01T18:30:00Z", location={"address_lines": ["1 Elm St"]}
+        )
+        before = served.truth()
+        result = client.update_events(client.events())
+        assert set(result.status) == {"updated"}, list(result.error)
+        same = ["modified_date"]
+        pd.testing.assert_frame_equal(served.truth().drop(columns=same), before.drop(columns=same))
+
+
+def test_rows_are_created_as_events_of_their_own(stocked):
+    with stocked() as served, served.client() as client:
+        served.add(2, start_date="2026-05-01T18:30:00Z", location={"address_lines": ["1 Elm St"]})
+        events = client.events()
+        result = client.create_events(events)
+        assert set(result.status) == {"created"}, list(result.error)
+        assert not set(result.event_id) & set(events.event_id)
+        copies = client.events().set_index("event_id").loc[list(result.event_id)]
+        for column in ("title", "origin_system", "start_date", "location_address"):
+            assert list(copies[column]) == list(events[column])
+
+
+def test_one_bad_row_does_not_keep_the_others_from_being_sent(stocked):
+    with stocked() as served, served.client() as client:
+        ids = served.add(2)
+        frame = pd.DataFrame({"event_id": [ids[0], "nobody", None, ids[1]], "title": ["A", "B", "C", ""]})
+        result = client.update_events(frame)
+        assert list(result.status) == ["updated", "failed", "refused", "refused"]
+        assert "answered 404" in result.error[1]
+        assert "event_id is missing" in result.error[2]
+        assert "required, and cannot be emptied: title" in result.error[3]
+        assert result.event_id[3] == ids[1]
+
+
+def test_after_a_key_that_is_refused_nothing_more_is_sent(stocked):
+    with stocked() as served, served.client(key="nobody's") as client:
+        frame = pd.DataFrame({"title": ["A", "B", "C"], "origin_system": "Desk"})
+        result = client.create_events(frame)
+        assert list(result.status) == ["failed", "not sent", "not sent"]
+        assert len(served.asked()) == 1
+
+
+def test_a_column_that_no_event_has_is_refused_with_the_nearest(stocked):
+    with stocked() as served, served.client() as client:
+        with pytest.raises(UnknownColumn, match="nearest: title"):
+            client.create_events(pd.DataFrame({"titel": ["A"]}))
+        with pytest.raises(UnknownColumn, match="event_id"):
+            client.update_events(pd.DataFrame({"title": ["A"]}))
+        assert not served.asked()

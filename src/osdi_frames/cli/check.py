@@ -7,9 +7,9 @@ import sys
 import click
 import pandas as pd
 
-from osdi_frames.reading.check import check
 from osdi_frames.cli.options import progress, sources
 from osdi_frames.cli.text import printable
+from osdi_frames.reading.check import check
 
 
 @click.command()

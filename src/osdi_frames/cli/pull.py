@@ -9,16 +9,40 @@ from typing import Literal
 import click
 
 from osdi_frames.client import Client
+from osdi_frames.client.paging import MAX_PAGES
+from osdi_frames.client.resources import NAMES
 from osdi_frames.errors import IncompletePull
 
 
 @click.command()
 @click.argument("url")
 @click.argument("dest", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--campaign", "campaigns", multiple=True, metavar="ID", help="Read this event campaign, too.")
-@click.option("--filter", metavar="ODATA", help="What the service is to select: \"title eq 'Picnic'\".")
+@click.option(
+    "--with",
+    "collections",
+    multiple=True,
+    type=click.Choice(NAMES),
+    help="Read this collection, too; more than once for several. Signatures come with their petitions.",
+)
+@click.option(
+    "--campaign",
+    "campaigns",
+    multiple=True,
+    metavar="ID",
+    help="Read the events of this campaign only, not of all.",
+)
+@click.option(
+    "--filter", metavar="ODATA", help="Which events the service is to select: \"title eq 'Picnic'\"."
+)
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, show_default=True, type=click.IntRange(min=1), help="Requests a second.")
+@click.option(
+    "--max-pages",
+    default=MAX_PAGES,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Pages of one collection; one that goes on longer is not complete.",
+)
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
 @click.option("--prefix", help="The service's own prefix, beside platform and action_network.")
 @click.option("--no-resume", is_flag=True, help="Begin anew although the last pull is not complete.")
@@ -30,31 +54,44 @@ def command(
     url: str,
     dest: Path,
     *,
+    collections: tuple[str, ...],
     campaigns: tuple[str, ...],
     filter: str | None,  # noqa: A002 (the option's name)
     since: str | None,
     rate: int,
+    max_pages: int,
     version: Literal["v1", "v2"] | None,
     prefix: str | None,
     no_resume: bool,
     ca_file: str | None,
     allow_http: bool,
 ) -> None:
-    """Read every page of the events at URL into the folder DEST, and say whether that is all.
+    """Read every page of the events at URL, and of more, into the folder DEST, and say whether that is all.
 
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
     Status 0: complete. Status 1: not complete, and why. Status 130: stopped by Ctrl-C.
 
     \b
     Example:
-        OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --since last
+        OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last
     """  # noqa: D301 (click keeps the lines after a backspace as they are)
     try:
         with Client(
-            url, rate=rate, version=version, prefix=prefix, ca_file=ca_file, allow_http=allow_http
+            url,
+            rate=rate,
+            max_pages=max_pages,
+            version=version,
+            prefix=prefix,
+            ca_file=ca_file,
+            allow_http=allow_http,
         ) as client:
             manifest = client.pull(
-                dest, campaigns=campaigns, filter=filter, since=since, resume=not no_resume
+                dest,
+                collections=dict.fromkeys(("events", *collections)),
+                campaigns=campaigns or None,
+                filter=filter,
+                since=since,
+                resume=not no_resume,
             )
     except KeyboardInterrupt as stop:
         click.echo("\n".join(["osdi-frames: stopped", *getattr(stop, "__notes__", [])]), err=True)

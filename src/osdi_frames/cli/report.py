@@ -11,13 +11,13 @@ import click
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.reading.check import Inspection, inspect
 from osdi_frames.cli.options import on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.client.manifest import manifests
 from osdi_frames.files import whole_folder, write_batches
-from osdi_frames.reading.frames import read_events, read_signatures
 from osdi_frames.problems import OnError
+from osdi_frames.reading.check import Inspection, inspect
+from osdi_frames.reading.frames import read_events, read_signatures
 from osdi_frames.reports.standard import EVENT_COLUMNS, PLACE_COLUMNS, REPORTS, SIGNATURE_COLUMNS
 
 PAGE = "report.html"

@@ -7,6 +7,7 @@ httpx. `address`, `answers`, `paging` and `writing` decide without I/O.
 from __future__ import annotations
 
 from osdi_frames.client.client import Client
-from osdi_frames.client.manifest import CollectionPulled, Manifest
+from osdi_frames.client.manifest import Manifest
+from osdi_frames.client.tally import CollectionPulled
 
 __all__ = ["Client", "CollectionPulled", "Manifest"]

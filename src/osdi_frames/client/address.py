@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
-from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
 
@@ -44,7 +45,7 @@ class Address:
         Raises
         ------
         BadAddress
-            Not an http(s) address, or one that does not tell the version.
+            Not an http(s) address, or one that does not state the version.
         InsecureAddress
             ``http://`` to another machine, or a name and password in the address.
         """
@@ -58,10 +59,14 @@ class Address:
                 f"{shown(text)} would send the key in clear; write https:// or say allow_http=True (--allow-http)"
             )
         path = parts.path.rstrip("/")
-        told = version or path.rpartition("/")[2]
-        if told not in ("v1", "v2"):
+        if inside := re.match(r"(.*/v[12])/.", path):
+            raise BadAddress(
+                f"{shown(text)} lies below a service: the service root is {scheme}://{parts.netloc}{inside[1]}"
+            )
+        stated = version or path.rpartition("/")[2]
+        if stated not in ("v1", "v2"):
             raise BadAddress(f"{shown(text)} does not end in v1 or v2; say version='v1' or 'v2' (--version)")
-        return cls(scheme, host, port, quote(path, safe=_UNRESERVED), cast("Version", told))
+        return cls(scheme, host, port, quote(path, safe=_UNRESERVED), cast("Version", stated))
 
     @property
     def origin(self) -> str:
@@ -75,14 +80,14 @@ class Address:
         return f"{self.origin}{self.path}"
 
     def collection(self, path: str, *, page: int | None = None, filter: str | None = None) -> str:  # noqa: A002 (the service's name for it)
-        """Give the address of a collection, or of one of its pages (interface 2.6)."""
+        """Return the address of a collection, or of one of its pages (interface 2.6)."""
         given = {"page": page, "filter": filter or None}
         query = {name: value for name, value in given.items() if value is not None}
         address = f"{self.base_url}/{quote(path.strip('/'), safe=_UNRESERVED.replace('?', ''))}"
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Give the address of a resource by its id.
+        """Return the address of a resource by its id.
 
         Raises
         ------
@@ -93,24 +98,27 @@ class Address:
             raise BadAddress(f"{resource_id!r} is no id")
         return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
 
-    def own(self, link: str, *, at: str) -> str:
-        """Give the address that a link on the page `at` leads to, if it lies at this origin.
+    def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
+        """Return the address that a link on the page `at` leads to, if it lies at this origin.
+
+        An error shows both as `redact` leaves them.
 
         Raises
         ------
         ForeignAddress
             It lies elsewhere, or parsers could disagree about where it lies.
         """
+        page, link_shown = shown(redact(at)), shown(redact(link))
         if _DISPUTED.search(link):
-            raise ForeignAddress(f"a link of {shown(at)} that cannot be trusted: {shown(link)!r}")
+            raise ForeignAddress(f"a link of {page} that cannot be trusted: {link_shown!r}")
+        joined = urljoin(at, link) if _split(link) else link
         try:
-            joined = urljoin(at, link)
-            found = _origin(joined)
-        except ValueError as error:
-            raise ForeignAddress(f"a link of {shown(at)} that leads nowhere: {shown(link)!r}") from error
+            found = _origin(joined, redact)
+        except BadAddress as error:
+            raise ForeignAddress(f"a link of {page} that leads nowhere: {link_shown!r}") from error
         if found != (self.scheme, self.host, self.port):
             raise ForeignAddress(
-                f"a link of {shown(at)} leads to {found[0]}://{found[1]}:{found[2]};"
+                f"a link of {page} leads to {redact(f'{found[0]}://{found[1]}:{found[2]}')};"
                 f" the key goes to {self.origin} only"
             )
         parts = urlsplit(joined)
@@ -132,30 +140,39 @@ def shown(address: str) -> str:
 
 
 def asked_page(address: str) -> int | None:
-    """Give the number of the page that an address asks for.
+    """Return the number of the page that an address asks for.
 
     >>> asked_page("https://example.org/api/v2/events?filter=x&page=7")
     7
     """
-    told = dict(parse_qsl(urlsplit(address).query)).get("page", "")
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else None
+    number = dict(parse_qsl(urlsplit(address).query)).get("page", "")
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
-def _origin(address: str) -> tuple[str, str, int]:
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError as error:
-        raise BadAddress(f"not an address: {shown(address)!r}") from error
+def _origin(address: str, redact: Callable[[str], str] = str) -> tuple[str, str, int]:
+    split = _split(address)
+    if split is None:
+        raise BadAddress(f"not an address: {shown(redact(address))!r}")
+    parts, port = split
     host = parts.netloc.rpartition("@")[2].lower()
     host = host.rpartition(":")[0] if re.search(r":\d*$", host) else host
     if parts.scheme not in _PORTS or not host:
-        raise BadAddress(f"not an address of a service: {shown(address)!r}; write https://…/v2")
+        raise BadAddress(f"not an address of a service: {shown(redact(address))!r}; write https://…/v2")
     if "@" in parts.netloc:
-        raise InsecureAddress(f"no name and no password in an address: {shown(address)}")
+        raise InsecureAddress(f"no name and no password in an address: {shown(redact(address))}")
     if not _HOST.fullmatch(host):
-        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(address)!r}")
+        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(redact(address))!r}")
     return parts.scheme, host, port or _PORTS[parts.scheme]
+
+
+def _split(address: str) -> tuple[SplitResult, int | None] | None:
+    # The error of urllib is dropped: it repeats the address, which can hold the key.
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    return parts, port
 
 
 def _is_loopback(host: str) -> bool:

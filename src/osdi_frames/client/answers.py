@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -29,7 +31,7 @@ class Reply:
     status: int
     content: bytes = field(repr=False)
     retry_after: str = ""
-    location: str = ""
+    location: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,6 @@ class Answer:
     body: dict[str, Any]
     fetched_at: datetime
 
-    def envelope(self) -> dict[str, Any]:
-        """Give the document as an archive holds it: with when and where it was fetched."""
-        return {"fetched_at": _stamp(self.fetched_at), "url": self.url, "body": self.body}
-
     def line(self) -> bytes:
         r"""Write the envelope as one line; the body stays as it came, character by character.
 
@@ -55,6 +53,14 @@ class Answer:
         text = self.text.replace("\r", " ").replace("\n", " ")
         head = f'"fetched_at": "{_stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
         return f'{{{head}, "body": {text}}}\n'.encode()
+
+
+class Received(io.BytesIO):
+    """Answers as a file of lines; in `source_file` and in errors its name is the service's address."""
+
+    def __init__(self, lines: Iterable[bytes], name: str) -> None:
+        super().__init__(b"".join(lines))
+        self.name = name
 
 
 def answer(reply: Reply, *, fetched_at: datetime) -> Answer:
@@ -93,7 +99,7 @@ def failure(reply: Reply, *, now: datetime) -> ServiceError:
 
 
 def is_passing(status: int) -> bool:
-    """Tell whether an error may be gone when the service is asked again."""
+    """Return whether an error may be gone when the service is asked again."""
     return status == 429 or status >= 500
 
 
@@ -104,18 +110,18 @@ def retry_after(header: str, *, now: datetime) -> float | None:
     >>> retry_after("7", now=now), retry_after("Thu, 01 Jan 2026 00:01:00 GMT", now=now), retry_after("?", now=now)
     (7.0, 60.0, None)
     """
-    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,6})?\s*", header, re.ASCII):
+    if re.fullmatch(r"\s*\d{1,300}(\.\d{1,6})?\s*", header, re.ASCII):
         return float(header)
     try:
         moment = parsedate_to_datetime(header)
-    except (ValueError, TypeError):
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - now).total_seconds())
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
+        return None  # email.utils raises any of them on a date that does not exist
 
 
 def spoken(content: bytes) -> str:
-    """Give what the service says in an error's body, as one short line of plain text.
+    """Return what the service says in an error's body, as one short line of plain text.
 
     >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
     ('API key invalid', 'Not found')

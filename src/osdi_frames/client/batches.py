@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from osdi_frames.archive.durable import create_file, sync
+
 #: Pages in a file.
 FULL = 100
 
@@ -54,13 +56,13 @@ class Batches:
                 self._finish()
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Give every envelope that was kept, in the order in which it came."""
+        """Return every envelope that was kept, in the order in which it came."""
         for path in _finished(self._folder):
             with gzip.open(path, "rb") as lines:
                 yield from (json.loads(line) for line in lines)
 
     def names(self) -> list[str]:
-        """Give the names of the files that are finished."""
+        """Return the names of the files that are finished."""
         return [path.name for path in _finished(self._folder)]
 
     def __enter__(self) -> Batches:
@@ -81,7 +83,9 @@ class Batches:
         last = _finished(self._folder)[-1:]
         number = int(last[0].name.split(".")[0].removeprefix("pages-")) + 1 if last else 1
         self._pages = 0
-        return (self._folder / f".pages-{number:04}{_SUFFIX}{_GROWING}").open("xb", buffering=0)
+        part = self._folder / f".pages-{number:04}{_SUFFIX}{_GROWING}"
+        create_file(part).close()
+        return part.open("r+b", buffering=0)
 
     def _finish(self) -> None:
         if self._file is not None:
@@ -89,17 +93,6 @@ class Batches:
             self._file.close()
             _publish(Path(self._file.name))
             self._file = None
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    draft = path.with_name(f"{path.name}{_GROWING}")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    _sync(path.parent)
 
 
 def _growing(folder: Path) -> list[Path]:
@@ -116,7 +109,7 @@ def _publish(part: Path) -> None:
         part.unlink()
         return
     part.replace(part.with_name(part.name.removeprefix(".").removesuffix(_GROWING)))
-    _sync(part.parent)
+    sync(part.parent)
 
 
 def _mend(part: Path) -> None:
@@ -127,7 +120,7 @@ def _mend(part: Path) -> None:
 
 
 def _whole_members(file: BinaryIO) -> int:
-    """Give how many bytes of a file are whole gzip members."""
+    """Return how many bytes of a file are whole gzip members."""
     whole = at = 0
     member = zlib.decompressobj(wbits=31)
     while block := file.read(_BLOCK):
@@ -147,15 +140,3 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]
-
-
-def _sync(folder: Path) -> None:
-    """Make a new name last; not every system can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NoReturn
-from urllib.parse import quote
 
 import pandas as pd
 
 from osdi_frames.client.address import Address
+from osdi_frames.client.answers import Answer, Received
 from osdi_frames.client.key import ApiKey
 from osdi_frames.client.manifest import Manifest
-from osdi_frames.client.paging import Page
-from osdi_frames.client.pull import CAMPAIGN, EVENTS, Order, last_change, pull
+from osdi_frames.client.paging import MAX_PAGES, row_id
+from osdi_frames.client.pull import Order, last_changes, moment, pull
 from osdi_frames.client.rate import RateLimit
-from osdi_frames.client.reading import Collection, Service
-from osdi_frames.client.transport import Patience, Transport
-from osdi_frames.client.writing import Wording, changes, new_event
-from osdi_frames.errors import IncompletePull, UnfitField
+from osdi_frames.client.reading import Collection, Service, page_bar
+from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
+from osdi_frames.client.rows import check_columns, event_of, id_in, write_rows
+from osdi_frames.client.transport import RetryPolicy, Transport
+from osdi_frames.client.writing import FieldNames, changes, new_event
+from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
-from osdi_frames.progress import bar
 from osdi_frames.tables import known_prefixes
+
+#: The path of all events (interface 4).
+EVENTS = RESOURCES["events"].path
 
 #: How far before the last change a pull begins: a service's search lags behind its writes.
 OVERLAP = timedelta(minutes=10)
@@ -50,13 +53,17 @@ class Client:
         How many pages are read at once.
     timeout
         Seconds without a byte after which a request is given up.
+    deadline
+        Seconds after which a request is given up although bytes still come; it is not sent again.
     retries, backoff
         How often a request is sent again after 429, 5xx, a timeout or a cut connection, and the seconds before the
         first time; they double, with jitter. A Retry-After is honoured up to five minutes.
+    max_pages
+        How many pages of one collection are read at most; one that goes on longer is not complete.
     prefix
         The service's own prefix, beside ``platform`` and ``action_network``.
     version
-        ``"v1"`` or ``"v2"`` where the address does not tell.
+        ``"v1"`` or ``"v2"`` where the address does not state it.
     ca_file
         Certificates (PEM) to trust instead of the system's. They are always verified.
     allow_http
@@ -69,7 +76,7 @@ class Client:
     MissingKey
         Neither given nor in the environment.
     BadAddress, InsecureAddress
-        The address does not tell a version, or would show the key to others.
+        The address does not state a version, or would show the key to others.
 
     Examples
     --------
@@ -91,8 +98,10 @@ class Client:
         per: float = 1.0,
         workers: int = 16,
         timeout: float = 30.0,
+        deadline: float = 120.0,
         retries: int = 5,
         backoff: float = 0.5,
+        max_pages: int = MAX_PAGES,
         prefix: str | None = None,
         version: Literal["v1", "v2"] | None = None,
         ca_file: str | os.PathLike[str] | None = None,
@@ -101,22 +110,30 @@ class Client:
     ) -> None:
         key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
         key.check()
-        if workers < 1 or retries < 0:
-            raise ValueError("workers is at least 1, retries at least 0")
+        if workers < 1 or retries < 0 or max_pages < 1:
+            raise ValueError("workers and max_pages are at least 1, retries at least 0")
         self._address = Address.parse(base_url, version=version, allow_http=allow_http)
         self._transport = Transport(
             self._address,
             key,
             limit=RateLimit(rate, per=per),
-            patience=Patience(timeout, retries, backoff),
+            policy=RetryPolicy(timeout, deadline, retries, backoff),
             connections=workers,
             now=now,
             ca_file=None if ca_file is None else os.fspath(ca_file),
         )
         self._prefix = prefix
         self._now = now
-        self._wording = Wording(self._address.version, known_prefixes(prefix))
-        self._service = Service(self._address, self._transport.get, known_prefixes(prefix), workers)
+        self._field_names = FieldNames(self._address.version, known_prefixes(prefix))
+        self._service = Service(
+            self._address,
+            self._transport.get,
+            self._transport.own,
+            self._transport.redact,
+            known_prefixes(prefix),
+            workers,
+            max_pages,
+        )
 
     @property
     def base_url(self) -> str:
@@ -160,7 +177,7 @@ class Client:
         ServiceError, ServiceUnreachable
             The service refused, or did not answer.
         """
-        return self._frame([EVENTS if campaign is None else _campaign(campaign)], filter, progress)
+        return self._frame([EVENTS if campaign is None else campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
         """Read the events of several event campaigns, one row an event.
@@ -172,7 +189,9 @@ class Client:
         ServiceError, ServiceUnreachable
             The service refused, or did not answer.
         """
-        return self._frame([_campaign(each) for each in _several(campaigns)], None, progress)
+        return self._frame(
+            [campaign_path(each) for each in several(campaigns, "ids of campaigns")], None, progress
+        )
 
     def event(self, event_id: str) -> pd.DataFrame:
         """Read one event: a DataFrame of one row.
@@ -182,11 +201,10 @@ class Client:
         ResourceNotFound
             There is none with that id for this key.
         """
-        answer = self._transport.get(self._at(event_id))
-        return read_table([answer.envelope()], "events", prefix=self._prefix)
+        return self._one(self._transport.get(self._at(event_id)))
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
-        """Give the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
+        """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
 
         Nothing is checked but that each is a page: whether rows moved meanwhile is for `events` and `pull` to see.
 
@@ -198,24 +216,30 @@ class Client:
         Raises
         ------
         ForeignAddress
-            The service tells no totals, and a `next` leads away from it.
+            The service reports no totals, and a `next` leads away from it.
+        IncompletePull
+            The collection goes on after `max_pages`.
         """
-        with closing(Collection(self._service, path, filter).sweep()) as answers:
+        collection = Collection(self._service, path, filter)
+        with closing(collection.sweep()) as answers:
             for answer in answers:
                 yield answer.body
+        if collection.ledger.is_cut:
+            raise IncompletePull(f"{path}: {collection.lack()}")
 
     def pull(
         self,
         destination: str | os.PathLike[str],
         *,
-        campaigns: Iterable[str] = (),
+        collections: Iterable[str] = (EVENTS,),
+        campaigns: Iterable[str] | None = None,
         filter: str | None = None,  # noqa: A002 (the service's word)
         since: datetime | str | None = None,
         overlap: timedelta = OVERLAP,
         resume: bool = True,
         progress: bool | None = None,
     ) -> Manifest:
-        """Read every page of the events into an archive, and say whether that is all of them.
+        """Read every page of some collections into an archive, and say whether that is all of them.
 
         Each pull has a folder in `destination` with the pages as they came (`read_events` reads them) and a
         manifest, ``.manifest.json``. Killed at any moment and called again, it reads what is missing; so it
@@ -225,13 +249,17 @@ class Client:
         ----------
         destination
             A folder; it is made where there is none.
+        collections
+            What to read: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
+            ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
         campaigns
-            Ids of event campaigns whose events are read, too: some appear nowhere else.
+            Ids of the event campaigns whose events are read; None for all that the service lists.
         filter
-            What the service is to select by, in the version's names.
+            Which events the service is to select, in the version's names.
         since
-            Only events modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
-            modified_date of the last complete pull of the same collections; without one, all.
+            Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
+            modified_date of the last pull in which the collection was complete; without one, all. Signatures and
+            attendances are then asked for of petitions and events that changed: the manifest says what that misses.
         overlap
             How far before ``"last"`` to begin.
         resume
@@ -248,17 +276,21 @@ class Client:
         ------
         ServiceError, ServiceUnreachable
             The service refused, or did not answer; what was read stays.
+        UnknownCollection
+            With the names that are nearest.
         PullRunning
-            Another pull is writing into `destination`. On Windows nothing tells: let one pull end before the next.
+            Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
-        paths = (EVENTS, *dict.fromkeys(_campaign(each) for each in _several(campaigns)))
-        order = Order(Path(destination), paths, filter, None, resume)
+        asked = tuple(several(collections, "collections"))
+        ids = None if campaigns is None else tuple(dict.fromkeys(several(campaigns, "ids of campaigns")))
+        resources = needed(asked, campaigns=ids)
+        order = Order(Path(destination), resources, asked, ids, filter, resume=resume)
         if since == "last":
-            order = replace(order, since=last_change(self._service, order, overlap=overlap))
+            order = order.with_since(last_changes(self._service, order, overlap=overlap))
         elif since is not None:
-            order = replace(order, since=_moment(since))
-        with _bar(progress) as tell:
-            return pull(self._service, order, now=self._now, tell=tell)
+            order = order.with_since(dict.fromkeys(RESOURCES, moment(since)))
+        with page_bar(progress) as on_page:
+            return pull(self._service, order, now=self._now, on_page=on_page)
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
@@ -270,27 +302,27 @@ class Client:
         Parameters
         ----------
         event
-            Its fields, in the names of either version. `title` and `origin_system` are required, in v1 also
-            ``location.postal_code``. `start_date` and `end_date` are datetimes without zone: the wall clock
-            at its place.
+            Its fields, in the names of either version. `title` and `origin_system` are required.
+            `start_date` and `end_date` are datetimes without zone: the wall clock at its place.
         creator
-            The id of the person who is to own it.
+            The id of the person who is to own it; one that the service does not know is refused.
         strict
             False leaves out what the service would ignore; True refuses it.
 
         Raises
         ------
-        UneditableField, MissingField, UnfitField
+        UneditableField, MissingField, InvalidField
             Before anything is sent, with the name of the field.
         ServiceError, ServiceUnreachable
             The service refused, or did not answer.
         """
         if creator is not None:
-            href = self._address.resource("people", _bare(creator, self._wording.prefixes))
+            href = self._address.resource("people", _bare(creator, self._field_names.prefixes))
             event = {**event, "_links": {"osdi:creator": {"href": href}}}
-        body = new_event(event, wording=self._wording, strict=strict)
-        answer = self._transport.send("POST", self._address.collection(EVENTS), body)
-        return read_table([answer.envelope()], "events", prefix=self._prefix)
+        body = new_event(event, names=self._field_names, strict=strict)
+        if strict and (link := body.get("_links", {}).get("osdi:creator")):
+            self._check_person(link["href"])
+        return self._one(self._transport.send("POST", self._address.collection(EVENTS), body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
         """Change fields of an event; its row after the change.
@@ -300,20 +332,97 @@ class Client:
         event_id
             With or without the service's prefix.
         changed
-            The fields to change, in the names of either version; None empties one.
+            The fields to change, in the names of either version; None empties a text, and nothing else can be emptied.
         strict
             False leaves out what the service would ignore; True refuses it.
 
         Raises
         ------
-        UneditableField, MissingField, UnfitField
+        UneditableField, MissingField, InvalidField
             Before anything is sent, with the name of the field.
         ResourceNotFound
             There is none with that id for this key.
         """
-        body = changes(changed, wording=self._wording, strict=strict)
-        answer = self._transport.send("PUT", self._at(event_id), body)
-        return read_table([answer.envelope()], "events", prefix=self._prefix)
+        body = changes(changed, names=self._field_names, strict=strict)
+        return self._one(self._transport.send("PUT", self._at(event_id), body))
+
+    def create_events(
+        self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
+    ) -> pd.DataFrame:
+        """Create an event for each row, in the columns of `read_events`.
+
+        Columns that the service sets itself are passed over, and so are missing values. The ``location_`` columns
+        become one location. Identifiers of the service's own are left out.
+
+        Parameters
+        ----------
+        frame
+            Any columns of the table `events`; `title` and `origin_system` are required.
+        dry_run
+            Check each row and return what would be sent, and send nothing.
+        progress
+            A bar by rows: None shows one on a terminal or in a notebook, and for long work only.
+
+        Returns
+        -------
+        DataFrame
+            One result a row, with its index: `event_id`, `status` (``created``, ``refused`` before it was sent,
+            ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
+            refuses the key, nothing more is sent.
+
+        Raises
+        ------
+        UnknownColumn
+            A column that the table does not have, with the names that are nearest.
+        """
+        check_columns(frame)
+        prefixes, names = self._field_names.prefixes, self._field_names
+        return write_rows(
+            frame,
+            identify=lambda _: None,
+            prepare=lambda row: new_event(event_of(row, prefixes=prefixes), names=names, strict=True),
+            send=lambda _, body: row_id(
+                self._transport.send("POST", self._address.collection(EVENTS), body).body, prefixes
+            ),
+            done="created",
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def update_events(
+        self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
+    ) -> pd.DataFrame:
+        """Change the event of each row, in the columns of `read_events`; missing values leave a field as it is.
+
+        Parameters, results and errors are those of `create_events`; the column `event_id` says which event, and
+        `status` is ``updated``.
+
+        Examples
+        --------
+        >>> from osdi_frames import sandbox
+        >>> with sandbox.serve() as running, Client(running.base_url, running.group_key) as client:
+        ...     events = client.create_event({"title": "Picnic", "origin_system": "Desk"})
+        ...     changed = events[["event_id"]].assign(location_locality="Oakland")
+        ...     client.update_events(changed, dry_run=True)[["status", "sent"]]
+             status                                   sent
+        0  not sent  {"location": {"locality": "Oakland"}}
+        """
+        check_columns(frame, needed="event_id")
+        prefixes, names = self._field_names.prefixes, self._field_names
+
+        def send(event_id: str | None, body: dict[str, Any]) -> str | None:
+            self._transport.send("PUT", self._at(str(event_id)), body)
+            return event_id
+
+        return write_rows(
+            frame,
+            identify=id_in,
+            prepare=lambda row: changes(event_of(row, prefixes=prefixes), names=names, strict=True),
+            send=send,
+            done="updated",
+            dry_run=dry_run,
+            progress=progress,
+        )
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event, which it refuses (interface 7).
@@ -345,59 +454,39 @@ class Client:
         )
 
     def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
-        documents: list[dict[str, Any]] = []
-        with _bar(progress) as tell:
+        lines: list[bytes] = []
+        with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
                 collection = Collection(
                     self._service,
                     path,
                     filter,
-                    keep=lambda answer: documents.append(answer.envelope()),
-                    tell=tell,
+                    keep=lambda answer: lines.append(answer.line()),
+                    on_page=on_page,
                 )
                 if collection.settle() is None:
-                    raise IncompletePull(f"{path}: {collection.ledger.lack()}; pull keeps what there is")
-        return read_table(documents, "events", prefix=self._prefix)
+                    raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
+        return self._table(lines)
+
+    def _one(self, answer: Answer) -> pd.DataFrame:
+        # One event has no duplicates to look for.
+        return self._table([answer.line()], dedupe=False)
+
+    def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
+        """Read answers as the table `events`: their bytes as they came, parsed once."""
+        return read_table(Received(lines, self.base_url), "events", prefix=self._prefix, dedupe=dedupe)
+
+    def _check_person(self, href: str) -> None:
+        try:
+            self._transport.get(self._transport.own(href, at=self.base_url))
+        except (ResourceNotFound, ForeignAddress) as error:
+            raise InvalidField(f"the creator is not known to the service: {error}") from error
 
     def _at(self, event_id: str) -> str:
-        return self._address.resource(EVENTS, _bare(event_id, self._wording.prefixes))
+        return self._address.resource(EVENTS, _bare(event_id, self._field_names.prefixes))
 
 
 def _bare(resource_id: str, prefixes: Iterable[str]) -> str:
-    """Give an id without the service's own prefix."""
+    """Return an id without the service's own prefix."""
     system, colon, bare = resource_id.partition(":")
     return bare if colon and system in prefixes else resource_id
-
-
-def _campaign(campaign_id: str) -> str:
-    return CAMPAIGN.format(quote(campaign_id, safe=""))
-
-
-def _several(ids: Iterable[str]) -> Iterable[str]:
-    if isinstance(ids, str):
-        raise TypeError(f"campaigns is a list of ids: [{ids!r}]")
-    return ids
-
-
-def _moment(since: datetime | str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(since) if isinstance(since, str) else since
-    except ValueError as error:
-        raise UnfitField(f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}") from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-@contextmanager
-def _bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
-    """Show a bar by pages, and give what is to be called with each."""
-    with ExitStack() as shown:
-        pages = None
-
-        def tell(page: Page) -> None:
-            nonlocal pages
-            if pages is None:  # not before: a notebook's bar cannot learn its total later
-                pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
-            pages.total = page.total_pages or pages.total
-            pages.update()
-
-        yield tell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -40,12 +41,13 @@ class ApiKey:
             raise MissingKey("the API key has characters that no header can carry")
 
     def reveal(self) -> str:
-        """Give the key itself, for the header of a request to its own origin."""
+        """Return the key itself, for the header of a request to its own origin."""
         return self._secret
 
     def redact(self, text: str) -> str:
-        """Strike the key from a text that the service wrote."""
-        return text.replace(self._secret, "[key]")
+        """Strike the key from a text that the service wrote, in any case and with any of it percent-encoded."""
+        spelled = "".join(f"(?:{re.escape(each)}|%{ord(each):02x})" for each in self._secret)
+        return re.sub(spelled, "[key]", text, flags=re.IGNORECASE)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an API key is not pickled; open a new client where one is needed")

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from osdi_frames.client.batches import write_atomically
-from osdi_frames.client.paging import Ledger
+from osdi_frames.archive.durable import write_file
+from osdi_frames.client.tally import CollectionPulled
 
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
 NAME = ".manifest.json"
@@ -19,61 +19,24 @@ UNFINISHED = "not finished: the pull is running, or was killed; call it again an
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionPulled:
-    """What came of one collection.
-
-    `rows` counts every row of every page that was read, `distinct_ids` the different records among them; a page that
-    was read again counts again. The totals are what the service told first and last; None where it told none.
-    """
-
-    path: str
-    complete: bool = False
-    why: str = "not read"
-    pages: int = 0
-    rows: int = 0
-    distinct_ids: int = 0
-    duplicates: int = 0
-    total_records_at_start: int | None = None
-    total_records_at_end: int | None = None
-
-    @classmethod
-    def of(cls, ledger: Ledger, *, proof: str | None, failure: str | None = None) -> CollectionPulled:
-        """Count a ledger; it is complete if there is a proof."""
-        distinct, totals = len(ledger.ids), ledger.totals
-        reasons = [each for each in (failure, ledger.lack() if ledger.pages else "not read") if each]
-        return cls(
-            path=ledger.path,
-            complete=proof is not None,
-            why=proof or "; ".join(reasons),
-            pages=len(ledger.pages),
-            rows=ledger.rows,
-            distinct_ids=distinct,
-            duplicates=ledger.rows - distinct - ledger.nameless,
-            total_records_at_start=totals[0] if totals else None,
-            total_records_at_end=totals[-1] if totals else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Manifest:
     """What a pull asked for, what came, and whether it is complete.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
-    is missing. The proof counts: as many different records came as the service told. It cannot see that a record
+    is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
     left a collection while another entered it (events are not deleted, interface 7, but a filter can let them go).
-    `newest_modified_date` is where ``since="last"`` goes on.
+    `campaigns` are the ids that were given; None where the campaigns were listed.
     """
 
     folder: Path
     address: str
     version: str
     filter: str | None
-    since: datetime | None
+    campaigns: tuple[str, ...] | None
     started_at: datetime
     finished_at: datetime | None
     collections: tuple[CollectionPulled, ...]
     files: tuple[str, ...] = ()
-    newest_modified_date: datetime | None = None
 
     @property
     def complete(self) -> bool:
@@ -85,38 +48,58 @@ class Manifest:
         """The proof for each collection, or what is missing; a line each."""
         if self.finished_at is None:
             return UNFINISHED
-        return "\n".join(
-            f"{each.path}: {each.why}" for each in self.collections if self.complete or not each.complete
-        )
+        lacking = [each for each in self.collections if not each.complete]
+        # Where a pull stopped is said, not what it did not come to.
+        begun = [each for each in lacking if each.lists or each.why != "not read"]
+        return "\n".join(f"{each.path}: {each.why}" for each in begun or lacking or self.collections)
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """The collections, as paths below the service root."""
-        return tuple(each.path for each in self.collections)
+    def names(self) -> tuple[str, ...]:
+        """The names of the collections, parents first."""
+        return tuple(each.name for each in self.collections)
+
+    @property
+    def requests(self) -> int:
+        """How many answers were needed; retries and redirects are not counted."""
+        return sum(each.pages for each in self.collections)
+
+    @property
+    def since(self) -> datetime | None:
+        """From when on changes were asked for, in the first collection."""
+        return self.collections[0].since if self.collections else None
+
+    @property
+    def newest_modified_date(self) -> datetime | None:
+        """The newest change that was read."""
+        return max(
+            (each.newest_modified_date for each in self.collections if each.newest_modified_date),
+            default=None,
+        )
 
     def __str__(self) -> str:
         rows = sum(each.rows for each in self.collections)
         distinct = sum(each.distinct_ids for each in self.collections)
         pages = sum(each.pages for each in self.collections)
         said = "yes" if self.complete else "no"
-        came = f"{_counted(pages, 'page')}, {_counted(rows, 'row')}, {_counted(distinct, 'different record')}"
+        came = f"{_counted(pages, 'page')}, {_counted(rows, 'row')}, {_counted(distinct, 'distinct record')}"
         return f"{self.folder}: {came}\ncomplete: {said}\n{self.why}"
 
     def write(self) -> None:
         """Write it into its folder, as a whole or not at all."""
-        told = {"complete": self.complete, "why": self.why.split("\n")} | asdict(self)
-        del told["folder"]
-        text = json.dumps(told, indent=2, ensure_ascii=False, default=_written)
-        write_atomically(self.folder / NAME, f"{text}\n")
+        derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
+        stored = derived | asdict(self)
+        del stored["folder"]
+        text = json.dumps(stored, indent=2, ensure_ascii=False, default=_written)
+        write_file(self.folder / NAME, f"{text}\n".encode())
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of a pull from its folder; None where there is none."""
     try:
-        told = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        stored = json.loads((folder / NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return _manifest(folder, told)
+    return _manifest(folder, stored)
 
 
 def manifests(destination: Path) -> list[Manifest]:
@@ -125,19 +108,23 @@ def manifests(destination: Path) -> list[Manifest]:
     return sorted((each for each in found if each), key=lambda each: each.started_at)
 
 
-def _manifest(folder: Path, told: Mapping[str, Any]) -> Manifest:
+def _manifest(folder: Path, stored: Mapping[str, Any]) -> Manifest:
     return Manifest(
         folder=folder,
-        address=told["address"],
-        version=told["version"],
-        filter=told["filter"],
-        since=_moment(told["since"]),
-        started_at=datetime.fromisoformat(told["started_at"]),
-        finished_at=_moment(told["finished_at"]),
-        collections=tuple(CollectionPulled(**each) for each in told["collections"]),
-        files=tuple(told["files"]),
-        newest_modified_date=_moment(told["newest_modified_date"]),
+        address=stored["address"],
+        version=stored["version"],
+        filter=stored["filter"],
+        campaigns=None if stored["campaigns"] is None else tuple(stored["campaigns"]),
+        started_at=datetime.fromisoformat(stored["started_at"]),
+        finished_at=_moment(stored["finished_at"]),
+        collections=tuple(_collection(each) for each in stored["collections"]),
+        files=tuple(stored["files"]),
     )
+
+
+def _collection(stored: Mapping[str, Any]) -> CollectionPulled:
+    moments = {name: _moment(stored[name]) for name in ("since", "newest_modified_date")}
+    return CollectionPulled(**{**stored, **moments})
 
 
 def _moment(text: str | None) -> datetime | None:

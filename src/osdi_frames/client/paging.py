@@ -12,8 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
-from osdi_frames.tables.forms import resource_id
+from osdi_frames.client.resources import KEYS
+
+#: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
+MAX_PAGES = 100_000
 
 _IDLE = 3  # pages in a row without anything new after which no further ones are tried
 
@@ -26,7 +30,7 @@ class Page:
     """The page that was asked for."""
     ids: tuple[str | None, ...]
     """The id of each row; None for a row that has none."""
-    told: int | None = None
+    reported_number: int | None = None
     """The number that it gives itself."""
     total_pages: int | None = None
     total_records: int | None = None
@@ -66,6 +70,7 @@ class Ledger:
     """The pages of one collection that have been read, in the order in which they came."""
 
     path: str
+    max_pages: int = MAX_PAGES
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     _current: list[Page] = field(default_factory=list)  # of this pass over the collection
@@ -74,7 +79,7 @@ class Ledger:
     _ended: bool = False  # a page of this pass was found behind the last one
 
     def add(self, page: Page) -> bool:
-        """Enter a page; tell whether it has a row that none before it had."""
+        """Enter a page; return whether it has a row that none before it had."""
         fresh = {each for each in page.ids if each is not None} - self.ids
         self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
         self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
@@ -85,7 +90,7 @@ class Ledger:
         return bool(fresh)
 
     def begin_pass(self) -> None:
-        """Read the collection once more: all of it, or the pages that told other totals than the last one told."""
+        """Read the collection once more: all of it, or the pages that report other totals than the last one."""
         total = self._current[-1].total_records if self._current else None
         fresh = [page for page in self._current if total is not None and page.total_records == total]
         self._current = fresh if len(fresh) < len(self._current) else []
@@ -93,19 +98,36 @@ class Ledger:
         self._idle, self._ended = 0, False
 
     def missing(self) -> Iterable[int]:
-        """Give the pages that are still to be read in this pass, so far as the pages before tell it."""
+        """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
-        told = [page.total_pages for page in self._current if page.total_pages]
-        last = max(told) if told else int(not read)
-        if told and len(self._current) > 2 * told[0] + _IDLE:
-            return ()  # rows arrive as fast as they are read
-        if last:
-            return (number for number in range(1, last + 1) if number not in read)
-        # No totals: one after the other. A missing `next` is not believed; the page behind the last tells.
-        return () if self._ended or self._idle >= _IDLE else (max(read, default=0) + 1,)
+        last = max(self._reported_pages, default=int(not read))
+        if self._outruns:
+            return ()
+        if not last:
+            # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
+            last = 0 if self._ended or self._idle >= _IDLE else max(read) + 1
+        return (number for number in range(1, min(last, self.max_pages) + 1) if number not in read)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether this pass was stopped at the limit of pages, and more would follow."""
+        if not any(page.number >= self.max_pages for page in self._current):
+            return False
+        ended = self._ended or self._idle >= _IDLE
+        return max(self._reported_pages, default=0) > self.max_pages or not (self._reported_pages or ended)
+
+    @property
+    def _reported_pages(self) -> list[int]:
+        return [page.total_pages for page in self._current if page.total_pages]
+
+    @property
+    def _outruns(self) -> bool:
+        """Whether rows arrive as fast as they are read."""
+        reported = self._reported_pages
+        return bool(reported) and len(self._current) > 2 * reported[0] + _IDLE
 
     def next_of(self, number: int) -> str | None:
-        """Give the `next` of a page; None where totals are told, since they tell more."""
+        """Return the `next` of a page; None where totals are reported, which say more."""
         if any(page.total_pages for page in self._current):
             return None
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
@@ -116,7 +138,7 @@ class Ledger:
         return sum(len(page.ids) for page in self.pages)
 
     @property
-    def nameless(self) -> int:
+    def rows_without_id(self) -> int:
         """How many rows have no id."""
         return sum(page.ids.count(None) for page in self.pages)
 
@@ -127,70 +149,74 @@ class Ledger:
 
     @property
     def totals(self) -> list[int]:
-        """The totals of records that were told, in the order in which they came."""
+        """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
 
     def outgrew(self, first: int) -> bool:
-        """Tell whether the collection grew to more than twice its size since a page: reading again would not help."""
+        """Return whether the collection grew to more than twice its size since a page: reading again would not help."""
         totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
         return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
 
     def gaps(self) -> list[range]:
-        """Give the pages that were told of and never read."""
+        """Return the pages that exist by the totals and were never read."""
         read = sorted({page.number for page in self.pages})
         last = max((page.total_pages or page.number for page in self.pages), default=0)
         edges = zip([0, *read], [*read, last + 1], strict=True)
         return [range(before + 1, after) for before, after in edges if after - before > 1]
 
     def proof(self) -> str | None:
-        """Say why every record of the collection is among those read; None where nothing proves it."""
-        if self.nameless or next(iter(self.missing()), None) is not None:
+        """Return why every record of the collection is among those read; None where nothing proves it."""
+        if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
-        told = {page.total_records for page in self._current}
+        reported = {page.total_records for page in self._current}
         ids = {each for page in self._current for each in page.ids}
-        if told == {None}:
+        if reported == {None}:
             if self._ended and not self._straddling():
-                return "no totals were told; an empty page ended it, and no row was on two pages"
+                return "no totals were reported; an empty page ended it, and no row was on two pages"
             return None
         left = len(self.ids) - len(ids)  # that other pages had, before
-        more = f"; {left} more came before, which are told no longer" if left else ""
-        if len(told) == 1 and told == {len(ids)}:
-            return f"every page told {len(ids)} records, and so many came{more}"
-        if told - {None} == {len(ids)} and not self._straddling():
-            return f"{len(ids)} records were told and came, and no row was on two pages{more}"
+        more = f"; {left} more were read earlier and are no longer listed" if left else ""
+        if len(reported) == 1 and reported == {len(ids)}:
+            return f"all pages report {len(ids)} records; {len(ids)} were read{more}"
+        if reported - {None} == {len(ids)} and not self._straddling():
+            return f"{len(ids)} records were reported and read; no row was on two pages{more}"
         return None
 
     def proof_after(self, check: Page) -> str | None:
-        """Say why every record is among those read, by what a page told that was read alone, after all others."""
+        """Return why every record is among those read, by the totals of a page read alone after all others."""
         total = check.total_records
-        fell = total is None or any(told > total for told in self.totals)
-        if fell or self.nameless or total != len(self.ids) or self.gaps():
+        fell = total is None or any(reported > total for reported in self.totals)
+        if fell or self.rows_without_id or total != len(self.ids) or self.gaps():
             return None
-        return f"rows moved meanwhile; {total} records were told in the end, and so many came"
+        return f"rows moved meanwhile; {total} records were reported at the end; {total} were read"
 
     def lack(self) -> str:
-        """Say what is missing, so far as anything tells it."""
+        """Return what is missing, so far as it is known."""
         parts = []
+        if self.is_cut:
+            parts.append(f"stopped at {self.max_pages} pages (max_pages)")
+        if self._outruns:
+            parts.append("it grew faster than it was read")
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(map(_span, gaps))}")
         if self.totals and self.totals[-1] != len(self.ids):
-            parts.append(f"{self.totals[-1]} records were told, {len(self.ids)} different ones came")
+            parts.append(f"{self.totals[-1]} records were reported, {len(self.ids)} distinct ones were read")
         elif not self.totals:
-            parts.append(f"no totals were told, {len(self.ids)} different records came")
+            parts.append(f"no totals were reported; {len(self.ids)} distinct records were read")
         if straddling := self._straddling():
             parts.append(f"rows on more than one page: {_few(straddling)}")
-        if self.nameless:
-            parts.append(f"{self.nameless} rows have no id")
+        if self.rows_without_id:
+            parts.append(f"{self.rows_without_id} rows have no id")
         return "; ".join(parts) or "rows moved while the pages were read"
 
     def _straddling(self) -> list[str]:
-        """Give the ids that stand on two pages of this pass: rows moved while the pages were read."""
+        """Return the ids that stand on two pages of this pass: rows moved while the pages were read."""
         latest = {page.number: set(page.ids) for page in self._current if not _stands_still(page)}
         counts = Counter(each for ids in latest.values() for each in ids if each is not None)
         return [each for each, count in counts.items() if count > 1]
 
     def _is_behind(self, page: Page) -> bool:
-        """Tell whether a page without anything new lies behind the last one.
+        """Return whether a page without anything new lies behind the last one.
 
         It is empty, without a `next` or after another empty one; its number does not advance; or it is a page that
         was there before.
@@ -198,11 +224,11 @@ class Ledger:
         if not page.ids:
             return page.next is None or (bool(self._current) and not self._current[-1].ids)
         again = any(page.number > other.number and page.ids == other.ids for other in self._current)
-        return again if page.told is None else _stands_still(page)
+        return again if page.reported_number is None else _stands_still(page)
 
 
 def _stands_still(page: Page) -> bool:
-    return page.told is not None and page.told < page.number
+    return page.reported_number is not None and page.reported_number < page.number
 
 
 def _span(numbers: range) -> str:
@@ -210,18 +236,37 @@ def _span(numbers: range) -> str:
 
 
 def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
-    """Give id and modified_date of each embedded row."""
+    """Yield id and modified_date of each embedded row."""
     embedded = body.get("_embedded")
-    for entries in embedded.values() if isinstance(embedded, dict) else ():
+    for name, entries in (embedded if isinstance(embedded, dict) else {}).items():
+        known = name.rpartition(":")[2] in KEYS
         for entry in entries if isinstance(entries, list) else ():
-            yield resource_id(entry, prefixes), _modified(entry)
+            row = entry if isinstance(entry, dict) else {}
+            # A row without an id, in a collection that is not declared, is identified by its whole content.
+            yield (
+                row_id(row, prefixes) or (None if known else json.dumps(entry, sort_keys=True)),
+                _modified(row),
+            )
 
 
-def _modified(entry: Any) -> datetime | None:
-    text = entry.get("modified_date") or entry.get("modified_at") if isinstance(entry, dict) else None
+def row_id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
+    """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
+    identifiers = row.get("identifiers")
+    for each in identifiers if isinstance(identifiers, list) else ():
+        system, _, own = each.partition(":") if isinstance(each, str) else ("", "", "")
+        if own and system in prefixes:
+            return str(own)
     try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (TypeError, ValueError, OverflowError):
+        return urlsplit(row["_links"]["self"]["href"]).path.rstrip("/").rpartition("/")[2] or None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _modified(row: Mapping[str, Any]) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(row.get("modified_date") or row.get("modified_at") or "")
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

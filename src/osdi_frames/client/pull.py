@@ -2,100 +2,213 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
+from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import Version, asked_page
 from osdi_frames.client.batches import Batches
-from osdi_frames.client.manifest import CollectionPulled, Manifest, manifests
-from osdi_frames.client.paging import Page, read_page
+from osdi_frames.client.lock import locked
+from osdi_frames.client.manifest import Manifest, manifests
+from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.client.reading import Collection, Service
-from osdi_frames.errors import OsdiError, PullRunning
+from osdi_frames.client.resources import Resource
+from osdi_frames.client.tally import Tally
+from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotFound
 
-#: The collection of all events, and that of an event campaign's events (interface 4).
-EVENTS = "events"
-CAMPAIGN = "event_campaigns/{}/events"
-
-_LOCK = ".lock"
 _MODIFIED = {"v1": "modified_at", "v2": "modified_date"}  # interface 9
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a pull asks for, and where it goes."""
+    """What a pull asks for, and where it goes.
+
+    `campaigns` are the ids of the event campaigns whose events are read; None for all that the service lists.
+    """
 
     destination: Path
-    paths: tuple[str, ...]
+    resources: tuple[Resource, ...]
+    asked: tuple[str, ...] = ("events",)
+    campaigns: tuple[str, ...] | None = None
     filter: str | None = None
-    since: datetime | None = None
+    since: Mapping[str, datetime | None] = field(default_factory=dict)
     resume: bool = True
 
-    def filter_for(self, version: Version) -> str | None:
-        """Write the whole filter, in the names of a version (interface 9).
+    def filter_for(self, resource: Resource, version: Version) -> str | None:
+        """Write the whole filter of a collection, in the names of a version (interface 9).
 
         >>> from datetime import UTC
-        >>> Order(Path(), (), "title eq 'x'", datetime(2026, 1, 1, tzinfo=UTC)).filter_for("v1")
+        >>> from osdi_frames.client.resources import RESOURCES
+        >>> order = Order(Path(), (), filter="title eq 'x'", since={"events": datetime(2026, 1, 1, tzinfo=UTC)})
+        >>> order.filter_for(RESOURCES["events"], "v1")
         "modified_at gt '2025-12-31T23:59:59Z' and title eq 'x'"
         """
         # There is no "ge": a second earlier, or what changed in the very second of `since` would be left out.
-        after = self.since - timedelta(seconds=1) if self.since else None
+        after = self.since.get(resource.name)
+        after = after - timedelta(seconds=1) if after else None
         since = f"{_MODIFIED[version]} gt '{after:%Y-%m-%dT%H:%M:%SZ}'" if after else None
-        return " and ".join(each for each in (since, self.filter) if each) or None
+        own = self.filter if resource.key == "events" else None
+        return " and ".join(each for each in (since, own) if each) or None
+
+    def with_since(self, since: Mapping[str, datetime | None]) -> Order:
+        """Return the order for what changed only, as far as each collection can be asked for that.
+
+        A parent is listed from as early as any of its lists: one that was never read needs all parents.
+        """
+        earliest = dict(since)
+        for resource in reversed(self.resources):
+            if resource.is_whole:
+                earliest[resource.name] = None
+            for parent in resource.parents:
+                moments = [earliest.get(parent), earliest.get(resource.name)]
+                known = [each for each in moments if each]
+                earliest[parent] = min(known) if len(known) == len(moments) else None
+        return replace(self, since={each.name: earliest.get(each.name) for each in self.resources})
 
 
 def pull(
-    service: Service, order: Order, *, now: Callable[[], datetime], tell: Callable[[Page], None]
+    service: Service, order: Order, *, now: Callable[[], datetime], on_page: Callable[[Page], None]
 ) -> Manifest:
     """Carry out an order; see `Client.pull`."""
-    order.destination.mkdir(parents=True, exist_ok=True)
-    with _alone(order.destination):
+    make_folder(order.destination)
+    with locked(order.destination):
         manifest = _unfinished(service, order) or _begun(service, order, now=now)
         manifest.write()
         with Batches(manifest.folder) as batches:
-            collections = _collections(service, order, batches, tell=tell)
-            done: list[CollectionPulled] = []
+            walk = _Walk(service, order, batches, on_page, _ledgers(service, batches))
             try:
-                for collection in collections:
-                    done.append(CollectionPulled.of(collection.ledger, proof=collection.settle()))  # noqa: PERF401 (what came before a failure counts)
+                walk.run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
-                ledger = collections[len(done)].ledger
-                done.append(CollectionPulled.of(ledger, proof=None, failure=str(error) or "interrupted"))
                 error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
                 raise
             finally:
                 batches.finish()
-                manifest = _finished(manifest, collections, done, files=batches.names(), now=now)
+                manifest = replace(
+                    manifest,
+                    finished_at=now(),
+                    collections=tuple(each.result() for each in walk.tallies.values()),
+                    files=tuple(batches.names()),
+                )
                 manifest.write()
     return manifest
 
 
-def last_change(service: Service, order: Order, *, overlap: timedelta) -> datetime | None:
-    """Give from when on changes are to be asked for, by the last complete pull of the same collections.
+class _Walk:
+    """Read the collections of an order, one list after the other, parents before what they lead to."""
+
+    def __init__(
+        self,
+        service: Service,
+        order: Order,
+        batches: Batches,
+        on_page: Callable[[Page], None],
+        ledgers: dict[str, Ledger],
+    ) -> None:
+        self._service, self._order, self._batches = service, order, batches
+        self._on_page = on_page
+        self._ledgers = ledgers  # what an earlier call has read
+        self.tallies = {each.name: _tally(each, service, order) for each in order.resources}
+
+    def run(self) -> None:
+        for tally in self.tallies.values():
+            cut = [
+                name for name in tally.resource.parents if name in self.tallies and self.tallies[name].is_cut
+            ]
+            if cut:
+                tally.lacking.append(f"not read: {cut[0]} go on after max_pages")
+                continue
+            for path, other in self._paths(tally.resource):
+                self._read(tally, path, other)
+            tally.finished = True
+
+    def _paths(self, resource: Resource) -> Iterator[tuple[str, str]]:
+        """Yield the path of each list, and where else it can be: below the list that its parent was found in.
+
+        An event that only its campaign lists can be unknown to the service elsewhere.
+        """
+        version = self._service.address.version
+        if not resource.parents:
+            yield resource.path_for(version), ""
+        found: dict[str, str] = {}
+        for name in reversed(resource.parents):
+            found |= self.tallies[name].ids if name in self.tallies else {}
+        if resource.name == "campaign_events" and self._order.campaigns is not None:
+            found = dict.fromkeys(self._order.campaigns, "event_campaigns")
+        for each in sorted(found):
+            own = quote(each, safe="")
+            path = resource.path_for(version, own)
+            below = f"{found[each]}/{own}/{path.rpartition('/')[2]}"
+            yield path, below if below != path else ""
+
+    def _read(self, tally: Tally, path: str, other: str) -> None:
+        collection = Collection(
+            self._service,
+            path,
+            self._order.filter_for(tally.resource, self._service.address.version),
+            keep=lambda answer: self._batches.keep(answer.line()),
+            on_page=self._on_page,
+        )
+        address = urlsplit(self._service.address.collection(path)).path
+        collection.ledger = self._ledgers.pop(address, collection.ledger)
+        try:
+            tally.add(collection, proof=collection.settle())
+        except (OsdiError, OSError, KeyboardInterrupt) as error:
+            if other and isinstance(error, ResourceNotFound) and not collection.ledger.pages:
+                self._read(tally, other, "")
+                return
+            tally.add(collection, proof=None, failure=str(error) or "interrupted")
+            # One list that the key may not read does not keep the others from being read.
+            asked = tally.resource.name in self._order.asked and not tally.resource.parents
+            if asked or not isinstance(error, ResourceNotFound | KeyRefused):
+                raise
+
+
+def moment(since: datetime | str) -> datetime:
+    """Read the time from when on changes are asked for; UTC unless it has a zone.
+
+    Raises
+    ------
+    InvalidField
+        It is no time.
+    """
+    try:
+        found = datetime.fromisoformat(since) if isinstance(since, str) else since
+    except ValueError as error:
+        raise InvalidField(
+            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
+        ) from error
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def last_changes(service: Service, order: Order, *, overlap: timedelta) -> dict[str, datetime | None]:
+    """Return the `since` time of each collection, implied by the last pull in which it was complete.
 
     What changed while that pull ran is asked for again, however late its newest modified_date is.
     """
-    complete = [
-        each
-        for each in manifests(order.destination)
-        if each.complete and each.newest_modified_date and _is_of(each, service, order)
-    ]
-    if not complete:
-        return None
-    newest, started = complete[-1].newest_modified_date, complete[-1].started_at
-    return min(newest or started, started) - overlap
+    found: dict[str, datetime | None] = {}
+    for manifest in manifests(order.destination):
+        if _is_of(manifest, service, order):
+            for each in manifest.collections:
+                # Of a collection without records, the others show how far the service's clock was.
+                newest = each.newest_modified_date or manifest.newest_modified_date
+                if each.complete and newest:
+                    found[each.name] = min(newest, manifest.started_at) - overlap
+    return found
 
 
 def _unfinished(service: Service, order: Order) -> Manifest | None:
-    """Give the last pull of the same collections if it is not complete."""
+    """Return the last pull of the same collections if it is not complete."""
+    since = tuple(order.since.get(each.name) for each in order.resources)
     before = [
         each
         for each in manifests(order.destination)
-        if _is_of(each, service, order) and each.since == order.since
+        if _is_of(each, service, order)
+        and each.names == tuple(resource.name for resource in order.resources)
+        and tuple(collection.since for collection in each.collections) == since
     ]
     if not (order.resume and before) or before[-1].complete:
         return None
@@ -109,84 +222,40 @@ def _begun(service: Service, order: Order, *, now: Callable[[], datetime]) -> Ma
         address=service.address.base_url,
         version=service.address.version,
         filter=order.filter,
-        since=order.since,
+        campaigns=order.campaigns,
         started_at=started,
         finished_at=None,
-        collections=tuple(CollectionPulled(path) for path in order.paths),
+        collections=tuple(_tally(each, service, order).result() for each in order.resources),
     )
 
 
-def _finished(
-    manifest: Manifest,
-    collections: Sequence[Collection],
-    done: Sequence[CollectionPulled],
-    *,
-    files: Sequence[str],
-    now: Callable[[], datetime],
-) -> Manifest:
-    untouched = manifest.collections[len(done) :]
-    newest = [each.ledger.newest for each in collections if each.ledger.newest]
-    return replace(
-        manifest,
-        finished_at=now(),
-        collections=(*done, *untouched),
-        files=tuple(files),
-        newest_modified_date=max(newest, default=None),
-    )
+def _tally(resource: Resource, service: Service, order: Order) -> Tally:
+    return Tally(resource, resource.path_for(service.address.version), order.since.get(resource.name))
 
 
-def _collections(
-    service: Service, order: Order, batches: Batches, *, tell: Callable[[Page], None]
-) -> list[Collection]:
-    """Make the collections of a pull; in their ledgers stands what an earlier call has read."""
-    whole = order.filter_for(service.address.version)
-    collections = {
-        urlsplit(service.address.collection(path)).path: Collection(
-            service, path, whole, keep=lambda answer: batches.keep(answer.line()), tell=tell
-        )
-        for path in order.paths
-    }
+def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
+    """Return what an earlier call has read, by the path of its address."""
+    ledgers: dict[str, Ledger] = {}
     for envelope in batches.read():
-        collection = collections[urlsplit(envelope["url"]).path]
-        number = asked_page(envelope["url"]) or _next_number(collection)
-        collection.ledger.add(read_page(envelope["body"], number=number, prefixes=service.prefixes))
-    return list(collections.values())
-
-
-def _next_number(collection: Collection) -> int:
-    """Give a number to a page whose address has none: the first, or one that was found by its `next`."""
-    pages = collection.ledger.pages
-    return pages[-1].number + 1 if pages and pages[-1].next else 1
+        path = urlsplit(envelope["url"]).path
+        ledger = ledgers.setdefault(path, Ledger(path, service.max_pages))
+        # An address without a number is that of the first page, or was found by the `next` of the one before.
+        following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
+        number = asked_page(envelope["url"]) or following
+        ledger.add(read_page(envelope["body"], number=number, prefixes=service.prefixes))
+    return ledgers
 
 
 def _is_of(manifest: Manifest, service: Service, order: Order) -> bool:
-    asked = (service.address.base_url, order.paths, order.filter)
-    return (manifest.address, manifest.paths, manifest.filter) == asked
+    asked = (service.address.base_url, order.campaigns, order.filter)
+    return (manifest.address, manifest.campaigns, manifest.filter) == asked
 
 
 def _new_folder(destination: Path, started: datetime) -> Path:
     name = f"{started:%Y%m%dT%H%M%SZ}"
     for number in count(1):
         folder = destination / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
+        if not folder.exists():  # nobody else makes one: the destination is locked
+            make_folder(folder)
+            return folder
     raise AssertionError("there is always a next number")
-
-
-@contextmanager
-def _alone(destination: Path) -> Iterator[None]:
-    """Keep others from pulling into the same folder; the system lets go of it should the process be killed."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows, where two pulls at once are the caller's to avoid
-        yield
-        return
-    with (destination / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise PullRunning(f"another pull is writing into {destination}") from error
-        yield

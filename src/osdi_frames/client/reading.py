@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 
 from osdi_frames.client.address import Address, asked_page
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.paging import Ledger, Page, read_page
-from osdi_frames.tables.forms import PAGE_KEYS
 from osdi_frames.errors import BadAnswer, OsdiError
+from osdi_frames.progress import bar
+from osdi_frames.tables.forms import PAGE_KEYS
 
 _FRONT = 20  # pages that are looked through for new arrivals before all are read again
 
@@ -30,8 +31,13 @@ class Service:
     address: Address
     get: Callable[[str, Callable[[], bool]], Answer]
     """Read an address; ask again after an error only while the second argument says that it is wanted."""
+    own: Callable[..., str]
+    """Return the address that a link leads to, at the service's own origin; see `Transport.own`."""
+    redact: Callable[[str], str]
+    """Strike the key from what the service wrote."""
     prefixes: tuple[str, ...]
     workers: int
+    max_pages: int
 
 
 @dataclass(slots=True)
@@ -43,24 +49,28 @@ class Collection:
     filter: str | None = None
     keep: Callable[[Answer], None] = lambda _: None
     """Called with each page, in the thread that read it."""
-    tell: Callable[[Page], None] = lambda _: None
+    on_page: Callable[[Page], None] = lambda _: None
     """Called with each page that was entered in the ledger, in the caller's thread."""
     ledger: Ledger = field(init=False)
     _followed: set[str] = field(default_factory=set)
     _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.path)
+        self.ledger = Ledger(self.path, self.service.max_pages)
+
+    def lack(self) -> str:
+        """Return what is missing, without the key, should the service repeat it."""
+        return self.service.redact(self.ledger.lack())
 
     def sweep(self) -> Generator[Answer, None, None]:
-        """Read every page that is missing, so far as totals or `next` tell of it; give them in their order."""
+        """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
         with ThreadPoolExecutor(self.service.workers, "osdi-frames") as pool:
             while (numbers := _peeked(self.ledger.missing())) is not None:
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
                         yield answer
                         if not page.ids and page.next is None:
-                            return  # behind the last page, whatever was told
+                            return  # behind the last page, whatever was reported
 
     def settle(self) -> str | None:
         """Read until it is proved that every record came; give the proof, or None when rounds are over."""
@@ -70,6 +80,8 @@ class Collection:
                 self._followed.clear()
             first = len(self.ledger.pages)
             deque(self.sweep(), maxlen=0)
+            if self.ledger.is_cut:
+                return None
             proof = self.ledger.proof() or self.ledger.proof_after(self._walk())
             if proof or self.ledger.outgrew(first):
                 return proof
@@ -106,13 +118,14 @@ class Collection:
         """Read one page, and keep it."""
         answer = self.service.get(self._address(number), lambda: not self._left)
         if not any(key in answer.body for key in _OF_PAGES):
-            raise BadAnswer(f"{self.path}, page {number}: not a page of a collection", address=self.path)
+            path = self.service.redact(self.path)
+            raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
         page = read_page(answer.body, number=number, prefixes=self.service.prefixes)
         self.keep(answer)
         return answer, page
 
     def _address(self, number: int) -> str:
-        """Give the address of a page: by its number, or a `next` that leads on without telling one.
+        """Return the address of a page: by its number, or a `next` that leads on without naming one.
 
         So the filter is our own: a `next` can carry it with raw spaces and signs.
         """
@@ -122,7 +135,7 @@ class Collection:
         if link is None:
             return numbered
         before = address.collection(self.path, page=number - 1, filter=self.filter)
-        followed = address.own(link, at=before)
+        followed = self.service.own(link, at=before)
         advances = asked_page(followed) is None and followed not in self._followed
         self._followed.add(followed)
         return followed if advances else numbered
@@ -141,12 +154,29 @@ class Collection:
 
     def _enter(self, page: Page) -> bool:
         fresh = self.ledger.add(page)
-        self.tell(page)
+        self.on_page(page)
         return fresh
 
 
 def _peeked(numbers: Iterable[int]) -> Iterator[int] | None:
-    """Give numbers as they are, or None if there are none."""
+    """Return numbers as they are, or None if there are none."""
     rest = iter(numbers)
     first = next(rest, None)
     return None if first is None else chain((first,), rest)
+
+
+@contextmanager
+def page_bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
+    """Show a bar by pages, and yield what is to be called with each."""
+    with ExitStack() as shown:
+        pages = None
+
+        def on_page(page: Page) -> None:
+            nonlocal pages
+            if pages is None:  # not before: a notebook's bar cannot learn its total later
+                pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
+            # Of several collections only the first one's total is known.
+            pages.total = page.total_pages if (page.total_pages or 0) > pages.n else None
+            pages.update()
+
+        yield on_page

@@ -19,6 +19,7 @@ import stamina
 
 from osdi_frames.client.address import Address, shown
 from osdi_frames.client.answers import Answer, Reply, answer, failure, is_passing
+from osdi_frames.client.deadline import Deadline
 from osdi_frames.client.key import HEADERS, ApiKey
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.errors import (
@@ -28,7 +29,7 @@ from osdi_frames.errors import (
     OsdiError,
     PageTooLarge,
     ServiceError,
-    ServiceSilent,
+    ServiceTimeout,
     ServiceUnreachable,
 )
 
@@ -47,16 +48,20 @@ _NOT_TAKEN = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait for an answer, and how often and how soon to ask again."""
+class RetryPolicy:
+    """How long to wait for an answer, and how often and how soon to ask again.
+
+    `timeout` limits each wait for the service, `deadline` the whole request, in seconds.
+    """
 
     timeout: float = 30.0
+    deadline: float = 120.0
     retries: int = 5
     backoff: float = 0.5
 
 
 class Transport:
-    """Ask the service, within its rate limit, until it answers or patience is over. Safe to share by threads."""
+    """Ask the service, within its rate limit, until it answers or the retry policy ends. Safe to share by threads."""
 
     def __init__(
         self,
@@ -64,7 +69,7 @@ class Transport:
         key: ApiKey,
         *,
         limit: RateLimit,
-        patience: Patience,
+        policy: RetryPolicy,
         connections: int,
         now: Callable[[], datetime],
         ca_file: str | None = None,
@@ -73,14 +78,14 @@ class Transport:
         self._address = address
         self._key = key
         self._limit = limit
-        self._patience = patience
+        self._policy = policy
         self._now = now
         self._http = httpx.Client(
             auth=_KeyHeader(HEADERS[address.version], key),
             headers={"Accept": "application/hal+json, application/json", "User-Agent": user_agent}
             | {"Accept-Encoding": "gzip"},
             # Threads wait for a connection as long as it takes: that is no sign of the service.
-            timeout=httpx.Timeout(patience.timeout, pool=None),
+            timeout=httpx.Timeout(policy.timeout, pool=None),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             verify=ssl.create_default_context(cafile=ca_file) if ca_file else httpx.create_ssl_context(),
             follow_redirects=False,
@@ -88,6 +93,8 @@ class Transport:
             # A proxy would read the key of a request without TLS.
             trust_env=address.scheme == "https",
         )
+        self._deadline = Deadline(policy.deadline)
+        self._deadline.apply_to(self._http)
 
     def close(self) -> None:
         """Close the connections."""
@@ -99,9 +106,18 @@ class Transport:
         for _ in range(_REDIRECTS):
             reply = self._ask("GET", url, None, wanted=wanted)
             if not isinstance(reply, Reply):
-                return replace(reply, url=asked)
-            url = self._address.own(reply.location, at=url)
-        raise ServiceError(f"GET {shown(url)} is redirected without end", address=shown(url))
+                return replace(reply, url=self.redact(asked))
+            url = self.own(reply.location, at=url)
+        address = shown(self.redact(url))
+        raise ServiceError(f"GET {address} is redirected without end", address=address)
+
+    def own(self, link: str, *, at: str) -> str:
+        """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
+        return self._address.own(link, at=at, redact=self.redact)
+
+    def redact(self, text: str) -> str:
+        """Strike the key from a text that the service wrote."""
+        return self._key.redact(text)
 
     def send(self, method: str, url: str, body: Mapping[str, Any] | None = None) -> Answer:
         """Write a resource; a redirect is an error, since it would change what is written."""
@@ -115,14 +131,15 @@ class Transport:
         self, method: str, url: str, content: bytes | None, *, wanted: Callable[[], bool] = lambda: True
     ) -> Answer | Reply:
         """Ask until there is an answer, or a redirect, which is given as it is."""
-        patience = self._patience
+        policy = self._policy
         attempts = stamina.retry_context(
-            on=lambda error: wanted() and _may_ask_again(error, method),
-            attempts=patience.retries + 1,
+            # A service that used up the whole deadline would do so again.
+            on=lambda error: wanted() and not self._deadline.exceeded and _may_ask_again(error, method),
+            attempts=policy.retries + 1,
             timeout=None,
-            wait_initial=patience.backoff,
-            wait_max=max(30.0, patience.backoff),
-            wait_jitter=patience.backoff,
+            wait_initial=policy.backoff,
+            wait_max=max(30.0, policy.backoff),
+            wait_jitter=policy.backoff,
         )
         for attempt in attempts:
             with attempt:
@@ -148,24 +165,38 @@ class Transport:
         if self._http.is_closed:
             raise ClientClosed("this client is closed; open a new one")
         headers = {} if content is None else {"Content-Type": "application/json"}
+        asked = self.redact(url)
+        self._deadline.reset()
         try:
             with self._http.stream(method, url, content=content, headers=headers) as response:
                 return Reply(
                     method,
-                    url,
+                    asked,
                     response.status_code,
-                    _read(response, method, url),
+                    _read(response, method, asked),
                     response.headers.get("retry-after", ""),
                     response.extensions.get(_LOCATION, ""),
                 )
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, zlib.error) as error:
             _silence(error, self._key)
-            raise _mapped(error, method, url, port=self._address.port) from error
+            raise self._mapped(error, f"{method} {shown(asked)}", method) from error
+
+    def _mapped(self, error: Exception, where: str, method: str) -> OsdiError:
+        """Return an error of httpx as one of our own."""
+        sent = method == "POST" and not isinstance(error, _NOT_TAKEN)
+        unsure = "; whether it was done is not known" if sent else ""
+        if isinstance(error, httpx.TimeoutException):
+            late = f"no whole answer within {self._policy.deadline:g} s, the deadline of a request"
+            return ServiceTimeout(
+                f"{where}: {late if self._deadline.exceeded else 'no answer in time'}{unsure}"
+            )
+        at = f" (port {self._address.port})" if isinstance(error, httpx.ConnectError) else ""
+        return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
 
     def _redact(self, error: ServiceError) -> None:
         """Strike the key from an error, should the service repeat it."""
-        error.args = (self._key.redact(str(error)),)
-        error.words = self._key.redact(error.words)
+        error.args = (self.redact(str(error)),)
+        error.words = self.redact(error.words)
 
 
 class _KeyHeader(httpx.Auth):
@@ -206,8 +237,9 @@ def _decoded(response: httpx.Response, method: str, url: str) -> Iterator[bytes]
         yield from response.iter_raw(_BLOCK)
         return
     if encoding not in ("gzip", "x-gzip"):
+        named = encoding if len(encoding) <= 20 else "…"
         raise BadAnswer(
-            f"{method} {shown(url)}: the answer is compressed as nobody asked: {encoding[:20]!r}",
+            f"{method} {shown(url)}: the answer is compressed as nobody asked: {named!r}",
             status=response.status_code,
             address=shown(url),
         )
@@ -225,7 +257,7 @@ def _decoded(response: httpx.Response, method: str, url: str) -> Iterator[bytes]
 
 
 def _may_ask_again(error: Exception, method: str) -> bool | float:
-    """Tell stamina whether to ask again, and after how many seconds where the service told them."""
+    """Return whether stamina is to ask again, or after how many seconds (Retry-After)."""
     if method == "POST" and not (
         isinstance(error.__cause__, _NOT_TAKEN) or (isinstance(error, ServiceError) and error.status == 429)
     ):
@@ -240,18 +272,6 @@ def _may_ask_again(error: Exception, method: str) -> bool | float:
         return True
     # A Retry-After of 0 leaves the waiting to the backoff.
     return error.retry_after <= _LONGEST_PAUSE and (error.retry_after or True)
-
-
-def _mapped(error: Exception, method: str, url: str, *, port: int) -> OsdiError:
-    """Give an error of httpx as one of our own."""
-    where = f"{method} {shown(url)}"
-    unsure = (
-        "; whether it was done is not known" if method == "POST" and not isinstance(error, _NOT_TAKEN) else ""
-    )
-    if isinstance(error, httpx.TimeoutException):
-        return ServiceSilent(f"{where}: no answer in time{unsure}")
-    at = f" (port {port})" if isinstance(error, httpx.ConnectError) else ""
-    return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
 
 
 def _silence(error: BaseException, key: ApiKey) -> None:

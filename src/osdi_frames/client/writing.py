@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 from osdi_frames.client.address import Version
-from osdi_frames.errors import MissingField, UneditableField, UnfitField, nearest
+from osdi_frames.errors import InvalidField, MissingField, UneditableField, nearest
 
 Kind = Literal["text", "wall clock", "identifiers", "lines", "location", "links"]
 
@@ -32,7 +32,7 @@ class Field:
     editable: tuple[Version, ...] = ("v2", "v1")
 
     def named(self, version: Version) -> str | None:
-        """Give its name in a version."""
+        """Return its name in a version."""
         return self.v1 if version == "v1" else self.v2
 
 
@@ -71,7 +71,8 @@ LOCATION = (
     Field("address_lines", "address_lines", "lines"),
     Field("locality", "locality", "text"),
     Field("region", "region", "text"),
-    Field("postal_code", "postal_code", "text", ("v1",)),
+    # The table of interface 2.8 requires it in v1; the sample there omits it and is answered with 200.
+    Field("postal_code", "postal_code", "text"),
     Field("country", "country", "text"),
     Field("language", "language"),
     Field("location", "location"),
@@ -81,101 +82,115 @@ _CREATOR = "osdi:creator"
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class FieldNames:
     """How a service words its events: the version, and its prefixes, its own first."""
 
     version: Version
     prefixes: tuple[str, ...]
 
-    def written(self, field: Field) -> str | None:
-        """Give the name that this version sends a field under."""
+    def sent(self, field: Field) -> str | None:
+        """Return the name that this version sends a field under."""
         name = field.named(self.version)
         return name.replace("<p>", self.prefixes[0]) if name else None
 
-    def names(self, field: Field) -> set[str]:
-        """Give every name that a field is recognised by: of both versions, with any known prefix."""
+    def accepted(self, field: Field) -> set[str]:
+        """Return every name that a field is recognised by: of both versions, with any known prefix."""
         named = [name for name in (field.v2, field.v1) if name]
         return {name.replace("<p>", prefix) for name in named for prefix in self.prefixes}
 
 
-def new_event(event: Mapping[str, Any], *, wording: Wording, strict: bool) -> dict[str, Any]:
+def new_event(event: Mapping[str, Any], *, names: FieldNames, strict: bool) -> dict[str, Any]:
     """Write an event to be created.
 
-    >>> v1 = Wording("v1", ("platform",))
-    >>> event = {"title": "Picnic", "origin_system": "Desk", "location": {"postal_code": "94607"}}
-    >>> new_event(event, wording=v1, strict=True)
-    {'summary': 'Picnic', 'originating_system': 'Desk', 'location': {'postal_code': '94607'}}
+    >>> v1 = FieldNames("v1", ("platform",))
+    >>> new_event({"title": "Picnic", "origin_system": "Desk"}, names=v1, strict=True)
+    {'summary': 'Picnic', 'originating_system': 'Desk'}
 
     Raises
     ------
-    UneditableField, MissingField, UnfitField
+    UneditableField, MissingField, InvalidField
     """
-    body = _written(event, EVENT, wording=wording, strict=strict, at="", links=True)
-    missing = _missing(body, EVENT, wording, "")
-    if wording.version == "v1":
-        missing += _missing(body.get("location", {}), LOCATION, wording, "location.")
+    body = _written(event, EVENT, names=names, strict=strict, at="", links=True)
+    required = [str(names.sent(field)) for field in EVENT if names.version in field.required]
+    missing = [name for name in required if _is_empty(body.get(name))]
     if missing:
         raise MissingField(f"required and missing: {', '.join(missing)}")
     return body
 
 
-def changes(changed: Mapping[str, Any], *, wording: Wording, strict: bool) -> dict[str, Any]:
+def changes(changed: Mapping[str, Any], *, names: FieldNames, strict: bool) -> dict[str, Any]:
     """Write the fields of an event that are to be changed.
 
     Raises
     ------
-    UneditableField, UnfitField, MissingField
+    UneditableField, InvalidField, MissingField
         Nothing is left to be changed, or a required field would be emptied.
     """
-    body = _written(changed, EVENT, wording=wording, strict=strict, at="", links=False)
+    body = _written(changed, EVENT, names=names, strict=strict, at="", links=False)
     if not body:
         raise MissingField("there is nothing to change")
-    required = {wording.written(field) for field in EVENT if wording.version in field.required}
+    required = {names.sent(field) for field in EVENT if names.version in field.required}
     if emptied := [name for name in body if name in required and _is_empty(body[name])]:
         raise MissingField(f"required, and cannot be emptied: {', '.join(emptied)}")
     return body
 
 
 def _written(
-    given: Mapping[str, Any], fields: Sequence[Field], *, wording: Wording, strict: bool, at: str, links: bool
+    given: Mapping[str, Any],
+    fields: Sequence[Field],
+    *,
+    names: FieldNames,
+    strict: bool,
+    at: str,
+    links: bool,
 ) -> dict[str, Any]:
     """Write fields under their names in the version; those that the service would ignore are refused, or left out."""
-    by_name = {name: field for field in fields for name in wording.names(field)}
+    by_name = {name: field for field in fields for name in names.accepted(field)}
     body: dict[str, Any] = {}
     for key, value in given.items():
         field = by_name.get(key)
-        name = wording.written(field) if field else None
-        counts = field and field.kind and wording.version in field.editable and (links or key != "_links")
+        name = names.sent(field) if field else None
+        counts = field and field.kind and names.version in field.editable and (links or key != "_links")
         if field is None or name is None or field.kind is None or not counts:
             if strict:
-                raise UneditableField(_why_ignored(f"{at}{key}", field, wording, by_name))
+                raise UneditableField(_why_ignored(f"{at}{key}", field, names, by_name))
             continue
-        fitted = _fitted(value, field.kind, f"{at}{key}", wording=wording, strict=strict)
+        if value is None and links:
+            continue  # a new event has nothing that could be emptied
+        fitted = _fitted(value, field.kind, f"{at}{key}", names=names, strict=strict, links=links)
+        if field.kind == "location" and not fitted:
+            continue  # not strict: nothing of it would count
         if name in body and body[name] != fitted:
-            raise UnfitField(f"{at}{key} contradicts the same field under its other name")
+            raise InvalidField(f"{at}{key} contradicts the same field under its other name")
         body[name] = fitted
     return body
 
 
-def _why_ignored(key: str, field: Field | None, wording: Wording, known: Mapping[str, Field]) -> str:
+def _why_ignored(key: str, field: Field | None, names: FieldNames, known: Mapping[str, Field]) -> str:
     if field is None:
         editable = [name for name, each in known.items() if each.kind]
         return f"an event has no field {key!r}; {nearest(key.rpartition('.')[2], editable)}"
-    if wording.written(field) is None:
-        return f"{key!r} does not exist in {wording.version}"
+    if names.sent(field) is None:
+        return f"{key!r} does not exist in {names.version}"
     return f"the service ignores {key!r}: it is not editable; strict=False leaves it out"
 
 
-def _fitted(value: Any, kind: Kind, key: str, *, wording: Wording, strict: bool) -> Any:
-    """Give a value as JSON, if its field can hold it. None is sent as null."""
+def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool, links: bool) -> Any:
+    """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
+    if value is None and kind == "text":
+        return ""
     if value is None:
-        return None
+        raise InvalidField(f"{key} cannot be emptied: the service ignores null")
     match kind:
         case "wall clock":
             return _wall_clock(value, key)
         case "location":
-            given = _object(value, key)
-            return _written(given, LOCATION, wording=wording, strict=strict, at=f"{key}.", links=False)
+            place = _written(
+                _object(value, key), LOCATION, names=names, strict=strict, at=f"{key}.", links=links
+            )
+            if strict and not place:
+                raise InvalidField(f"{key} is empty: name the parts of it to set")
+            return place
         case "links":
             return _creator(_object(value, key), key, strict=strict)
         case "identifiers":
@@ -184,20 +199,20 @@ def _fitted(value: Any, kind: Kind, key: str, *, wording: Wording, strict: bool)
             return _first_line(_texts(value, key), key, strict=strict)
         case "text" if isinstance(value, str):
             return _sound(value, key)
-    raise UnfitField(f"{key} is text, not {type(value).__name__}: {value!r}")
+    raise InvalidField(f"{key} is text, not {type(value).__name__}: {value!r}")
 
 
 def _texts(value: Any, key: str) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise UnfitField(f"{key} is a list of text, not {type(value).__name__}")
+        raise InvalidField(f"{key} is a list of text, not {type(value).__name__}")
     if not all(isinstance(each, str) for each in value):
-        raise UnfitField(f"{key} is a list of text")
+        raise InvalidField(f"{key} is a list of text")
     return [_sound(each, key) for each in value]
 
 
 def _identifiers(texts: list[str], key: str) -> list[str]:
-    if bad := [each for each in texts if not re.match(r"[^:\s]+:.", each)]:
-        raise UnfitField(f"{key} have the form system:id, not {bad[0]!r}")
+    if bad := [each for each in texts if not re.match(r"[^:]*[^:\s][^:]*:.", each)]:
+        raise InvalidField(f"{key} have the form system:id, not {bad[0]!r}")
     return texts
 
 
@@ -219,17 +234,17 @@ def _wall_clock(value: Any, key: str) -> str:
         try:
             moment = datetime.fromisoformat(value.strip().removesuffix("Z"))
         except ValueError as error:
-            raise UnfitField(f"{key} is a time such as 2026-05-01T18:30:00, not {value!r}") from error
+            raise InvalidField(f"{key} is a time such as 2026-05-01T18:30:00, not {value!r}") from error
     if not isinstance(moment, datetime) or moment != moment:  # NaT is no time
         hint = "; add the time" if isinstance(value, date) and moment == moment else ""
-        raise UnfitField(f"{key} is a datetime, not {value!r}{hint}")
+        raise InvalidField(f"{key} is a datetime, not {value!r}{hint}")
     if moment.tzinfo is not None:
-        raise UnfitField(
+        raise InvalidField(
             f"{key} is the wall clock at the place of the event, and has no zone: {value!s} would be shown there as"
             f" {moment:%H:%M}; convert it to the zone of the place, then .replace(tzinfo=None)"
         )
     if moment.microsecond:
-        raise UnfitField(f"{key} has whole seconds, not {value!s}")
+        raise InvalidField(f"{key} has whole seconds, not {value!s}")
     return moment.strftime(_WALL_CLOCK)
 
 
@@ -239,13 +254,13 @@ def _creator(links: Mapping[str, Any], key: str, *, strict: bool) -> dict[str, A
         raise UneditableField(f"the service ignores {key}.{others[0]!s}; strict=False leaves it out")
     creator = links.get(_CREATOR)
     if creator is not None and not (isinstance(creator, Mapping) and isinstance(creator.get("href"), str)):
-        raise UnfitField(f"{key}.{_CREATOR} is a link: {{'href': '…/people/<person_id>'}}")
+        raise InvalidField(f"{key}.{_CREATOR} is a link: {{'href': '…/people/<person_id>'}}")
     return {_CREATOR: {"href": creator["href"]}} if creator else {}
 
 
 def _object(value: Any, key: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise UnfitField(f"{key} is a mapping, not {type(value).__name__}")
+        raise InvalidField(f"{key} is a mapping, not {type(value).__name__}")
     return value
 
 
@@ -254,13 +269,8 @@ def _sound(text: str, key: str) -> str:
     try:
         json.dumps(text, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise UnfitField(f"{key} holds a character that is none: {error.reason}") from error
+        raise InvalidField(f"{key} holds a character that is none: {error.reason}") from error
     return text
-
-
-def _missing(body: Any, fields: Sequence[Field], wording: Wording, at: str) -> list[str]:
-    names = [wording.written(field) for field in fields if wording.version in field.required]
-    return [f"{at}{name}" for name in names if not isinstance(body, Mapping) or _is_empty(body.get(name))]
 
 
 def _is_empty(value: Any) -> bool:

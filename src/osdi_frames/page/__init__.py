@@ -19,9 +19,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.reading.check import Inspection
 from osdi_frames.page import document, figures, headline, reading, tables
 from osdi_frames.page.document import Section
+from osdi_frames.reading.check import Inspection
 from osdi_frames.reports.standard import PLACE_COLUMNS, REPORTS, StandardReport
 
 __all__ = ["render"]
@@ -63,7 +63,7 @@ def render(
     now
         When it is made; with a time zone, or it is shown without.
     inspection
-        What `osdi_frames.check.inspect` gives of the same source, to be told in the page.
+        What `osdi_frames.reading.check.inspect` gives of the same source, to be told in the page.
     title
         The heading.
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.reading.check import Inspection
 from osdi_frames.page.tables import Table, of_frame
+from osdi_frames.reading.check import Inspection
 
 HIDDEN: Final = "(a key that is no name)"
 """Stands for a key that could be a person's: objects can be keyed by an address or a number."""

@@ -147,7 +147,9 @@ class Inspector(Observer):
     def keys(self, place: Place, path: KeyPath, keys: Sequence[str], count: int) -> None:
         """Note the keys that no table declares, the types that are not declared, and keys that occur twice."""
         types = {each.type_key: each.name for each in element_types()}
-        whose = path.element.name if path.element else next((types[key] for key in keys if key in types), None)
+        whose = (
+            path.element.name if path.element else next((types[key] for key in keys if key in types), None)
+        )
         head = written(path.inside if path.element else path.steps)
         for key, occurrences in Counter(keys).items():
             at = f"{head}.{key}" if head else key
@@ -173,7 +175,9 @@ class Inspector(Observer):
         ]
         problems = pd.DataFrame(rows, columns=list(COLUMNS))
         problems = problems.astype(dict.fromkeys(COLUMNS, "str") | {"source_line": "Int64", "count": "Int64"})
-        by_key = pd.DataFrame([(*each, count) for each, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS))
+        by_key = pd.DataFrame(
+            [(*each, count) for each, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS)
+        )
         by_key = by_key.astype(dict.fromkeys(KEY_COLUMNS, "str") | {"count": "Int64"})
         return Inspection(len(self.files), self.documents, elements, problems, by_key)
 

@@ -58,13 +58,17 @@ class Deduplication:
     def wait(self, table: str, rows: pa.Table) -> None:
         """Keep some rows of a table until the end."""
         if table not in self.waiting:
-            self.waiting[table] = _Waiting(tempfile.TemporaryFile(prefix="osdi-frames-"))
+            self.waiting[table] = _Waiting(_file())
         self.waiting[table].add(rows)
 
     def kept(self) -> Iterator[tuple[str, pa.Table]]:
         """Give the rows of the elements that are kept: the newest version of each, then the last read."""
-        oldest = ", ".join(f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in self.element.newest)
-        chosen = f"SELECT arg_max(element, ({oldest}, element)) AS element FROM {self._seen} GROUP BY identity"
+        oldest = ", ".join(
+            f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in self.element.newest
+        )
+        chosen = (
+            f"SELECT arg_max(element, ({oldest}, element)) AS element FROM {self._seen} GROUP BY identity"
+        )
         kept = np.sort(self.connection.sql(chosen).to_arrow_table()["element"].to_numpy())
         for table, waiting in self.waiting.items():
             for rows in waiting.all():
@@ -83,6 +87,10 @@ def _among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
     at = np.searchsorted(kept, numbers)
     at[at == len(kept)] = 0
     return kept[at] == numbers if len(kept) else np.zeros(len(numbers), bool)
+
+
+def _file() -> IO[bytes]:
+    return tempfile.TemporaryFile(prefix="osdi-frames-")
 
 
 @dataclass(slots=True)

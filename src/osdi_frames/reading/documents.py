@@ -151,7 +151,9 @@ def _joined(key: str, name: str) -> str:
 
 def _unknown_keys(body: dict[str, Any]) -> Iterator[Finding]:
     """Give the keys of a page that the contract does not name (interface 2.6)."""
-    yield from (Finding("undeclared key", f"page: {key}", severity="info") for key in body if key not in PAGE_KEYS)
+    yield from (
+        Finding("undeclared key", f"page: {key}", severity="info") for key in body if key not in PAGE_KEYS
+    )
 
 
 def _other(body: dict[str, Any], key: str) -> Iterator[Other | Finding]:

@@ -233,8 +233,16 @@ def read_tables(
         name: [declared(name).schema(declared(name).select(columns)).empty_table()]
         for name, columns in chosen.items()
     }
-    options = {"prefix": prefix, "dedupe": dedupe, "on_error": on_error, "limits": limits, "progress": progress}
-    for name, rows in scan_tables(source, chosen, **options):
+    found = scan_tables(
+        source,
+        chosen,
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        limits=limits,
+        progress=progress,
+    )
+    for name, rows in found:
         parts[name].append(rows)
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in chosen}
 
@@ -243,7 +251,9 @@ def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[s
     """Return the columns by the name of each table; None stands for all columns."""
     if isinstance(tables, str):
         raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
-    return dict(tables) if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
+    return (
+        dict(tables) if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
+    )
 
 
 def frame(table: pa.Table) -> pd.DataFrame:

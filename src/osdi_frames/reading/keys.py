@@ -30,14 +30,12 @@ def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterato
         for element in form.types:
             siblings.merge(shapes[element].siblings)
         yield KeyPath((), siblings)
-        yield from (
-            KeyPath(steps, shape)
-            for steps, shape in siblings.objects()
-            if steps
-        )
+        yield from (KeyPath(steps, shape) for steps, shape in siblings.objects() if steps)
     for element in form.types:
         head: Sequence[Step] = (str(element.type_key),) if form.kind == "delivery" else ()
-        yield from (KeyPath((*head, *steps), shape, element, steps) for steps, shape in shapes[element].of.objects())
+        yield from (
+            KeyPath((*head, *steps), shape, element, steps) for steps, shape in shapes[element].of.objects()
+        )
 
 
 def written(steps: Sequence[Step]) -> str:

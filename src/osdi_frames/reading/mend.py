@@ -15,8 +15,8 @@ from typing import Any
 from osdi_frames.archive import split
 from osdi_frames.problems import Finding
 from osdi_frames.reading.documents import Element, Other, elements, type_keys
-from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.reading.values import FIT, Misfit
+from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
@@ -92,7 +92,9 @@ class Mender:
         if element.wrapper is not None:
             types = type_keys(element.wrapper)
             siblings = {key: each for key, each in element.wrapper.items() if key not in types}
-            body = [walk.value(siblings, shape.siblings, element.wrapper_key) | {element.type.type_key: value}]
+            body = [
+                walk.value(siblings, shape.siblings, element.wrapper_key) | {element.type.type_key: value}
+            ]
         stamps = {
             key: walk.leaf(each, {"utc"}, key) if key in self.stamps else None
             for key, each in (element.stamps or {"received_at": None}).items()
@@ -116,7 +118,9 @@ class _Walk:
             return self._object(value, shape, key)
         if shape.form == "list" and isinstance(value, list):
             return self._list(value, shape, key)
-        self.findings.append(Finding(f"not {'an object' if shape.form == 'object' else 'a list'}", key, value))
+        self.findings.append(
+            Finding(f"not {'an object' if shape.form == 'object' else 'a list'}", key, value)
+        )
         return None
 
     def leaf(self, value: Any, types: Collection[Any], key: str) -> Any:
@@ -160,7 +164,7 @@ class _Walk:
                     of_object = inner.form == "object" and not isinstance(entry, dict)
                     fitting = self.value(entry, inner, at)
                     # What is no object keeps its place: it can be the chosen entry, and is never a row.
-                    entry = entry if of_object else fitting  # noqa: PLW2901
+                    entry = entry if of_object else fitting
             mended.append(entry)
         return [each for each in mended if each is not None] if "list<string>" in shape.types else mended
 

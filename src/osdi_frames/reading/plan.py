@@ -9,10 +9,10 @@ from typing import Literal
 import pyarrow as pa
 
 from osdi_frames.reading import query
-from osdi_frames.tables.forms import Form
 from osdi_frames.reading.rows import rows
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
+from osdi_frames.tables.forms import Form
 from osdi_frames.tables.schema import Column, ElementType, Identities, Table
 from osdi_frames.tables.shape import ElementShape, Shape, element_shape
 
@@ -88,7 +88,12 @@ class Plan:
     @property
     def asked(self) -> dict[str, Select]:
         """The selects that were asked for, by the names of their tables."""
-        return {each.table.name: each for chosen in self.selects.values() for each in chosen if each.asked is not None}
+        return {
+            each.table.name: each
+            for chosen in self.selects.values()
+            for each in chosen
+            if each.asked is not None
+        }
 
     @property
     def stamps(self) -> frozenset[str]:
@@ -106,7 +111,12 @@ class Plan:
     def queries(self, form: Form, relation: str, *, mended: bool) -> list[tuple[Select, str]]:
         """Return the queries of a form, over the relation that `query.elements` gives."""
         return [
-            (select, rows(form, select.table, select.columns, select.checked, self.prefixes, relation, mended=mended))
+            (
+                select,
+                rows(
+                    form, select.table, select.columns, select.checked, self.prefixes, relation, mended=mended
+                ),
+            )
             for element in form.types
             for select in self.selects[element]
         ]
@@ -128,7 +138,9 @@ def _selects(
     element: ElementType, asked: Mapping[Table, tuple[Column, ...]], identities: Identities, *, inspects: bool
 ) -> Iterable[Select]:
     main = main_table(element)
-    needed = dict.fromkeys(name for names in (*identities, element.newest) for name in names) if identities else ()
+    needed = (
+        dict.fromkeys(name for names in (*identities, element.newest) for name in names) if identities else ()
+    )
     keys = tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in needed)
     columns = (*asked.get(main, ()), *keys)
     yield Select(main, asked.get(main), columns, main.columns if inspects else columns)
@@ -147,5 +159,3 @@ def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:
         whole.siblings.merge(shape.siblings)
     whole.of.fold()
     return whole
-
-

@@ -29,14 +29,11 @@ _LAX = r"regexp_matches(document, ',\s*[\]}]')"
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = f"SELECT number FROM documents WHERE NOT json_valid(document) OR {_LAX}"
 
-#: Which documents are arrays.
-ARRAYS = r"SELECT number FROM documents WHERE regexp_matches(document, '^\s*\[')"
-
 
 def types_at(paths: Iterable[Keys]) -> str:
     """Return the query that gives the JSON types at some paths, and the documents that have these."""
-    return f"""SELECT json_type(document, {listed(map(json_path, paths))}) AS types, {_LAX} AS lax, list(number) AS numbers
-        FROM documents GROUP BY types, lax"""
+    return f"""SELECT json_type(document, {listed(map(json_path, paths))}) AS types, {_LAX} AS lax,
+        list(number) AS numbers FROM documents GROUP BY types, lax"""
 
 
 def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
@@ -59,14 +56,15 @@ def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
     path = literal(json_path(steps))
     if form.kind != "single":
         path = f"{path} || '[' || (position - start) || ']'"
-    layers = Layers()
+    parsed, layers = structure_of(inside), Layers()
     suspects = [
         f"{_suspect(form, element, shapes[element], path, layers)} AS suspect{number}"
         for number, element in enumerate(form.types)
     ]
-    relation = f"""(SELECT number, start, start + unnest(range(len(list))) AS position, document, lax, stamps, unnest(list) AS x
+    relation = f"""(SELECT number, start, start + unnest(range(len(list))) AS position, unnest(list) AS x,
+            document, lax, stamps
         FROM (SELECT number, start, document, {_LAX} AS lax, {stamps} AS stamps, {found} AS list
-        FROM (SELECT number, start, document, json_transform(document, {structure_of(inside)}) AS doc FROM documents)))"""
+        FROM (SELECT number, start, document, json_transform(document, {parsed}) AS doc FROM documents)))"""
     return f"SELECT number, position, stamps, x, {', '.join(suspects)} FROM {layers.over(relation)}"
 
 
@@ -141,13 +139,13 @@ def _suspect(form: Form, element: ElementType, shape: ElementShape, path: str, l
     def types(head: Keys, paths: Sequence[Keys]) -> str:
         return f"json_type({text}, {listed(json_path((*head, *steps)) for steps in paths)})"
 
-    value, head = value_of(form, element), (element.type_key,) if form.kind == "delivery" else ()
+    value, head = value_of(form, element), (str(element.type_key),) if form.kind == "delivery" else ()
     wrong = ["lax", "x IS NULL", misplaced(value, shape.of, partial(types, head), name)]
     if form.kind == "delivery":
         if shape.siblings.inside:
             wrong.append(misplaced("x", shape.siblings, partial(types, ()), name))
         # An element without the type key is of another type, or none; or the document is a list of documents.
-        documents = [*PAGE_KEYS, BODY, "identifiers", element.type_key]
+        documents = [*PAGE_KEYS, BODY, "identifiers", str(element.type_key)]
         a_type = f"contains(key, ':') AND NOT ends_with(key, '{SIBLING}')"
         keys = f"json_keys({text})"
         other = f"""coalesce(len(list_filter({keys}, lambda key: {a_type})) = 0, true)
@@ -171,7 +169,8 @@ def misplaced(
     """
     objects = [(steps, below) for steps, below in _inside(shape) if is_struct(below)]
     misread = " OR ".join(bare(at(root, steps), below) for steps, below in objects)
-    wrong = f"len(list_filter({types([steps for steps, _ in objects])}, lambda type: type NOT IN ('OBJECT', 'NULL'))) > 0"
+    found = types([steps for steps, _ in objects])
+    wrong = f"len(list_filter({found}, lambda type: type NOT IN ('OBJECT', 'NULL'))) > 0"
     # CASE, since AND looks at both sides for every row; over a name, since it is slow over much else.
     conditions = [f"CASE WHEN {name(misread)} THEN {wrong} END"] if objects else []
     for steps, below in _inside(shape):
@@ -203,8 +202,11 @@ def pairs(text: str) -> str:
 
 
 def bare(value: str, shape: Shape) -> str:
+    """Return whether an object is there without any of its declared keys: it may be another value."""
     keys = structure(shape)
-    return "(" + " AND ".join([f"{value} IS NOT NULL", *(f"{at(value, (key,))} IS NULL" for key in keys)]) + ")"
+    return (
+        "(" + " AND ".join([f"{value} IS NOT NULL", *(f"{at(value, (key,))} IS NULL" for key in keys)]) + ")"
+    )
 
 
 def at(root: str, steps: Iterable[Step]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from osdi_frames.tables.forms import Form
 from osdi_frames.reading.query import (
     NUMBER,
     POSITION,
@@ -26,10 +25,17 @@ from osdi_frames.reading.query import (
     value_of,
 )
 from osdi_frames.reading.values import NORMAL
+from osdi_frames.tables.forms import Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, Column, Path, Step, Table, Type
 from osdi_frames.tables.shape import Shape, element_shape
 
-_DUCKDB = {"utc": "TIMESTAMPTZ", "local": "TIMESTAMP", "int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
+_DUCKDB = {
+    "utc": "TIMESTAMPTZ",
+    "local": "TIMESTAMP",
+    "int64": "BIGINT",
+    "float64": "DOUBLE",
+    "bool": "BOOLEAN",
+}
 
 
 def rows(
@@ -54,14 +60,19 @@ def rows(
     relation = f"(SELECT * FROM {relation} WHERE {value} IS NOT NULL OR {suspect})"
     layers = Layers()
     element = _Texts(layers, value, shape.of)
-    texts = {"element": element, "sibling": _Texts(layers, "x", shape.siblings), "envelope": _Texts(layers, "stamps")}
+    texts = {
+        "element": element,
+        "sibling": _Texts(layers, "x", shape.siblings),
+        "envelope": _Texts(layers, "stamps"),
+    }
     if table.rows:
         relation, texts["entry"] = _entries(table, prefixes, relation, element, mended=mended)
     values = _Values(form, table, prefixes, layers, texts)
-    for column in table.needed(dict.fromkeys((*columns, *checked))):
+    for column in table.needed((*columns, *checked)):
         values.read(column)
     wrong = any_of([suspect, *values.wrong, *(each for read in texts.values() for each in read.wrong)])
-    chosen = "".join(f", {values.of(column)} AS {quoted(column.name)}" for column in columns if column.origin != "source")
+    names = [column for column in columns if column.origin != "source"]
+    chosen = "".join(f", {values.of(column)} AS {quoted(column.name)}" for column in names)
     return f"""SELECT number AS {NUMBER}, position AS {POSITION}, {wrong} AS {SUSPECT}{chosen}
         FROM {layers.over(relation)}"""
 
@@ -91,7 +102,9 @@ def _entries(
     return relation, _Texts(element.layers, "entry.entry", shape)
 
 
-def _each(relation: str, element: _Texts, head: Sequence[Step], shape: Shape, *, mended: bool) -> tuple[str, _Texts]:
+def _each(
+    relation: str, element: _Texts, head: Sequence[Step], shape: Shape, *, mended: bool
+) -> tuple[str, _Texts]:
     text, _ = element.at(head)
     relation = f"""(SELECT * FROM (SELECT *, unnest(entries) AS entry, unnest(range(len(entries))) AS entry_position
         FROM (SELECT *, from_json({text}, {structure_of([structure(shape)])}) AS entries FROM {relation}))
@@ -107,7 +120,8 @@ def _each(relation: str, element: _Texts, head: Sequence[Step], shape: Shape, *,
 
 # The entry that is primary, else the first that is not null.
 _PRIMARY = """CASE WHEN len({0}) = 1 THEN {0}[1] ELSE coalesce(
-    list_filter({0}, lambda each: each."primary" = 'true')[1], list_filter({0}, lambda each: each IS NOT NULL)[1]) END"""
+    list_filter({0}, lambda each: each."primary" = 'true')[1],
+    list_filter({0}, lambda each: each IS NOT NULL)[1]) END"""
 
 
 @dataclass(slots=True)

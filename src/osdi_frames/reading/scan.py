@@ -54,7 +54,9 @@ def scan(
         limits=limits,
         progress=progress,
     )
-    return pa.RecordBatchReader.from_batches(schema, (batch for _, each in rows for batch in each.to_batches()))
+    return pa.RecordBatchReader.from_batches(
+        schema, (batch for _, each in rows for batch in each.to_batches())
+    )
 
 
 def scan_tables(
@@ -93,7 +95,7 @@ class Policed(Observer):
 
     policy: Policy
 
-    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
+    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:  # noqa: ARG002 (as declared)
         """Stop at a problem, or count it."""
         if isinstance(what, Finding):
             self.policy.meet(Problem.at(place, what))

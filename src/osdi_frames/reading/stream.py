@@ -20,13 +20,13 @@ from osdi_frames.archive import Chunk
 from osdi_frames.problems import Finding, Place
 from osdi_frames.reading import query
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
-from osdi_frames.tables.forms import Form, Keys, form, probes
 from osdi_frames.reading.documents import Element, Other
-from osdi_frames.reading.mend import Mended, Mender
 from osdi_frames.reading.keys import KeyPath, key_paths
+from osdi_frames.reading.mend import Mended, Mender
 from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.query import NUMBER, POSITION, SUSPECT
 from osdi_frames.tables import element_types
+from osdi_frames.tables.forms import Form, Keys, form, probes
 from osdi_frames.tables.schema import ARROW, ElementType
 
 _GROUP = 32 << 20  # bytes of documents that are read together
@@ -163,13 +163,15 @@ class Reader:
         found, suspects = self._plain(documents, broken, group)
         mended = list(self._mended(group, suspects))
         places = _Places.of(group, mended)
-        forms = defaultdict(list)
-        for number, each in enumerate(mended):
-            forms[each.form].append(number)
+        forms: dict[Form, list[int]] = defaultdict(list)
+        for number, one in enumerate(mended):
+            forms[one.form].append(number)
         for each, numbers in forms.items():
             chosen = [mended[number] for number in numbers]
             table = _documents(
-                np.array(numbers) + len(group.lines), [one.document for one in chosen], [one.position for one in chosen]
+                np.array(numbers) + len(group.lines),
+                [one.document for one in chosen],
+                [one.position for one in chosen],
             )
             for select, rows in self._query(table, each, mended=True):
                 found[select].append(rows)
@@ -177,7 +179,8 @@ class Reader:
                 whole = [not one.alone for one in chosen]
                 self._list_keys(table.filter(pa.array(whole)), each, places.place)
         documents_read = len(group.lines) - sum(positions is None for positions in suspects.values())
-        counts = {chosen[0].table.element: sum(part.num_rows for part in found[chosen[0]]) for chosen in self.plan.selects.values()}
+        mains = {element: chosen[0] for element, chosen in self.plan.selects.items()}
+        counts = {element: sum(part.num_rows for part in found[main]) for element, main in mains.items()}
         self.observer.read(documents_read, counts)
         for select, parts in found.items():
             if any(part.num_rows for part in parts):
@@ -190,7 +193,9 @@ class Reader:
     ) -> tuple[dict[Select, list[pa.Table]], dict[int, set[int] | None]]:
         """Read documents by queries; give the rows, and the positions of suspect elements (None for all)."""
         suspects: dict[int, set[int] | None] = dict.fromkeys(broken)
-        found: dict[Select, list[pa.Table]] = {each: [] for chosen in self.plan.selects.values() for each in chosen}
+        found: dict[Select, list[pa.Table]] = {
+            each: [] for chosen in self.plan.selects.values() for each in chosen
+        }
         try:
             forms, others, queried = self._queried(documents)
         except _MALFORMED:
@@ -254,7 +259,7 @@ class Reader:
                     sorted_out.setdefault(each, []).extend(numbers)  # type: ignore[union-attr]
         forms: dict[Form, pa.Table] = {}
         for each, numbers in sorted_out.items():
-            chosen = documents if numbers is None else documents.filter(pc.is_in(documents["number"], value_set=pa.array(numbers)))
+            chosen = documents if numbers is None else _only(documents, pa.array(numbers))
             held = self.plan.holds(each)
             if not held and each.kind == "delivery":
                 self.connection.register("documents", chosen)
@@ -285,6 +290,10 @@ class Reader:
                     self.observer.met(group.place(number, each.line), each.what, each.element)
 
 
+def _only(documents: pa.Table, numbers: pa.Array) -> pa.Table:
+    return documents.filter(pc.is_in(documents["number"], value_set=numbers))
+
+
 def _present(paths: list[Keys], kinds: list[str | None]) -> dict[Keys, str]:
     return {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
 
@@ -295,7 +304,9 @@ def _without(rows: pa.Table, elements: set[int], suspects: Mapping[int, set[int]
         return rows
     numbers = rows[NUMBER].to_numpy()
     whole = [number for number, positions in suspects.items() if positions is None]
-    gone = np.isin(numbers, whole) | np.isin(numbers << _POSITIONS | rows[POSITION].to_numpy(), list(elements))
+    gone = np.isin(numbers, whole) | np.isin(
+        numbers << _POSITIONS | rows[POSITION].to_numpy(), list(elements)
+    )
     return rows.filter(pa.array(~gone)) if gone.any() else rows
 
 
@@ -312,9 +323,12 @@ class _Places:
         count = len(group.lines)
         numbers = np.array([each.number for each in mended], np.int64)
         # An element mended alone goes back to its place in its document.
-        versions = np.array([0 if each.alone else version for version, each in enumerate(mended, 1)], np.int64)
+        versions = np.array(
+            [0 if each.alone else version for version, each in enumerate(mended, 1)], np.int64
+        )
         _, order = np.unique(
-            np.concatenate([np.arange(count) << _VERSIONS, numbers << _VERSIONS | versions]), return_inverse=True
+            np.concatenate([np.arange(count) << _VERSIONS, numbers << _VERSIONS | versions]),
+            return_inverse=True,
         )
         lines = group.lines[numbers] + np.array([each.line for each in mended], np.int64)
         files = pa.chunked_array([group.files, group.files.take(pa.array(numbers))])
@@ -336,8 +350,11 @@ class _Places:
             (given[column.name].take(pa.array(numbers)) if column.origin == "source" else rows[column.name])
             for column in select.columns
         ]
-        named = {column.name: array.cast(ARROW[column.type]) for column, array in zip(select.columns, arrays, strict=True)}
-        return pa.table(named | {ELEMENT: elements})
+        arrays = [
+            array.cast(ARROW[column.type]) for column, array in zip(select.columns, arrays, strict=True)
+        ]
+        names = [*(column.name for column in select.columns), ELEMENT]
+        return pa.table([*arrays, pa.array(elements)], names=names)
 
 
 def _decoded(group: Group) -> tuple[pa.Table, list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
@@ -13,12 +13,12 @@ from osdi_frames.sandbox.paging import Row, next_link
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that is about to be sent, and the row before its first, which a fault may repeat."""
+    """A page that is about to be sent, what `next` keeps of the query, and the row before its first."""
 
     head: dict[str, Any]
-    rows: tuple[Row, ...]
-    before: Row | None
+    rows: Sequence[Row]
     kept: dict[str, str]
+    before: Sequence[Row] = ()
 
     def without(self, *names: str) -> Page:
         """Return the page without these fields of its envelope."""
@@ -50,9 +50,9 @@ def _next_unescaped(page: Page, _: Order) -> Page:
 
 
 def _repeat_row(page: Page, order: Order) -> Page:
-    if page.before is None:
+    if not page.before:
         return page
-    return replace(page, rows=(page.before, *page.rows[1 if order.settings["instead"] else 0 :]))
+    return replace(page, rows=(*page.before, *page.rows[1 if order.settings["instead"] else 0 :]))
 
 
 EFFECTS: dict[str, Callable[[Page, Order], Page]] = {

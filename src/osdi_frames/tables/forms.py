@@ -77,7 +77,9 @@ def form(found: Mapping[Keys, str], types: Sequence[ElementType]) -> Form:
 
 def form_of(document: Any, types: Sequence[ElementType]) -> Form:
     """Decide what a parsed document is, by its address where its keys do not tell."""
-    found = {path: _json_type(value) for path in probes(types) if (value := _at(document, path)) is not _MISSING}
+    found = {
+        path: _json_type(value) for path in probes(types) if (value := _at(document, path)) is not _MISSING
+    }
     decided = form(found, types)
     if decided.kind != "undecided" or decided.types:
         return decided
@@ -100,18 +102,5 @@ def _at(value: Any, path: Keys) -> Any:
 def _json_type(value: Any) -> str:
     if value is None:
         return "NULL"
-    return {dict: "OBJECT", list: "ARRAY", str: "VARCHAR"}.get(type(value), "SCALAR")
-
-
-def resource_id(resource: Any, prefixes: Sequence[str]) -> str | None:
-    """Return what identifies a resource: its own identifier, else the last segment of its address.
-
-    >>> resource_id({"identifiers": ["other:1", "platform:e7"]}, ("platform",))
-    'e7'
-    """
-    identifiers, href = _at(resource, ("identifiers",)), _at(resource, _HREF)
-    heads = tuple(f"{prefix}:" for prefix in prefixes)
-    for each in identifiers if isinstance(identifiers, list) else ():
-        if isinstance(each, str) and each.startswith(heads):
-            return each.partition(":")[2] or None
-    return href.partition("?")[0].rstrip("/").rpartition("/")[2] or None if isinstance(href, str) else None
+    named: dict[type, str] = {dict: "OBJECT", list: "ARRAY", str: "VARCHAR"}
+    return named.get(type(value), "SCALAR")

@@ -1,0 +1,205 @@
+"""Durable, private writing: files and folders that appear as a whole or not at all.
+
+Everything that is created here is readable by its owner only, mode 0600 and 0700, whatever the umask;
+folders that exist keep their mode. What is published was synced to disk first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
+
+_DRAFT = ".osdi-frames-"
+_LOCK = "lock"
+_REPLACED = "replaced"
+_NAME = 40  # characters of a target's name in its draft's: file systems allow 255 bytes
+
+_RENAME_EXCHANGE = 2  # linux/fs.h
+_AT_FDCWD = -100
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its missing parents, readable by their owner only."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+    path.chmod(0o700)  # mkdir applies the umask
+
+
+def create_file(path: Path) -> BinaryIO:
+    """Create a file, readable by its owner only, and open it for writing.
+
+    Raises
+    ------
+    FileExistsError
+        Something is at `path`.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    path.chmod(0o600)
+    return os.fdopen(descriptor, "wb")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Replace a file as a whole: readers see the old content or the new one, also after a power failure.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_file(Path(folder, "a.txt"), b"one")
+    ...     write_file(Path(folder, "a.txt"), b"two")
+    ...     Path(folder, "a.txt").read_bytes(), os.listdir(folder)
+    (b'two', ['a.txt'])
+    """
+    with draft(path) as folder:
+        with create_file(folder / path.name) as file:
+            file.write(data)
+        publish_file(folder / path.name, path)
+
+
+def publish_file(new: Path, path: Path) -> None:
+    """Move a finished file to its place, replacing one that is there."""
+    new.chmod(0o600)
+    sync(new)
+    new.replace(path)
+    sync(path.parent)
+
+
+def publish_folder(new: Path, target: Path) -> None:
+    """Move a finished folder to its place; one that is there takes the place of `new`, in one step.
+
+    A folder that is replaced passes its mode on.
+    """
+    for root, folders, names in os.walk(new):
+        for name in names:
+            Path(root, name).chmod(0o600)
+            sync(Path(root, name))
+        for name in folders:
+            Path(root, name).chmod(0o700)
+        sync(Path(root))
+    if target.exists():
+        new.chmod(target.stat().st_mode & 0o7777)
+        _exchange(new, target)
+    else:
+        new.rename(target)
+    sync(target.parent)
+
+
+@contextlib.contextmanager
+def draft(target: Path) -> Iterator[Path]:
+    """Create a hidden folder next to `target` to prepare it in; it is removed at the end.
+
+    Drafts of the same target that killed processes left are removed at the beginning.
+    """
+    make_folder(target.parent)
+    clear_drafts(target)
+    folder, descriptor = _locked_folder(target)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def clear_drafts(target: Path) -> None:
+    """Remove the drafts of `target` whose processes ended without removing them."""
+    for entry in os.scandir(target.parent):
+        if not entry.name.startswith(_prefix(target)) or not entry.is_dir(follow_symlinks=False):
+            continue
+        folder = Path(entry.path)
+        try:
+            descriptor = _lock(folder / _LOCK)
+        except OSError:  # another's, or a file system without locks
+            continue
+        if descriptor is None:
+            continue
+        if (folder / _REPLACED).is_dir() and not target.exists():
+            (folder / _REPLACED).rename(target)  # killed between the two steps of `_exchange`
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file; the system releases it when the process ends, however it ends.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process holds it.
+    """
+    descriptor = _lock(path)
+    if descriptor is None:
+        raise BlockingIOError(f"{path} is locked by another process")
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sync(path: Path) -> None:
+    """Write a file's content, or a folder's names, to disk; some systems cannot sync a folder."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        if path.is_dir():
+            return
+        raise
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:_NAME]}{_DRAFT}"
+
+
+def _locked_folder(target: Path) -> tuple[Path, int]:
+    """Create a draft's folder and lock it, before another process takes it for a dead one's."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = _lock(folder / _LOCK)
+            if descriptor is not None:
+                return folder, descriptor
+
+
+def _lock(path: Path) -> int | None:
+    """Open and lock a file; return None where another process holds the lock or has removed the file."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    if sys.platform == "win32":
+        return descriptor
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except OSError:
+        os.close(descriptor)
+        raise
+    if os.fstat(descriptor).st_nlink == 0:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Swap two folders in one step."""
+    if sys.platform == "linux":
+        rename = getattr(ctypes.CDLL(None), "renameat2", None)  # not in every libc
+        names = (_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old))
+        if rename and rename(*names, _RENAME_EXCHANGE) == 0:
+            return
+    # Two steps where the system has no single one; `clear_drafts` completes them for a killed process.
+    old.rename(new.with_name(_REPLACED))
+    new.rename(old)

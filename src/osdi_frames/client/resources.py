@@ -1,0 +1,100 @@
+"""The collections that a pull can read, each declared once; a further one is one more line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from osdi_frames.client.address import Version
+from osdi_frames.errors import UnknownCollection, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A collection of the service, or one list for each record of other collections.
+
+    `path` is below the service root; ``{}`` stands for the id of the parent. `key` is its name in `_embedded`, without
+    the prefix. Since `is_whole`, an incremental pull lists all of it: its own records do not change when what they lead
+    to does.
+    """
+
+    name: str
+    path: str
+    key: str
+    parents: tuple[str, ...] = ()
+    path_v1: str = ""
+    is_whole: bool = False
+
+    def path_for(self, version: Version, parent_id: str = "{id}") -> str:
+        """Return its path below the service root, for one parent."""
+        return (self.path_v1 if version == "v1" and self.path_v1 else self.path).format(parent_id)
+
+
+_DECLARED = (
+    Resource("events", "events", "events"),
+    Resource("event_campaigns", "event_campaigns", "event_campaigns", is_whole=True),
+    Resource("campaign_events", "event_campaigns/{}/events", "events", parents=("event_campaigns",)),
+    Resource("petitions", "petitions", "petitions"),
+    Resource("signatures", "petitions/{}/signatures", "signatures", parents=("petitions",)),
+    Resource(
+        "attendances",
+        "events/{}/attendances",
+        "attendances",
+        parents=("events", "campaign_events"),
+        path_v1="events/{}/attendance",
+    ),
+    Resource("people", "people", "people"),
+)
+
+#: Every collection by its name, parents first.
+RESOURCES: Mapping[str, Resource] = {each.name: each for each in _DECLARED}
+
+#: Names in `_embedded` of rows whose id is known; attendances have two (their link array differs).
+KEYS = frozenset({each.key for each in _DECLARED} | {"attendance"})
+
+#: What a caller can ask for. The events of campaigns belong to the events.
+NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
+
+
+def needed(names: Iterable[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
+    """Return the collections to read for those that are asked for, parents first.
+
+    Events that only their campaign lists are events, too. The campaigns are listed unless their ids are given.
+
+    >>> [each.name for each in needed(["events"], campaigns=None)]
+    ['events', 'event_campaigns', 'campaign_events']
+    >>> [each.name for each in needed(["attendances"], campaigns=())]
+    ['events', 'attendances']
+
+    Raises
+    ------
+    UnknownCollection
+        With the names that are nearest.
+    """
+    asked = list(names)
+    if unknown := [name for name in asked if name not in NAMES]:
+        raise UnknownCollection(f"there is no collection {unknown[0]!r}; {nearest(unknown[0], NAMES)}")
+    wanted = set(asked)
+    for resource in reversed(_DECLARED):
+        if resource.name in wanted:
+            wanted |= set(resource.parents)
+    if "events" in wanted:
+        wanted |= {"event_campaigns", "campaign_events"}
+    if campaigns is not None:
+        wanted -= {"event_campaigns"} - set(asked)
+    if campaigns == ():
+        wanted -= {"campaign_events"}
+    return tuple(each for each in _DECLARED if each.name in wanted)
+
+
+def campaign_path(campaign_id: str) -> str:
+    """Return the path of the events of a campaign."""
+    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
+
+
+def several(values: Iterable[str], of: str) -> Iterable[str]:
+    """Refuse a text in place of a list of them: it would be read letter by letter."""
+    if isinstance(values, str):
+        raise TypeError(f"{of} are given as a list: [{values!r}]")
+    return values

@@ -1,0 +1,112 @@
+"""Back from the frame: rows as `read_events` gives them, written to the service one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from osdi_frames.client.writing import EVENT, LOCATION
+from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ServiceUnreachable, UnknownColumn, nearest
+from osdi_frames.progress import bar
+from osdi_frames.tables.events import EVENTS
+
+#: The columns whose values are sent, and the field of each; all others of the table are the service's own.
+_FIELDS = {
+    field.v2: field.v2 for field in EVENT if field.v2 and field.kind in ("text", "wall clock", "identifiers")
+}
+_PLACES = {
+    "location_address" if field.v2 == "address_lines" else f"location_{field.v2}": field.v2
+    for field in LOCATION
+    if field.v2 and field.kind
+}
+
+
+def event_of(row: Mapping[str, Any], *, prefixes: Iterable[str]) -> dict[str, Any]:
+    """Return the fields of an event that a row sets; what is missing (NaN, NaT, None) is left out.
+
+    >>> event_of({"title": "Picnic", "name": float("nan"), "location_address": "1 Elm St"}, prefixes=["platform"])
+    {'title': 'Picnic', 'location': {'address_lines': ['1 Elm St']}}
+    """
+    given = {name: value for name, value in row.items() if isinstance(value, list) or not pd.isna(value)}
+    event = {field: given[column] for column, field in _FIELDS.items() if column in given}
+    if "identifiers" in event:
+        # The service's own comes from the service, and is another one for an event that is created.
+        heads = tuple(f"{prefix}:" for prefix in prefixes)
+        event["identifiers"] = [each for each in event["identifiers"] if not str(each).startswith(heads)]
+        if not event["identifiers"]:
+            del event["identifiers"]
+    place = {field: given[column] for column, field in _PLACES.items() if column in given}
+    if "address_lines" in place:
+        place["address_lines"] = [place["address_lines"]]
+    return event | ({"location": place} if place else {})
+
+
+def check_columns(frame: pd.DataFrame, *, needed: str | None = None) -> None:
+    """Refuse a frame with columns that the table `events` does not have, or without one that is needed.
+
+    Raises
+    ------
+    UnknownColumn
+        With the names that are nearest.
+    """
+    known = [column.name for column in EVENTS.columns]
+    for name in frame.columns:
+        if name not in known:
+            raise UnknownColumn(f"the table events has no column {name!r}; {nearest(str(name), known)}")
+    if needed and needed not in frame.columns:
+        raise UnknownColumn(f"the rows have no column {needed!r}, which says which event each is")
+
+
+def write_rows(
+    frame: pd.DataFrame,
+    *,
+    identify: Callable[[Mapping[str, Any]], str | None],
+    prepare: Callable[[Mapping[str, Any]], dict[str, Any]],
+    send: Callable[[str | None, dict[str, Any]], str | None],
+    done: str,
+    dry_run: bool,
+    progress: bool | None,
+) -> pd.DataFrame:
+    """Write each row, and return one result for each, with the index of the frame.
+
+    A row that is refused does not keep the others from being sent; a service that cannot be reached does, and so does
+    a key that is refused.
+    """
+    results: list[tuple[str | None, str, str | None, str | None]] = []
+    stopped = False
+    with bar("sending", progress, unit="event", total=len(frame)) as sent:
+        for record in frame.to_dict("records"):
+            row = {str(name): value for name, value in record.items()}
+            event_id, text, status, why = None, None, "refused", None
+            try:
+                event_id = identify(row)
+                body = prepare(row)
+                text = json.dumps(body, ensure_ascii=False)
+                status = "not sent" if stopped or dry_run else "failed"
+                if not stopped and not dry_run:
+                    event_id = send(event_id, body)
+                    status = done
+            except OsdiError as error:
+                why = str(error)
+                stopped = stopped or isinstance(error, ServiceUnreachable | KeyRefused)
+            results.append((event_id, status, text, why))
+            sent.update()
+    found = pd.DataFrame(results, columns=["event_id", "status", "sent", "error"], index=frame.index)
+    return found.astype("str")
+
+
+def id_in(row: Mapping[str, Any]) -> str:
+    """Return the id of the event that a row changes.
+
+    Raises
+    ------
+    InvalidField
+        It has none.
+    """
+    event_id = row["event_id"]
+    if not isinstance(event_id, str) or not event_id:
+        raise InvalidField("event_id is missing: which event to change is not known")
+    return event_id

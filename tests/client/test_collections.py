@@ -1,0 +1,349 @@
+"""Every collection of the service in one pull: proved, resumed, since the last one, and politely."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pandas.testing import assert_frame_equal
+
+from osdi_frames import sandbox
+from osdi_frames.cli.pull import command
+from osdi_frames.client import Client
+from osdi_frames.client.manifest import manifests
+from osdi_frames.client.resources import NAMES, needed
+from osdi_frames.errors import BadAddress, ServiceError, UnknownCollection
+from osdi_frames.reading.frames import read_table
+
+from .conftest import GROUP, Stocked, comparable
+from .hostile import listening
+
+ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Stocked]:
+    app = sandbox.create_app()
+    with sandbox.serve(app) as running:
+        sandbox.fill_demo(app, origin=running.origin)
+        yield Stocked(running)
+
+
+def records(folder: Path, key: str) -> dict[str, dict[str, Any]]:
+    """Give the records of one kind in a pulled archive, read without osdi-frames, by the service's identifier."""
+    found = {}
+    for path in sorted(folder.rglob("pages-*.ndjson.gz")):
+        for line in gzip.decompress(path.read_bytes()).splitlines():
+            embedded = json.loads(line)["body"]["_embedded"]
+            for name in (key, key.removesuffix("s") if key == "osdi:attendances" else key):
+                found |= {_own(each): each for each in embedded.get(name, ())}
+    return found
+
+
+def _own(record: dict[str, Any]) -> str:
+    return next(each for each in record["identifiers"] if each.startswith("platform:")).partition(":")[2]
+
+
+def asked(served: Stocked) -> Counter[str]:
+    """Count the requests by kind of list: attendances, signatures and so on."""
+    return Counter(each["path"].rpartition("/")[2] for each in served.asked())
+
+
+@pytest.mark.parametrize("version", ["v2", "v1"])
+def test_every_count_of_a_pull_of_everything_is_the_services_own(demo, tmp_path, version):
+    demo.forget()
+    with demo.client(speaks=version) as client:
+        manifest = client.pull(tmp_path, collections=ALL)
+    assert manifest.complete, manifest.why
+    assert manifest.requests == len(demo.asked())
+    campaigns = records(tmp_path, "platform:event_campaigns")
+    petitions, events = records(tmp_path, "osdi:petitions"), records(tmp_path, "osdi:events")
+    attendances, signatures = records(tmp_path, "osdi:attendances"), records(tmp_path, "osdi:signatures")
+    held = {
+        kind: demo.running.admin("GET", kind) for kind in ("campaigns", "petitions", "attendances", "people")
+    }
+    assert len(campaigns) == len(held["campaigns"]) > 0
+    assert len(petitions) == len(held["petitions"]) > 0
+    assert len(attendances) == len(held["attendances"]) > 1000
+    people = records(tmp_path, "osdi:people")
+    acted = {each["platform:person_id"] for each in [*attendances.values(), *signatures.values()]}
+    assert acted <= set(people)
+    assert len(people) <= len(held["people"])
+    per_event = Counter(each["platform:event_id"] for each in attendances.values())
+    assert {
+        id_: each["total_accepted"] for id_, each in events.items() if each["total_accepted"]
+    } == per_event
+    per_petition = Counter(each["platform:petition_id"] for each in signatures.values())
+    assert all(each["total_signatures"] == per_petition[id_] for id_, each in petitions.items())
+    per_campaign = Counter(each.get("platform:event_campaign_id") for each in events.values())
+    assert all(each["total_events"] == per_campaign[id_] for id_, each in campaigns.items())
+
+
+def test_events_that_only_campaigns_list_come_without_being_named(demo, tmp_path):
+    with demo.client() as client:
+        manifest = client.pull(tmp_path)
+        alone = client.pull(tmp_path / "alone", campaigns=())
+    assert_frame_equal(comparable(read_table(manifest.folder, "events")), demo.truth(GROUP))
+    assert len(read_table(tmp_path / "alone", "events")) == 116 < len(demo.truth(GROUP)) == 120
+    assert manifest.names == ("events", "event_campaigns", "campaign_events")
+    assert alone.names == ("events",)
+
+
+def test_people_attendances_and_signatures_are_not_fetched_unless_they_are_asked_for(demo, tmp_path):
+    demo.forget()
+    with demo.client() as client:
+        client.pull(tmp_path)
+    assert set(asked(demo)) == {"events", "event_campaigns"}
+
+
+def test_what_a_list_is_of_is_read_before_it():
+    for name in NAMES:
+        order = [each.name for each in needed([name], campaigns=None)]
+        for each in needed([name], campaigns=None):
+            assert all(
+                order.index(parent) < order.index(each.name) for parent in each.parents if parent in order
+            )
+    assert [each.name for each in needed(["signatures"], campaigns=None)] == ["petitions", "signatures"]
+
+
+def test_an_unknown_collection_is_an_error_with_the_nearest_and_leaves_no_folder(demo, tmp_path):
+    with demo.client() as client:
+        with pytest.raises(UnknownCollection, match="nearest: attendances"):
+            client.pull(tmp_path / "x", collections=["attendence"])
+        with pytest.raises(TypeError, match="given as a list"):
+            client.pull(tmp_path / "x", collections="events")
+    assert not (tmp_path / "x").exists()
+
+
+def test_attendances_of_an_event_that_only_its_campaign_knows_are_read_below_the_campaign(tmp_path):
+    def page(key: str, *ids: str) -> bytes:
+        rows = [{"identifiers": [f"platform:{each}"]} for each in ids]
+        return json.dumps({"total_pages": 1, "total_records": len(ids), "_embedded": {key: rows}}).encode()
+
+    answers = {
+        "/api/v2/events": page("osdi:events", "listed"),
+        "/api/v2/event_campaigns": page("action_network:event_campaigns", "c"),
+        "/api/v2/event_campaigns/c/events": page("osdi:events", "listed", "hidden"),
+        "/api/v2/events/listed/attendances": page("osdi:attendances", "a1"),
+        "/api/v2/event_campaigns/c/events/hidden/attendances": page("osdi:attendance", "a2", "a3"),
+    }
+    with (
+        listening(lambda path: (200, {}, answers[path]) if path in answers else (404, {}, b"")) as good,
+        Client(good.base_url, "key", rate=None) as client,
+    ):
+        manifest = client.pull(tmp_path, collections=["attendances"])
+        assert manifest.complete, manifest.why
+        assert (manifest.collections[-1].rows, manifest.collections[-1].lists) == (3, 2)
+        assert "/api/v2/event_campaigns/c/events/listed/attendances" not in [path for path, _ in good.asked]
+
+
+# -- since --
+
+
+#: The clock of these tests stands still while they pull: nothing is to be asked for twice.
+JUST_AFTER = timedelta(seconds=-1)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 3, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def pass_by(self, days: int) -> None:
+        self.moment += timedelta(days=days)
+
+
+@pytest.fixture
+def clocked(stocked, tmp_path) -> Iterator[tuple[Stocked, Client, Clock, list[str]]]:
+    clock = Clock()
+    with stocked(per_page=3, now=clock) as served, served.client(now=clock) as client:
+        events = served.add(6)
+        for event_id in events:
+            rsvp(served, event_id, "first")
+        clock.pass_by(5)
+        yield served, client, clock, events
+
+
+def rsvp(served: Stocked, event_id: str, name: str) -> None:
+    person = {"email_addresses": [{"address": f"{name}.{event_id}@example.org"}]}
+    served.running.admin("POST", "attendances", event=event_id, person=person)
+
+
+def test_since_last_asks_for_the_lists_of_parents_that_changed_and_says_what_that_misses(clocked, tmp_path):
+    served, client, clock, events = clocked
+    first = client.pull(tmp_path, collections=["attendances"], since="last")
+    assert (first.complete, first.since) == (True, None)
+    client.update_event(events[2], {"title": "Changed"})
+    rsvp(served, events[2], "second")
+    clock.pass_by(5)
+    served.forget()
+    second = client.pull(tmp_path, collections=["attendances"], since="last", overlap=JUST_AFTER)
+    assert second.complete
+    assert asked(served)["attendances"] == 1
+    of_attendances = second.collections[-1]
+    assert (of_attendances.name, of_attendances.lists, of_attendances.rows) == ("attendances", 1, 1)
+    assert "what changed without changing the modified_date there was not asked for" in second.why
+    assert len(records(tmp_path, "osdi:attendances")) == 7
+
+
+def test_a_collection_that_was_never_read_asks_all_parents_although_those_were_read(clocked, tmp_path):
+    _, client, clock, _ = clocked
+    client.pull(tmp_path)
+    clock.pass_by(5)
+    manifest = client.pull(tmp_path, collections=["events", "attendances"], since="last")
+    assert manifest.complete
+    assert {each.name: each.since for each in manifest.collections}["attendances"] is None
+    assert len(records(tmp_path, "osdi:attendances")) == 6
+    # From then on each has its own.
+    clock.pass_by(5)
+    third = client.pull(tmp_path, collections=["events", "attendances"], since="last")
+    assert all(each.since for each in third.collections if each.name in ("events", "attendances"))
+
+
+def test_campaigns_are_listed_whole_so_that_no_new_event_of_theirs_is_missed(clocked, tmp_path):
+    served, client, clock, _ = clocked
+    campaign = served.running.admin("POST", "campaigns", title="A", account=GROUP)["id"]
+    client.pull(tmp_path)
+    clock.pass_by(5)
+    new = served.add(1, **{"platform:event_campaign_id": campaign, "listed": False})
+    second = client.pull(tmp_path, since="last", overlap=JUST_AFTER)
+    assert second.complete
+    assert set(read_table(second.folder, "events").event_id) == set(new)
+
+
+# -- one list that fails --
+
+
+def test_a_list_that_the_key_may_not_read_is_named_and_the_others_are_read(clocked, tmp_path):
+    served, client, _, events = clocked
+    served.running.order("status", status=403, path=f"{events[3]}/attendances")
+    manifest = client.pull(tmp_path, collections=["attendances"])
+    assert not manifest.complete
+    assert f"events/{events[3]}/attendances: " in manifest.why
+    assert "answered 403" in manifest.why
+    assert len(records(tmp_path, "osdi:attendances")) == 5
+    served.forget()
+    assert client.pull(tmp_path, collections=["attendances"]).complete
+    assert asked(served) == {"attendances": 1}  # of what was read, nothing is asked for again
+    assert len(records(tmp_path, "osdi:attendances")) == 6
+
+
+def test_without_its_list_of_campaigns_a_service_is_read_and_the_pull_is_not_complete(clocked, tmp_path):
+    served, client, _, _ = clocked
+    served.running.order("status", status=404, path="event_campaigns")
+    manifest = client.pull(tmp_path)
+    assert not manifest.complete
+    assert "event_campaigns: GET" in manifest.why
+    assert manifest.collections[0].complete
+    assert client.pull(tmp_path, campaigns=()).complete
+
+
+def test_a_pull_that_failed_in_a_list_goes_on_there(clocked, tmp_path):
+    served, client, _, events = clocked
+    path = f"{sorted(events)[3]}/attendances"
+    served.running.order("status", status=500, path=path)
+    with pytest.raises(ServiceError):
+        client.pull(tmp_path, collections=["attendances"])
+    stopped = _manifest(tmp_path)
+    assert stopped["complete"] is False
+    assert stopped["collections"][-1]["lists"] == 4  # three that were read, and the one that failed
+    served.forget()
+    manifest = client.pull(tmp_path, collections=["attendances"])
+    assert manifest.complete
+    assert asked(served) == {"attendances": 3}
+    assert manifest.requests == _manifest(tmp_path)["requests"] == stopped["requests"] + 3
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(next(folder.glob("*/.manifest.json")).read_text())
+    return found
+
+
+# -- the command --
+
+
+def test_the_command_pulls_with_more_collections(demo, tmp_path):
+    words = [demo.running.base_url, str(tmp_path), "--rate", "1000", "--with", "signatures"]
+    result = CliRunner().invoke(command, words, env={"OSDI_API_KEY": demo.running.group_key})
+    assert result.exit_code == 0, result.output
+    assert "petitions/{id}/signatures: 20 lists" in result.output
+    assert len(records(tmp_path, "osdi:signatures")) == 390
+    assert CliRunner().invoke(command, [*words, "--with", "tags"]).exit_code == 2
+
+
+@pytest.mark.parametrize("extra", [[], ["--version", "v2"]], ids=["", "with a version"])
+def test_the_address_of_a_collection_is_no_service_and_leaves_no_folder(demo, tmp_path, extra):
+    words = [f"{demo.running.base_url}/petitions", str(tmp_path / "x"), *extra]
+    result = CliRunner().invoke(command, words, env={"OSDI_API_KEY": demo.running.group_key})
+    assert isinstance(result.exception, BadAddress)
+    assert f"the service root is {demo.running.base_url}" in str(result.exception)
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_manifest_is_read_back_as_it_was_written(demo, tmp_path):
+    with demo.client() as client:
+        manifest = client.pull(tmp_path, collections=ALL)
+        assert manifests(tmp_path) == [manifest]
+
+
+def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_listed(clocked, tmp_path):
+    served, client, _, _ = clocked
+    ids = [served.running.admin("POST", "campaigns", title=each, account=GROUP)["id"] for each in "AB"]
+    hidden = [served.add(1, **{"platform:event_campaign_id": each, "listed": False})[0] for each in ids]
+    manifest = client.pull(tmp_path, collections=["events", "event_campaigns"], campaigns=ids[:1])
+    assert manifest.complete
+    assert {each.name: each.lists for each in manifest.collections}["campaign_events"] == 1
+    assert set(read_table(tmp_path, "events").event_id) & set(hidden) == {hidden[0]}
+    assert len(records(tmp_path, "platform:event_campaigns")) == 2
+
+
+PULL = """
+import sys
+from osdi_frames.client import Client
+with Client(sys.argv[1], rate=None, workers=4) as client:
+    client.pull(sys.argv[2], collections=["attendances"])
+"""
+
+
+def lists_kept(folder: Path) -> int:
+    """Count the lists of attendances that are whole on disk, in the file that still grows, too."""
+    found = 0
+    for path in folder.glob("*/*pages-*"):
+        with gzip.open(path) as lines, suppress(EOFError):
+            found += sum("/attendances" in json.loads(line)["url"] for line in lines)
+    return found
+
+
+def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(clocked, tmp_path):
+    served, client, _, events = clocked
+    served.running.order("latency", seconds=0.4)
+    command_line = [sys.executable, "-c", PULL, served.running.base_url, str(tmp_path)]
+    environment = {**os.environ, "OSDI_API_KEY": served.running.group_key}
+    with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, env=environment) as process:
+        while lists_kept(tmp_path) < 2:
+            time.sleep(0.02)
+        process.kill()
+    kept = lists_kept(tmp_path)
+    assert 2 <= kept < len(events)
+    served.running.clear_faults()
+    time.sleep(0.5)  # what was on its way has arrived
+    served.running.admin("DELETE", "requests")
+    manifest = client.pull(tmp_path, collections=["attendances"])
+    assert manifest.complete
+    assert asked(served)["attendances"] == len(events) - kept
+    assert len(records(tmp_path, "osdi:attendances")) == len(events)
+    assert len({each.folder for each in manifests(tmp_path)}) == 1

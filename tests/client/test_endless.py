@@ -1,0 +1,197 @@
+"""Whatever a service does without end, a request and a pull end, and say why."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import socket
+import time
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osdi_frames.client import Client
+from osdi_frames.client.answers import retry_after
+from osdi_frames.errors import IncompletePull, ServiceError, ServiceTimeout
+from osdi_frames.reading.frames import read_table
+
+from .hostile import listening, speaking
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/hal+json\r\n"
+
+
+def bytes_one_by_one() -> Iterator[bytes]:
+    yield OK + b"Content-Length: 1000000\r\n\r\n"
+    while True:
+        time.sleep(0.05)
+        yield b" "
+
+
+def headers_without_end() -> Iterator[bytes]:
+    yield OK
+    for number in itertools.count():
+        time.sleep(0.05)
+        yield b"X-%d: 1\r\n" % number
+
+
+def one_header_without_end() -> Iterator[bytes]:
+    yield OK + b"X: "
+    while True:
+        time.sleep(0.05)
+        yield b"x"
+
+
+def continues_without_end() -> Iterator[bytes]:
+    while True:
+        yield b"HTTP/1.1 100 Continue\r\n\r\n" * 100
+        time.sleep(0.001)
+
+
+def empty_chunks_slowly() -> Iterator[bytes]:
+    yield OK + b"Transfer-Encoding: chunked\r\n\r\n"
+    while True:
+        time.sleep(0.05)
+        yield b"1\r\n \r\n"
+
+
+def gzip_of_nothing() -> Iterator[bytes]:
+    packer = zlib.compressobj(wbits=31)
+    yield OK + b"Content-Encoding: gzip\r\nContent-Length: 99999999999\r\n\r\n" + packer.compress(b"")
+    while True:
+        yield packer.flush(zlib.Z_FULL_FLUSH) * 1000
+
+
+ENDLESS = [
+    bytes_one_by_one, headers_without_end, one_header_without_end, continues_without_end, empty_chunks_slowly,
+    gzip_of_nothing,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pieces", ENDLESS)
+def test_an_answer_without_end_is_a_timeout_at_the_deadline_and_is_not_asked_for_again(pieces):
+    asked = []
+
+    def write(connection: socket.socket, head: bytes) -> None:
+        asked.append(head)
+        for piece in pieces():
+            connection.sendall(piece)
+
+    with speaking(write) as url, Client(url, "key", rate=None, deadline=0.6, backoff=0.01) as client:
+        began = time.monotonic()
+        with pytest.raises(ServiceTimeout, match=r"no whole answer within 0\.6 s, the deadline"):
+            client.events()
+        assert 0.5 < time.monotonic() - began < 3
+    # Pages are not read at once before the first one came.
+    assert len(asked) == 1
+
+
+def test_the_deadline_is_of_each_request_and_not_of_a_connection_or_a_pull():
+    def page(path: str) -> tuple[int, dict[str, str], bytes]:
+        time.sleep(0.1)
+        number = int(parse_qs(urlsplit(path).query).get("page", ["1"])[0])
+        return 200, {}, json.dumps(body(number, total_pages=8, total_records=8)).encode()
+
+    with listening(page) as good, Client(good.base_url, "key", rate=None, workers=1, deadline=0.5) as client:
+        assert len(client.events()) == 8
+
+
+# -- collections without end --
+
+
+def body(number: int, **totals: int) -> dict[str, Any]:
+    event = {"identifiers": [f"platform:{number}"], "title": "A", "modified_date": "2026-01-01T00:00:00Z"}
+    link = {"next": {"href": f"/api/v2/events?page={number + 1}"}}
+    return {"page": number, "_links": link, "_embedded": {"osdi:events": [event]}} | totals
+
+
+def endless(**totals: Any) -> Any:
+    def page(path: str) -> tuple[int, dict[str, str], bytes]:
+        number = int(parse_qs(urlsplit(path).query).get("page", ["1"])[0])
+        found = {name: value(number) for name, value in totals.items()}
+        return 200, {}, json.dumps(body(number, **found)).encode()
+
+    return page
+
+
+GROWING: dict[str, dict[str, Any]] = {
+    "next without end": {},
+    "totals that grow": {"total_pages": lambda number: number + 50, "total_records": lambda n: n + 50},
+    "an absurd total": {"total_pages": lambda _: 10**8, "total_records": lambda _: 10**8},
+}
+
+
+@pytest.mark.parametrize("totals", GROWING.values(), ids=GROWING)
+def test_a_collection_without_end_is_read_to_the_limit_and_is_not_complete(totals, tmp_path):
+    with (
+        listening(endless(**totals)) as good,
+        Client(good.base_url, "key", rate=None, max_pages=40) as client,
+    ):
+        manifest = client.pull(tmp_path, campaigns=())
+        assert not manifest.complete
+        assert "stopped at 40 pages (max_pages)" in manifest.why
+        asked = len(good.asked)
+        assert asked <= 41
+        assert len(read_table(tmp_path, "events")) == manifest.collections[0].distinct_ids == 40
+        # Called again, it asks for nothing more, and says the same.
+        assert "stopped at 40 pages (max_pages)" in client.pull(tmp_path, campaigns=()).why
+        assert len(good.asked) == asked
+        with pytest.raises(IncompletePull, match="max_pages"):
+            client.events()
+        with pytest.raises(IncompletePull, match="max_pages"):
+            list(client.pages())
+    with pytest.raises(ValueError, match="max_pages"):
+        Client(good.base_url, "key", max_pages=0)
+
+
+def test_what_a_list_without_end_leads_to_is_not_asked_for(tmp_path):
+    with listening(endless()) as good, Client(good.base_url, "key", rate=None, max_pages=40) as client:
+        manifest = client.pull(tmp_path)
+        assert manifest.requests == len(good.asked) == 80
+    assert "event_campaigns/{id}/events: not read: event_campaigns go on after max_pages" in manifest.why
+
+
+def test_a_collection_that_grows_faster_than_it_is_read_says_so(tmp_path):
+    totals = {"total_pages": lambda number: 2 * number + 3, "total_records": lambda number: 2 * number + 3}
+    with listening(endless(**totals)) as good, Client(good.base_url, "key", rate=None) as client:
+        manifest = client.pull(tmp_path)
+    assert not manifest.complete
+    assert "grew faster than it was read" in manifest.why
+
+
+# -- Retry-After --
+
+DATES = [
+    "Thu, 32 Jan 2026 00:00:00 GMT", "Thu, 01 Jan 99999 00:00:00 GMT", "Thu, 01 Jan 0000 00:00:00 GMT",
+    "Thu, 01 Jan 2026 99:99:99 GMT", "Thu, 01 Jan 2026 00:00:00 +99999999999999999999", "Mon, 01 Jan",
+    "Fri, 31 Dec 9999 23:59:59 -2359", "31 Feb 2026 00:00:00 +2500", ", ", "-1", "1e9", "1 Jan 2026 0:0:0 -0000",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_a_retry_after_with_an_impossible_date_leaves_the_waiting_to_the_backoff(date):
+    page = json.dumps(body(1, total_pages=1, total_records=1)).encode()
+    answers = [(503, {"Retry-After": date}, b""), (200, {}, page), (200, {}, page)]
+    with (
+        listening(lambda _: answers.pop(0)) as good,
+        Client(good.base_url, "key", rate=None, backoff=0.01) as client,
+    ):
+        if "9999 23:59:59" in date:  # a date that exists, and is too far away to wait for
+            with pytest.raises(ServiceError, match="503"):
+                client.events()
+        else:
+            assert len(client.events()) == 1
+
+
+@given(
+    st.text() | st.from_regex(r"\w{3}, \d{1,3} (Jan|Feb) \d{1,6} \d{1,3}:\d\d:\d\d ([+-]\d{1,25}|GMT|EST)")
+)
+def test_no_retry_after_is_a_traceback(header):
+    seconds = retry_after(header, now=NOW)
+    assert seconds is None or seconds >= 0
