@@ -97,12 +97,12 @@ def texts(form: Form) -> str:
     return f"SELECT number, unnest(from_json(json_extract(document, {path}), '[\"JSON\"]')) AS element FROM documents"
 
 
-def keys(path: Sequence[Step]) -> str:
+def keys(path: Sequence[Step], texts: str) -> str:
     """Return the query that counts the keys of an object of the elements: keys, count, number of the first."""
     steps = "".join("[*]" if not isinstance(step, str) else f".{json.dumps(step)}" for step in path)
     found = f"json_keys(element, {literal('$' + steps)})"
     found = f"unnest({found})" if "[*]" in steps else found
-    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM texts)
+    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM {texts})
         WHERE len(keys) > 0 GROUP BY keys"""
 
 
@@ -135,9 +135,13 @@ def structure(shape: Shape, *, whole: bool = False) -> Any:
 def _suspect(form: Form, element: ElementType, shape: ElementShape, path: str, layers: Layers) -> str:
     """Tell the elements that are no objects, or in which an object or a list is none."""
     text, name = f"json_extract(document, {path})", partial(layers.name, 0)
+    first = json_path(_steps(form)) + ("" if form.kind == "single" else "[0]")
 
     def types(head: Keys, paths: Sequence[Keys]) -> str:
-        return f"json_type({text}, {listed(json_path((*head, *steps)) for steps in paths)})"
+        inside = [json_path((*head, *steps)) for steps in paths]
+        # Most documents hold one element, which need not be taken out.
+        return f"""CASE WHEN position = start THEN json_type(document, {listed(first + each[1:] for each in inside)})
+            ELSE json_type({text}, {listed(inside)}) END"""
 
     value, head = value_of(form, element), (str(element.type_key),) if form.kind == "delivery" else ()
     wrong = ["lax", "x IS NULL", misplaced(value, shape.of, partial(types, head), name)]

@@ -296,7 +296,9 @@ _LAST = "parse_filename({}, false, 'forward_slash')"
 
 def _last_segment(address: str, last: str) -> str:
     """Return the last path segment of an address, which is `last` unless the address is odd."""
-    odd = f"contains({address}, '?') OR contains({address}, '#') OR {last} = '' OR ends_with({address}, '//' || {last})"
+    odd = f"contains({address}, '?') OR contains({address}, '#') OR {last} = ''"
+    # Of an address of the web, more slashes than those before the host are looked for.
+    odd = f"{odd} OR NOT starts_with({address}, 'http') OR NOT contains({address}[9:], '/')"
     path = f"regexp_replace({address}, '^([^:/?#]+:)?//[^/?#]*', '')"
     segment = rf"nullif(regexp_extract({path}, '^(?s:(?:[^?#]*/)?([^/?#]+)/*(?:[?#].*)?)$', 1), '')"
     return f"CASE WHEN {odd} THEN {segment} ELSE {last} END"

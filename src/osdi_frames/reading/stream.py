@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -145,17 +146,32 @@ def ahead(groups: Iterator[Group]) -> Iterator[Group]:
 
 
 @dataclass(slots=True)
+class Documents:
+    """The relation ``documents``; what it holds changes, so that a query over it is prepared once."""
+
+    table: pa.Table | None = None
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Give the documents to a query."""
+        return (_documents([], []) if self.table is None else self.table).__arrow_c_stream__(requested_schema)
+
+
+@dataclass(slots=True)
 class Reader:
     """Reads groups by a plan; numbers their documents and elements through."""
 
     plan: Plan
     connection: duckdb.DuckDBPyConnection
     observer: Observer
+    documents: Documents = field(default_factory=lambda: Documents())
+    names: dict[str, str] = field(default_factory=dict)
+    """The names of prepared statements, and of tables that hold results, by their queries."""
     documents_before: int = 0
     mender: Mender = field(init=False)
 
     def __post_init__(self) -> None:
         self.mender = Mender(self.plan.shapes, self.plan.stamps, element_types())
+        self.connection.register("documents", self.documents)
 
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
         """Give the rows of every select, in the order of reading; those without rows are left out."""
@@ -200,8 +216,8 @@ class Reader:
             forms, others, queried = self._queried(documents)
         except _MALFORMED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
-            self.connection.register("documents", documents)
-            invalid = self.connection.sql(query.INVALID).to_arrow_table()["number"].combine_chunks()
+            self.documents.table = documents
+            invalid = self._run(query.INVALID).to_arrow_table()["number"].combine_chunks()
             suspects |= dict.fromkeys(invalid.to_pylist())
             documents = documents.filter(pc.invert(pc.is_in(documents["number"], value_set=invalid)))
             forms, others, queried = self._queried(documents)
@@ -230,10 +246,10 @@ class Reader:
 
     def _list_keys(self, documents: pa.Table, each: Form, place: Callable[[int], Place]) -> None:
         """List the keys of every object whose keys are declared, of the elements and of their pages."""
-        self.connection.register("documents", documents)
-        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE texts AS {query.texts(each)}")
+        self.documents.table = documents
+        texts = self._held(query.texts(each))
         for path in key_paths(each, self.plan.shapes):
-            for keys, count, number in self.connection.execute(query.keys(path.steps)).fetchall():
+            for keys, count, number in self._run(query.keys(path.steps, texts)).fetchall():
                 self.observer.keys(place(number), path, keys, count)
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
@@ -249,9 +265,9 @@ class Reader:
             arrays = documents["number"].filter(is_array).to_pylist()
             if arrays:
                 sorted_out[deliveries] = arrays
-            self.connection.register("documents", documents.filter(pc.invert(is_array)))
+            self.documents.table = documents.filter(pc.invert(is_array))
             paths = probes(types)
-            for kinds, lax, numbers in self.connection.execute(query.types_at(paths)).fetchall():
+            for kinds, lax, numbers in self._run(query.types_at(paths)).fetchall():
                 each = form(_present(paths, kinds), types)
                 if lax or each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
                     others += numbers
@@ -262,21 +278,40 @@ class Reader:
             chosen = documents if numbers is None else _only(documents, pa.array(numbers))
             held = self.plan.holds(each)
             if not held and each.kind == "delivery":
-                self.connection.register("documents", chosen)
-                others += [number for (number,) in self.connection.execute(query.INVALID).fetchall()]
+                self.documents.table = chosen
+                others += [number for (number,) in self._run(query.INVALID).fetchall()]
             forms |= dict.fromkeys(held, chosen)
         return forms, others
 
     def _query(self, documents: pa.Table, each: Form, *, mended: bool) -> Iterator[tuple[Select, pa.Table]]:
         """Run the queries of a form; for several, its documents are parsed into a table first."""
-        self.connection.register("documents", documents)
+        self.documents.table = documents
         elements = self.plan.elements(each)
         queries = self.plan.queries(each, f"({elements})", mended=mended)
         if len(queries) > 1:
-            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE elements AS {elements}")
-            queries = self.plan.queries(each, "elements", mended=mended)
+            queries = self.plan.queries(each, self._held(elements), mended=mended)
         for select, sql in queries:
-            yield select, self.connection.sql(sql).to_arrow_table()
+            yield select, self._run(sql).to_arrow_table()
+
+    def _run(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Run a query, which is prepared when it is first run."""
+        return self.connection.sql(f"EXECUTE {self._prepared(sql)}")
+
+    def _prepared(self, sql: str) -> str:
+        if sql not in self.names:
+            self.names[sql] = f"statement{len(self.names)}"
+            self.connection.execute(f"PREPARE {self.names[sql]} AS {sql}")
+        return self.names[sql]
+
+    def _held(self, sql: str) -> str:
+        """Hold the result of a query in a table, for several queries; return its name."""
+        if sql not in self.names:
+            self.names[sql] = f"held{len(self.names)}"
+            self.connection.execute(f"CREATE TEMP TABLE {self.names[sql]} AS {sql} LIMIT 0")
+        name = self.names[sql]
+        self.connection.execute(f"TRUNCATE {name}")
+        self.connection.execute(f"EXECUTE {self._prepared(f'INSERT INTO {name} {sql}')}")
+        return name
 
     def _mended(self, group: Group, suspects: Mapping[int, set[int] | None]) -> Iterator[Mended]:
         """Mend what is suspect, and report its problems, in the order of reading."""
