@@ -10,10 +10,11 @@ import pandas as pd
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
-from osdi_frames.problems import Finding, Place, Problem, Severity
+from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, Severity
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key
+from osdi_frames.reading.frames import collect, named_tables
 from osdi_frames.reading.keys import KeyPath, written
-from osdi_frames.reading.plan import Plan
+from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.stream import Observer, stream
 from osdi_frames.tables import element_types
 from osdi_frames.tables.schema import ElementType
@@ -98,11 +99,33 @@ def inspect(
       severity         problem                    key  count
     0    error  not an integer  event: total_accepted      1
     """
-    inspector = Inspector()
+    _, inspection = read_inspected(source, {}, prefix=prefix, on_error=None, limits=limits, progress=progress)
+    return inspection
+
+
+def read_inspected(
+    source: Source,
+    tables: Iterable[str] | Mapping[str, Columns] | None = None,
+    *,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError | None = "raise",
+    limits: Limits | None = None,
+    progress: bool | None = None,
+) -> tuple[dict[str, pd.DataFrame], Inspection]:
+    """Read tables and inspect everything else, in one pass.
+
+    Parameters and errors are those of `read_tables`; with ``on_error=None`` problems are only listed.
+    """
+    chosen = named_tables(tables)
+    policy = Policy(on_error) if on_error else None
+    inspector = Inspector(policy.meet if policy else lambda _: None)
     chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
-    for _ in stream(Plan.of({}, prefix=prefix, inspects=True), chunks, inspector):
-        pass  # no table was asked for
-    return inspector.inspection()
+    plan = Plan.of(chosen, prefix=prefix, dedupe=dedupe, inspects=True)
+    frames = collect(chosen, stream(plan, chunks, inspector))
+    if policy:
+        policy.close()
+    return frames, inspector.inspection()
 
 
 @dataclass(slots=True)

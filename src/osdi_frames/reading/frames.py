@@ -229,11 +229,7 @@ def read_tables(
     0  river
     """
     chosen = named_tables(tables)
-    parts: dict[str, list[pa.Table]] = {
-        name: [declared(name).schema(declared(name).select(columns)).empty_table()]
-        for name, columns in chosen.items()
-    }
-    found = scan_tables(
+    rows = scan_tables(
         source,
         chosen,
         prefix=prefix,
@@ -242,9 +238,18 @@ def read_tables(
         limits=limits,
         progress=progress,
     )
-    for name, rows in found:
-        parts[name].append(rows)
-    return {name: frame(pa.concat_tables(parts.pop(name))) for name in chosen}
+    return collect(chosen, rows)
+
+
+def collect(tables: Mapping[str, Columns], rows: Iterable[tuple[str, pa.Table]]) -> dict[str, pd.DataFrame]:
+    """Put the rows of several tables together, as DataFrames."""
+    parts = {
+        name: [declared(name).schema(declared(name).select(columns)).empty_table()]
+        for name, columns in tables.items()
+    }
+    for name, some in rows:
+        parts[name].append(some)
+    return {name: frame(pa.concat_tables(parts.pop(name))) for name in tables}
 
 
 def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[str, Columns]:

@@ -75,7 +75,8 @@ class Plan:
         asked = {declared(name): declared(name).select(columns) for name, columns in tables.items()}
         prefixes = known_prefixes(prefix)
         types = element_types() if inspects else dict.fromkeys(table.element for table in asked)
-        identities = {each: _identities(each, dedupe) for each in types}
+        read = {table.element for table in asked}
+        identities = {each: _identities(each, dedupe) if each in read else () for each in types}
         selects = {each: tuple(_selects(each, asked, identities[each], inspects=inspects)) for each in types}
         shapes = {each: _shape(chosen, prefixes) for each, chosen in selects.items()}
         return cls(selects, shapes, prefixes, identities, inspects)
