@@ -38,7 +38,27 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
     callback=_seconds,
     help="Seconds before each retry of a webhook delivery.",
 )
-def command(*, db: Path | None, port: int, demo: bool, prefix: str, retry_after: list[float]) -> None:
+@click.option(
+    "--lenient",
+    is_flag=True,
+    help="Take what the live service probably takes: events without origin_system, times with a space.",
+)
+@click.option(
+    "--allow-webhook-hosts",
+    default="",
+    metavar="HOST,…",
+    help="Hosts besides this machine to which webhooks may be delivered.",
+)
+def command(
+    *,
+    db: Path | None,
+    port: int,
+    demo: bool,
+    prefix: str,
+    retry_after: list[float],
+    lenient: bool,
+    allow_webhook_hosts: str,
+) -> None:
     """Serve the whole interface on this machine, to learn on and to develop against.
 
     \b
@@ -48,7 +68,13 @@ def command(*, db: Path | None, port: int, demo: bool, prefix: str, retry_after:
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     from osdi_frames import sandbox  # needs the extra `serve`, which --help does not
 
-    app = sandbox.create_app(db, prefix=prefix, retry_after=retry_after)
+    app = sandbox.create_app(
+        db,
+        prefix=prefix,
+        retry_after=retry_after,
+        lenient=lenient,
+        webhook_hosts=[host.strip() for host in allow_webhook_hosts.split(",") if host.strip()],
+    )
     with sandbox.bind(port) as listening:
         running = sandbox.Running(*listening.getsockname())
         if demo:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from osdi_frames.sandbox.events import targeting_label
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
-from osdi_frames.sandbox.people import ROLES, Account, Person
+from osdi_frames.sandbox.fields import REFERRER_DATA
+from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.resources import Fields, Resource, targeting_label
 from osdi_frames.sandbox.service import Service
-from osdi_frames.sandbox.signatures import Signature, represent_signature
-from osdi_frames.sandbox.site import Site, placed
-from osdi_frames.sandbox.webhooks import Webhook
+from osdi_frames.sandbox.site import Site
+from osdi_frames.sandbox.webhooks import Webhook, deliverable
 
 INDIVIDUAL_KEY = "sandbox-individual-key"
 GROUP_KEY = "sandbox-group-key"
@@ -45,7 +44,7 @@ def ensure_accounts(service: Service) -> None:
         ("sandbox-person", "Ida", "Individual"),
         ("sandbox-founder", "Greta", "Group"),
     ):
-        service.save_person(Person(person_id, now, now, {"given_name": given, "family_name": family}))
+        service.store.put(Resource("person", person_id, now, now, {"given_name": given, "family_name": family}))
     page = "https://sandbox.example.org"
     ida = Account(INDIVIDUAL, "sandbox-person", "Ida Individual", f"{page}/users/ida")
     group = Account(
@@ -96,29 +95,36 @@ def add_key(service: Service, call: AdminCall) -> Any:
     return {"key": key, "account": account.account_id}
 
 
-def people(service: Service, _call: AdminCall) -> Any:
-    """Answer everybody."""
-    return service.store.resources("person")[1]
+def _kept(resource: Resource) -> Fields:
+    """Return a resource as it is kept, without what only the sandbox itself needs."""
+    ids = {"id": resource.resource_id, "account": resource.account, "person_id": resource.person_id}
+    dates = {"created_date": resource.created_date, "modified_date": resource.modified_date}
+    return {**resource.fields, **ids, **dates}
+
+
+def _all(kind: str) -> AdminHandler:
+    """Answer every resource of a kind, newest first."""
+    return lambda service, _call: [_kept(one) for one in service.store.resources(kind)][::-1]
 
 
 def add_person(service: Service, call: AdminCall) -> Any:
     """Make a person with an account; `referrer_code` is theirs, the rest as interface 2.7 has people."""
-    person = service.new_person(call.body)
-    name = " ".join(filter(None, (person.entered.get(part) for part in ("given_name", "family_name"))))
+    person = service.new_person(call.body, call.site)
+    name = " ".join(filter(None, (person.fields.get(part) for part in ("given_name", "family_name"))))
     account = Account(
-        f"person:{person.person_id}",
-        person.person_id,
+        f"person:{person.resource_id}",
+        person.resource_id,
         name or "Somebody",
-        f"https://sandbox.example.org/users/{person.person_id}",
+        f"https://sandbox.example.org/users/{person.resource_id}",
         referrer_code=_optional(call, "referrer_code"),
     )
     service.save_account(account)
-    return {"person_id": person.person_id, "account": account.account_id}
+    return {"person_id": person.resource_id, "account": account.account_id}
 
 
 def groups(service: Service, _call: AdminCall) -> Any:
     """Answer every account of a group."""
-    return [account for account in service.store.resources("account")[1] if account["roles"] is not None]
+    return [account for account in service.store.records("account") if account["roles"] is not None]
 
 
 def add_group(service: Service, call: AdminCall) -> Any:
@@ -128,7 +134,7 @@ def add_group(service: Service, call: AdminCall) -> Any:
         raise refuse("setting", why=f"roles must give person ids one of {', '.join(ROLES)}")
     founder, group_id = _text(call.body.get("founder"), "founder"), service.settings.new_id()
     for person_id in (founder, *roles):
-        service.person(person_id)
+        service.resource("person", person_id)
     account = Account(
         f"group:{group_id}",
         founder,
@@ -141,32 +147,22 @@ def add_group(service: Service, call: AdminCall) -> Any:
     return asdict(account)
 
 
-def campaigns(service: Service, _call: AdminCall) -> Any:
-    """Answer every event campaign."""
-    return service.store.resources("event_campaign")[1]
-
-
 def add_campaign(service: Service, call: AdminCall) -> Any:
-    """Make an event campaign: `title`, `account`."""
-    return service.new_titled("event_campaign", _account(service, call), call.body)
-
-
-def petitions(service: Service, _call: AdminCall) -> Any:
-    """Answer every petition."""
-    return service.store.resources("petition")[1]
+    """Make an event campaign: `title`, `account`, and the other fields of one."""
+    return _kept(service.add_titled("event_campaign", _account(service, call), call.body, call.site))
 
 
 def add_petition(service: Service, call: AdminCall) -> Any:
-    """Make a petition: `title`, `account`."""
-    return service.new_titled("petition", _account(service, call), call.body)
+    """Make a petition: `title`, `account`, and the other fields of one."""
+    return _kept(service.add_titled("petition", _account(service, call), call.body, call.site))
 
 
 def events(service: Service, call: AdminCall) -> Any:
     """Answer every event of an account in full, of `version` v2 or v1, those of no collection included."""
     version = "v1" if call.query.get("version") == "v1" else "v2"
     site = Site(call.site.origin, call.site.prefix, version)
-    found = service.store.events("account = ?", _account(service, call).account_id)
-    return [json.loads(placed(service.store.event_text(event.event_id, version), site)) for event in found]
+    found = service.store.resources("event", account=_account(service, call).account_id)
+    return [service.shown(event, site) for event in found]
 
 
 def add_events(service: Service, call: AdminCall) -> Any:
@@ -178,33 +174,57 @@ def add_events(service: Service, call: AdminCall) -> Any:
     account, bodies = _account(service, call), call.body.get("events")
     if not isinstance(bodies, list) or not all(isinstance(body, Mapping) for body in bodies):
         raise refuse("setting", why="events must be a list of event objects")
-    made = [service.create_event(account, body, call.site, set_by="ui") for body in bodies]
-    return {"event_ids": [event.event_id for event in made]}
+    made = [service.create_event(account, body, call.site, by="ui") for body in bodies]
+    return {"event_ids": [event.resource_id for event in made]}
 
 
 def signatures(service: Service, call: AdminCall) -> Any:
     """Answer every signature in full."""
-    found = [Signature(**document) for document in service.store.resources("signature")[1]]
-    return [represent_signature(one, call.site, person=service.person(one.person_id)) for one in found]
+    return [service.shown(one, call.site) for one in service.store.resources("signature")][::-1]
+
+
+def attendances(service: Service, call: AdminCall) -> Any:
+    """Answer every attendance in full."""
+    return [service.shown(one, call.site) for one in service.store.resources("attendance")][::-1]
+
+
+def sign(service: Service, call: AdminCall) -> Any:
+    """Let an activist sign in the service's own pages: `petition`, `person`, and as arguments `source`, `referrer`, …."""
+    return _act(service, call, "signature", "petition")
+
+
+def rsvp(service: Service, call: AdminCall) -> Any:
+    """Let an activist RSVP in the service's own pages: `event`, `person`, and as arguments `source`, `referrer`, …."""
+    return _act(service, call, "attendance", "event")
+
+
+def _act(service: Service, call: AdminCall, kind: str, parent: str) -> Any:
+    acted_on = service.resource(parent, _text(call.body.get(parent), parent))
+    arguments = {name: call.body[name] for name in REFERRER_DATA if name in call.body}
+    body = {**call.body, "referrer_data": arguments}
+    return service.shown(service.act(kind, acted_on, body, call.site, by="page"), call.site)
 
 
 def upload(service: Service, call: AdminCall) -> Any:
     """Record many signatures at once, as an upload does: `petition` (its id), `signatures`, a list of bodies."""
-    petition = service.titled("petition", None, _text(call.body.get("petition"), "petition"))
+    petition = service.resource("petition", _text(call.body.get("petition"), "petition"))
     bodies = call.body.get("signatures")
     if not isinstance(bodies, list) or not all(isinstance(body, Mapping) for body in bodies):
         raise refuse("setting", why="signatures must be a list of signature objects")
-    signed = [service.sign(petition, body, call.site, upload=True) for body in bodies]
-    return {"signature_ids": [one.signature_id for one in signed]}
+    ids = []
+    for body in bodies:
+        petition = service.resource("petition", petition.resource_id)  # which each signature changes
+        ids.append(service.act("signature", petition, body, call.site, by="upload").resource_id)
+    return {"signature_ids": ids}
 
 
 def webhooks(service: Service, _call: AdminCall) -> Any:
     """Answer every webhook."""
-    return service.store.resources("webhook")[1]
+    return service.store.records("webhook")
 
 
 def add_webhook(service: Service, call: AdminCall) -> Any:
-    """Register a receiver: `url`, and as trigger `petition` (an id; all when left out), `account`, `uploads`."""
+    """Register a receiver: `url`, and as trigger `petition` or `event` (an id; all when left out), `account`, `uploads`."""
     url = _text(call.body.get("url"), "url")
     try:
         parts = urlsplit(url)
@@ -215,18 +235,28 @@ def add_webhook(service: Service, call: AdminCall) -> Any:
         fits = False
     if not fits or any(character <= " " for character in url):
         raise refuse("setting", why="url must be an http or https address")
-    if (petition := _optional(call, "petition")) is not None:
-        service.titled("petition", None, petition)
+    if not deliverable(url, service.settings.webhook_hosts):
+        raise refuse("setting", why=f"url must lead to this machine; --allow-webhook-hosts {parts.hostname} allows it")
+    for kind in ("petition", "event"):
+        if (acted_on := _optional(call, kind)) is not None:
+            service.resource(kind, acted_on)
     if (account := _optional(call, "account")) is not None:
         service.account(account)
-    webhook = Webhook(service.settings.new_id(), url, petition, account, call.body.get("uploads") is True)
-    service.store.put("webhook", webhook.webhook_id, asdict(webhook))
+    webhook = Webhook(
+        service.settings.new_id(),
+        url,
+        _optional(call, "petition"),
+        _optional(call, "event"),
+        account,
+        call.body.get("uploads") is True,
+    )
+    service.store.put_record("webhook", webhook.webhook_id, asdict(webhook))
     return asdict(webhook)
 
 
 def remove_webhook(service: Service, call: AdminCall) -> Any:
     """Forget a receiver; what waits for it is set aside."""
-    service.store.delete("webhook", call.ids["webhook_id"])
+    service.store.delete_record("webhook", call.ids["webhook_id"])
     return {}
 
 
@@ -250,15 +280,14 @@ def targeting(service: Service, _call: AdminCall) -> Any:
     """Answer the targeting list: events made through the API with at least one attendance (interface 1.5)."""
     return [
         targeting_label(event)
-        for event in service.store.events()
-        if event.made_by in ("v1", "v2") and event.total_accepted > 0
+        for event in service.store.resources("event")
+        if event.made_by in ("v1", "v2") and event.values()["total_accepted"] > 0
     ]
 
 
 def subscribers(service: Service, call: AdminCall) -> Any:
     """Answer the people on an account's e-mail list (interface 4, rule 2)."""
-    found = service.store.resources("subscription", parent=service.account(call.ids["account"]).account_id)[1]
-    return [entry["person_id"] for entry in found]
+    return service.store.members(service.account(call.ids["account"]).account_id)
 
 
 def faults(service: Service, _call: AdminCall) -> Any:
@@ -298,12 +327,13 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
     "/sandbox/keys": {"GET": keys, "POST": add_key},
-    "/sandbox/people": {"GET": people, "POST": add_person},
+    "/sandbox/people": {"GET": _all("person"), "POST": add_person},
     "/sandbox/groups": {"GET": groups, "POST": add_group},
-    "/sandbox/campaigns": {"GET": campaigns, "POST": add_campaign},
-    "/sandbox/petitions": {"GET": petitions, "POST": add_petition},
+    "/sandbox/campaigns": {"GET": _all("event_campaign"), "POST": add_campaign},
+    "/sandbox/petitions": {"GET": _all("petition"), "POST": add_petition},
     "/sandbox/events": {"GET": events, "POST": add_events},
-    "/sandbox/signatures": {"GET": signatures},
+    "/sandbox/signatures": {"GET": signatures, "POST": sign},
+    "/sandbox/attendances": {"GET": attendances, "POST": rsvp},
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {"GET": webhooks, "POST": add_webhook},
     "/sandbox/webhooks/{webhook_id}": {"DELETE": remove_webhook},

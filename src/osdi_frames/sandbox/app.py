@@ -45,13 +45,15 @@ def create_app(
     prefix: str = "platform",
     per_page: int = PER_PAGE,
     retry_after: Sequence[float] = OVER_AN_HOUR,
+    lenient: bool = False,
+    webhook_hosts: Sequence[str] = (),
     now: Callable[[], datetime] = _utc_now,
     new_id: Callable[[], str] = _random_id,
 ) -> Starlette:
     """Make the sandbox's ASGI application over a database.
 
     Its base addresses are ``/api/v2`` and ``/api/v1`` of wherever it is served. ``/sandbox/`` shows its keys and is
-    the admin interface, which asks for none: serve it on loopback only.
+    the admin interface, which asks for none and answers requests of this machine only: serve it on loopback only.
 
     Parameters
     ----------
@@ -60,9 +62,14 @@ def create_app(
     prefix
         The service's own prefix (interface 2.1), ``platform`` or ``action_network`` for example.
     per_page
-        Records of a collection page (interface 8).
+        Records of a collection page, at most and by default (interface 8).
     retry_after
         Seconds before each retry of a webhook delivery (interface 6).
+    lenient
+        Take events without origin_system, and start and end with a space between date and time, as the live service
+        probably does and the contract does not.
+    webhook_hosts
+        Names of hosts, besides this machine, to which webhooks may be registered and delivered.
     now, new_id
         Clock and maker of ids, for tests.
 
@@ -76,7 +83,7 @@ def create_app(
     if not (prefix.isascii() and prefix.isidentifier()):
         raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
     store = Store(Path(db) if db is not None else None)
-    settings = Settings(prefix, per_page, tuple(retry_after), now, new_id)
+    settings = Settings(prefix, per_page, tuple(retry_after), now, new_id, lenient, tuple(webhook_hosts))
     service = Service(store, settings, Faults(), deque[Seen](maxlen=_REQUESTS_REMEMBERED))
     with store.transaction():
         admin.ensure_accounts(service)
@@ -84,7 +91,11 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.deliverer = Deliverer(
-            store, service.faults, retry_after=settings.retry_after, clock=lambda: now().timestamp()
+            store,
+            service.faults,
+            retry_after=settings.retry_after,
+            hosts=settings.webhook_hosts,
+            clock=lambda: now().timestamp(),
         )
         delivering = asyncio.create_task(app.state.deliverer.run())
         yield
@@ -103,7 +114,7 @@ def create_app(
 
 
 def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
-    """Fill an empty sandbox with a made-up world: campaigns, events, petitions, people, signatures.
+    """Fill an empty sandbox with a made-up world: campaigns, events, RSVPs, petitions, people, signatures.
 
     They belong to the group, whose key sees them. A sandbox that has events is left as it is.
 
@@ -111,7 +122,7 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
     --------
     >>> app = create_app()
     >>> fill_demo(app)
-    >>> len(list(app.state.service.store.events()))
+    >>> len(list(app.state.service.store.resources("event")))
     120
     >>> app.state.service.store.close()
     """

@@ -97,6 +97,24 @@ def wall_clock(value: object) -> str | None:
     return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z" if moment else None
 
 
+def timestamp(value: object) -> str | None:
+    """Keep a wall clock whose date and time are written as ISO 8601 does, with a ``T`` between them (interface 2).
+
+    >>> timestamp("2026-03-01T18:30:00Z"), timestamp("2026-03-01 18:30:00")
+    ('2026-03-01T18:30:00Z', None)
+    """
+    return wall_clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None
+
+
+def country(value: object) -> str | None:
+    """Keep an ISO 3166-1 alpha-2 code, in capitals (interface 2.2).
+
+    >>> country("fr"), country("USA")
+    ('FR', None)
+    """
+    return value.upper() if isinstance(value, str) and re.fullmatch("[A-Za-z]{2}", value) else None
+
+
 def _moment(value: object) -> datetime | None:
     if not isinstance(value, str):
         return None

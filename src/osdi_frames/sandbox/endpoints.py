@@ -1,10 +1,12 @@
-"""Between HTTP and the rooms that decide: requests to calls, answers to responses."""
+"""Between HTTP and the modules that decide: requests to calls, answers to responses."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -16,10 +18,11 @@ from osdi_frames.sandbox.admin import AdminCall, AdminHandler
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.bodies import parse_object
 from osdi_frames.sandbox.faults import Order
-from osdi_frames.sandbox.people import Account
+from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.resources import Fields
 from osdi_frames.sandbox.service import Seen, Service
-from osdi_frames.sandbox.site import KEY_HEADERS, Site, placed
+from osdi_frames.sandbox.site import KEY_HEADERS, Site, is_loopback
 
 AnyHandler = TypeVar("AnyHandler")
 
@@ -39,6 +42,7 @@ class ApiEndpoint:
         self._service = service
         self._version = version
         self._is_collection = not path.endswith("}")
+        self._asks_key = bool(path)  # the entry point asks for none
         self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,43 +71,45 @@ class ApiEndpoint:
 
     async def _respond(self, request: Request, struck: Sequence[Order]) -> Response:
         try:
+            if request.method == "DELETE":
+                raise refuse("delete", what=request.scope["path"].split("/")[3])
             handler = _of_method(self._handlers, request.method)
             account = self._account(request)
             if handler is self._handlers.get("GET"):
-                text = self._read(handler, request, account, struck)
+                answer = self._read(handler, request, account, struck)
             else:
-                text = self._written(handler, request, account, await _body(request, BODY_LIMIT))
+                answer = self._written(handler, request, account, await _body(request, BODY_LIMIT))
         except RequestRefused as error:
             return refusal(error, allowed=self._handlers)
-        return Response(text, headers=HEADERS)
+        return Response(json.dumps(answer, ensure_ascii=False), headers=HEADERS)
 
-    def _read(self, handler: Handler, request: Request, account: Account, struck: Sequence[Order]) -> str:
-        site = self._site(request)
+    def _read(self, handler: Handler, request: Request, account: Account, struck: Sequence[Order]) -> Fields:
         if struck:
             with self._service.store.transaction():
                 request_faults.shift_rows(self._service, account, struck)
-        call = Call(site, account, request.path_params, request.query_params, {}, struck)
-        return placed(handler(self._service, call), site)
+        return handler(self._service, self._call(request, account, {}, struck))
 
-    def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> str:
-        site = self._site(request)
-        sent = {} if request.method == "DELETE" else parse_object(body)
-        call = Call(site, account, request.path_params, request.query_params, sent)
+    def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> Fields:
+        call = self._call(request, account, parse_object(body))
         with self._service.store.transaction():
-            text = handler(self._service, call)
+            answer = handler(self._service, call)
         request.app.state.deliverer.wake()
         # a write in the background is answered at once, before there is anything to show
-        return "{}" if request.query_params.get("background_request") == "true" else placed(text, site)
+        return {} if request.query_params.get("background_request") == "true" else answer
 
-    def _site(self, request: Request) -> Site:
-        return Site(_origin(request), self._service.settings.prefix, self._version)
+    def _call(
+        self, request: Request, account: Account, body: Fields, struck: Sequence[Order] = ()
+    ) -> Call:
+        site = Site(_origin(request), self._service.settings.prefix, self._version)
+        path = request.scope["path"].removeprefix(f"/api/{self._version}/")
+        return Call(site, account, path, request.path_params, request.query_params, body, struck)
 
     def _account(self, request: Request) -> Account:
         header = KEY_HEADERS[self._version]
         account = self._service.account_of(request.headers.get(header, ""))
-        if account is None:
+        if account is None and self._asks_key:
             raise refuse("key", header=header)
-        return account
+        return account or NOBODY
 
 
 class AdminEndpoint:
@@ -125,6 +131,7 @@ class AdminEndpoint:
         await response(scope, receive, send)
 
     async def _respond(self, request: Request) -> Response:
+        _check_sender(request)
         handler = _of_method(self._handlers, request.method)
         body = await _body(request, ADMIN_BODY_LIMIT)
         site = Site(_origin(request), self._service.settings.prefix, "v2")
@@ -133,6 +140,19 @@ class AdminEndpoint:
             answer = handler(self._service, call)
         request.app.state.deliverer.wake()
         return JSONResponse(answer)
+
+
+def _check_sender(request: Request) -> None:
+    """Refuse a request under another host's name (DNS rebinding), or of another origin's page (cross-site)."""
+    host, origin = request.headers.get("host", ""), request.headers.get("origin")
+    try:
+        here = is_loopback(urlsplit(f"//{host}").hostname)
+    except ValueError:
+        here = False
+    if not here:
+        raise refuse("elsewhere", why=f"of the host {host[:40]!r}")
+    if origin not in (None, f"{request.scope['scheme']}://{host}"):
+        raise refuse("elsewhere", why=f"of a page of {origin[:40]!r}")
 
 
 def refusal(error: RequestRefused, *, allowed: Mapping[str, object] | None = None) -> Response:

@@ -60,11 +60,11 @@ class Gazetteer:
         coordinates are made up.
         """
         located: Location = {"region": "", "country": "US", **entered, "language": "en"}
-        place = self._place(located)
+        coded = self._coded(located)
+        place = coded or self._city(located)
         if place is None:
             return located | {"location": {"accuracy": "Approximate"}}
-        street = any(line.strip() for line in located.get("address_lines", ()))
-        exact = street and bool(located.get("postal_code"))
+        exact = coded and any(line.strip() for line in located.get("address_lines", ()))
         return located | {
             "locality": place.locality,
             "region": place.region,
@@ -83,13 +83,18 @@ class Gazetteer:
         found = self._countries.get(_code(postal_code))
         return {"country": found} if found else {}
 
-    def _place(self, located: Location) -> Place | None:
-        country, postal_code = located["country"], located.get("postal_code")
-        if postal_code:
-            return self._by_code.get((country, _code(postal_code)))
-        locality = located.get("locality", "").strip().casefold()
-        by_region = self._by_name.get((country, locality, located["region"]))
-        return by_region or self._by_city.get((country, locality))
+    def contradicts(self, location: Mapping[str, Any]) -> bool:
+        """Tell whether a location's postal code is known as one of another city."""
+        place = self._coded({"country": "US", **location})
+        return place is not None and place.locality.casefold() != location["locality"].strip().casefold()
+
+    def _coded(self, location: Location) -> Place | None:
+        code = _code(location.get("postal_code", ""))
+        return self._by_code.get((location["country"], code)) if code else None
+
+    def _city(self, location: Location) -> Place | None:
+        country, locality = location["country"], location.get("locality", "").strip().casefold()
+        return self._by_name.get((country, locality, location["region"])) or self._by_city.get((country, locality))
 
 
 def _code(postal_code: str) -> str:

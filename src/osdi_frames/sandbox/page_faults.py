@@ -8,17 +8,18 @@ from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
 from osdi_frames.sandbox.faults import Order
-from osdi_frames.sandbox.paging import Row, next_link
+from osdi_frames.sandbox.paging import Rows, next_link
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that is about to be sent, and the row before its first, which a fault may repeat."""
+    """A page that is about to be sent, the query's parameters that `next` keeps, and the row before its first, which a
+    fault may repeat."""
 
     head: dict[str, Any]
-    rows: tuple[Row, ...]
-    before: Row | None
+    rows: Rows
     kept: dict[str, str]
+    before: Rows = ()
 
     def without(self, *names: str) -> Page:
         """Return the page without these fields of its envelope."""
@@ -50,9 +51,9 @@ def _next_unescaped(page: Page, _: Order) -> Page:
 
 
 def _repeat_row(page: Page, order: Order) -> Page:
-    if page.before is None:
+    if not page.before:
         return page
-    return replace(page, rows=(page.before, *page.rows[1 if order.settings["instead"] else 0 :]))
+    return replace(page, rows=(*page.before, *page.rows[1 if order.settings["instead"] else 0 :]))
 
 
 EFFECTS: dict[str, Callable[[Page, Order], Page]] = {

@@ -2,66 +2,59 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlencode
 
-from osdi_frames.sandbox.bodies import wall_clock
-from osdi_frames.sandbox.fields import EVENT
+from osdi_frames.sandbox.kinds import Filter, Kind
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.site import Site
 
 PER_PAGE = 25
+MOST_CLAUSES = 500
 _PAST_EVERY_END = 10**9
 
 _CLAUSE = re.compile(r"\s*(\w+)\s+(\w+)\s+'((?:[^']|'')*)'\s*")
+_AND = re.compile(r"and\b")
 _OPERATORS = {"eq": "=", "gt": ">", "lt": "<"}
-_FILTERED = ("modified_date", "origin_system", "title", "start_date", "end_date")
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One resource of a collection: its path below the base address, and its JSON."""
-
-    path: str
-    text: str
+Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One comparison of a filter, with its column and the SQL operator."""
+    """One comparison of a filter: the name of what is compared, the SQL operator, and the value."""
 
-    column: str
+    name: str
     operator: str
     value: str
 
 
-def page_number(query: Mapping[str, str]) -> int:
-    """Read the page that a query asks for; the first one without a word about it.
+def asked_number(query: Mapping[str, str], name: str, default: int) -> int:
+    """Read a number from 1 on of a query: its page, or how many records a page has.
 
-    >>> page_number({"page": "3"}), page_number({})
+    >>> asked_number({"page": "3"}, "page", 1), asked_number({}, "page", 1)
     (3, 1)
     """
-    asked = query.get("page", "1")
+    asked = query.get(name, str(default))
     if not (asked.isascii() and asked.isdigit() and asked.strip("0")):
-        raise refuse("page", page=asked[:40])
+        raise refuse("number", name=name, asked=asked[:40])
     return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
 
 
 def envelope(
-    rows: Sequence[Row],
+    kind: Kind,
+    rows: Rows,
+    site: Site,
     *,
+    path: str,
     number: int,
     per_page: int,
     total: int,
-    site: Site,
-    path: str,
-    name: str,
     kept: Mapping[str, str],
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return everything of a collection page but its embedded rows.
 
     `kept` are the query's other parameters, which the next page needs, too. The links of the rows are those of
@@ -69,18 +62,12 @@ def envelope(
     """
     pages = -(-total // per_page)
     here = site.link(path)
-    links: dict[str, object] = {"self": here}
+    links: dict[str, Any] = {"self": here}
     if number < pages:
         links["next"] = next_link(here["href"], number + 1, kept)
-    links[name] = [site.link(row.path) for row in rows]
+    links[kind.keys(site)[1]] = [row["_links"]["self"] for row in rows]
     links["curies"] = site.curies()
-    return {
-        "total_pages": pages,
-        "per_page": per_page,
-        "page": number,
-        "total_records": total,
-        "_links": links,
-    }
+    return {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total, "_links": links}
 
 
 def next_link(collection_url: str, number: int, kept: Mapping[str, str]) -> dict[str, str]:
@@ -88,56 +75,40 @@ def next_link(collection_url: str, number: int, kept: Mapping[str, str]) -> dict
     return {"href": f"{collection_url}?{urlencode({'page': number, **kept})}"}
 
 
-def page_text(head: Mapping[str, object], rows: Sequence[Row], name: str) -> str:
-    """Put the rows, which are JSON already, into their envelope."""
-    opened = json.dumps(head, ensure_ascii=False)[:-1]
-    embedded = ", ".join(row.text for row in rows)
-    return f'{opened}, "_embedded": {{"{name}": [{embedded}]}}}}'
+def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:
+    """Read the small OData subset: comparisons of a kind's filters, joined by `and`, in that version's names.
 
-
-def parse_filter(text: str, site: Site) -> list[Clause]:
-    """Read the small OData subset: comparisons of the filtered fields, joined by `and`, in that version's names.
-
-    >>> parse_filter("title eq 'Picnic'", Site("http://localhost", "platform", "v2"))
-    [Clause(column='title', operator='=', value='Picnic')]
+    >>> from osdi_frames.sandbox.kinds import KINDS
+    >>> parse_filter("title eq 'Picnic'", KINDS["event"], Site("http://localhost", "platform", "v2"))
+    [Clause(name='title', operator='=', value='Picnic')]
     """
-    columns = {
-        field.named(site): field.name for field in EVENT if field.name in _FILTERED and field.named(site)
-    }
-    clauses, position = [], 0
-    while True:
+    filters = kind.filtered(site)
+    if not filters:
+        raise refuse("filter", why=f"{kind.at(site.version)} cannot be filtered")
+    clauses: list[Clause] = []
+    position = 0
+    while len(clauses) < MOST_CLAUSES:
         match = _CLAUSE.match(text, position)
         if match is None:
             raise refuse("filter", why=f"not understood from character {position + 1} on")
-        clauses.append(_clause(*match.groups(), columns=columns))
+        clauses.append(_clause(*match.groups(), filters=filters, site=site))
         if match.end() == len(text):
             return clauses
-        if not (joined := re.compile(r"and\b").match(text, match.end())):
+        if not (joined := _AND.match(text, match.end())):
             raise refuse("filter", why=f"'and' is missing at character {match.end() + 1}")
         position = joined.end()
+    raise refuse("filter", why=f"more than {MOST_CLAUSES} comparisons")
 
 
-def _clause(name: str, operator: str, value: str, *, columns: Mapping[str | None, str]) -> Clause:
-    if name not in columns:
-        raise refuse("filter", why=f"{name[:40]} is none of {', '.join(map(str, columns))}")
+def _clause(name: str, operator: str, value: str, *, filters: Mapping[str, Filter], site: Site) -> Clause:
+    if name not in filters:
+        raise refuse("filter", why=f"{name[:40]} is none of {', '.join(filters)}")
     if operator not in _OPERATORS:
         raise refuse("filter", why=f"{operator[:40]} is none of {', '.join(_OPERATORS)}")
-    column, value = columns[name], value.replace("''", "'")
-    if column.endswith("_date"):
-        value = _comparable(column, value)
-    return Clause(column, _OPERATORS[operator], value)
-
-
-def _comparable(column: str, value: str) -> str:
-    """Write a time as the store has it: modified_date in UTC, start and end as wall clock."""
-    written = wall_clock(value)
+    asked, value = filters[name], value.replace("''", "'")
+    if asked.name == "identifier":  # the service's own is kept without prefix
+        value = value.removeprefix(f"{site.prefix}:")
+    written = asked.written(value)
     if written is None:
-        raise refuse("filter", why=f"{value[:40]!r} is no date or time")
-    if column != "modified_date":
-        return written
-    moment = datetime.fromisoformat(value)
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    try:
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except OverflowError as error:  # the first or last day of the calendar, with an offset
-        raise refuse("filter", why=f"{value[:40]!r} is outside the calendar in UTC") from error
+        raise refuse("filter", why=f"{value[:40]!r} is no date or time of the calendar")
+    return Clause(asked.name, _OPERATORS[operator], written)

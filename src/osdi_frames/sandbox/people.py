@@ -1,13 +1,13 @@
-"""People and accounts: who a key stands for, who may create for it, how a person is shown (interface 2.8, 4, 5)."""
+"""People and accounts: whom a key belongs to, who may create for it, what a record of a person keeps (interface 4, 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from osdi_frames.sandbox.fields import DATED
-from osdi_frames.sandbox.site import Site
+from osdi_frames.sandbox.site import VERSIONS, Site, is_loopback
 
 ROLES = ("creator", "administrator", "organizer", "member")
 
@@ -16,26 +16,6 @@ CREATOR_ROLES = {
     "v2": frozenset({"creator", "administrator", "organizer"}),
     "v1": frozenset({"creator", "administrator", "member"}),
 }
-
-# The links of a person, those of v1 from interface 2.8, each under the person's address.
-PERSON_LINKS = {
-    "v1": ("question_answers", "attendance", "signatures", "submissions", "donations"),
-    "v2": ("attendances", "signatures"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """A person's record, with what was entered in the shape of `fields.PERSON`."""
-
-    person_id: str
-    created_date: str
-    modified_date: str
-    entered: Mapping[str, Any]
-
-    def changed(self, entered: Mapping[str, Any], *, now: str) -> Person:
-        """Return the record after this person entered something again: what is new replaces what was known."""
-        return replace(self, entered={**self.entered, **entered}, modified_date=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,35 +43,64 @@ class Account:
         return (person_id, True) if person_id and allowed else (self.default_creator, False)
 
 
+NOBODY = Account("", "", "", "")  # who asks without a key
+
+
 def named_creator(body: Mapping[str, Any], site: Site) -> str | None:
     """Return the id of the person that a body names as creator, by link or, in v1, embedded (interface 2.8, 4)."""
-    candidates = [linked_person(body, "osdi:creator")]
+    candidates = [linked_person(body, "osdi:creator", site)]
     if site.version == "v1":
         embedded = body.get("_embedded")
         for holder in (body, embedded if isinstance(embedded, dict) else {}):
             person = holder.get("osdi:creator")
-            candidates.append(linked_person(person, "self") if isinstance(person, dict) else None)
+            candidates.append(linked_person(person, "self", site) if isinstance(person, dict) else None)
     return next(filter(None, candidates), None)
 
 
-def linked_person(body: Mapping[str, Any], name: str) -> str | None:
-    """Return the id at the end of a body's link to ``people/<person_id>``, or None."""
+def linked_person(body: Mapping[str, Any], name: str, site: Site) -> str | None:
+    """Return the id of a body's link to ``people/<person_id>`` of this service, or None.
+
+    >>> here = Site("http://127.0.0.1:8700", "platform", "v2")
+    >>> linked_person({"_links": {"osdi:person": {"href": "http://localhost:8700/api/v1/people/p1"}}}, "osdi:person", here)
+    'p1'
+    >>> linked_person({"_links": {"osdi:person": {"href": "https://example.org/api/v2/people/p1"}}}, "osdi:person", here)
+    """
     links = body.get("_links")
     link = links.get(name) if isinstance(links, dict) else None
     href = link.get("href") if isinstance(link, dict) else None
-    path, _, person_id = href.rstrip("/").rpartition("/") if isinstance(href, str) else ("", "", "")
-    return person_id if path.endswith("/people") else None
+    try:
+        there, here = urlsplit(href if isinstance(href, str) else ""), urlsplit(site.origin)
+        same_host = there.hostname == here.hostname or (is_loopback(there.hostname) and is_loopback(here.hostname))
+        same = same_host and (there.scheme, there.port) == (here.scheme, here.port)
+    except ValueError:
+        return None
+    path, _, person_id = there.path.rstrip("/").rpartition("/")
+    return person_id if same and path in [f"/api/{version}/people" for version in VERSIONS] else None
 
 
-def represent_person(person: Person, site: Site) -> dict[str, Any]:
-    """Return a person as a resource, or as v1 events embed it."""
-    names = DATED[site.version]
-    here = site.link("people", person.person_id)
-    shown = {
-        "identifiers": [site.native(person.person_id), *person.entered.get("identifiers", ())],
-        names["created_date"]: person.created_date,
-        names["modified_date"]: person.modified_date,
-        names["origin_system"]: "osdi-frames sandbox",
-    }
-    links = {f"osdi:{name}": {"href": f"{here['href']}/{name}"} for name in PERSON_LINKS[site.version]}
-    return {**person.entered, **shown, "_links": {"self": here, **links}}
+def addresses_of(entered: Mapping[str, Any]) -> list[str]:
+    """Return the e-mail addresses by which a person is known again, in any case."""
+    entries = entered.get("email_addresses", ())
+    return list(filter(None, (entry.get("address", "").strip().casefold() for entry in entries)))
+
+
+def recorded(known: Mapping[str, Any], entered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record keeps of what was entered: it replaces what was known, custom fields one by one.
+
+    The first of several entries is the primary one unless another is; an e-mail address is subscribed and a phone is
+    not, unless the entry has a status; an address is in the US unless it has a country.
+    """
+    kept = {name: value for name, value in entered.items() if name != "identifiers"}
+    if "custom_fields" in kept:
+        kept["custom_fields"] = {**known.get("custom_fields", {}), **kept["custom_fields"]}
+    for name, default in (
+        ("email_addresses", {"status": "subscribed"}),
+        ("phone_numbers", {"status": "unsubscribed", "number_type": "Mobile"}),
+        ("postal_addresses", {"country": "US"}),
+    ):
+        if name in kept:
+            primary = next((n for n, entry in enumerate(kept[name]) if entry.get("primary")), 0)
+            kept[name] = [
+                {**default, **entry, "primary": number == primary} for number, entry in enumerate(kept[name])
+            ]
+    return kept

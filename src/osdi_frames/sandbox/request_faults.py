@@ -49,7 +49,7 @@ def shift_rows(service: Service, account: Account, struck: Sequence[Order]) -> N
             site = Site("", service.settings.prefix, "v2")
             for _ in range(order.settings["count"]):
                 arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
-                service.create_event(account, arrival, site, set_by="ui")
+                service.create_event(account, arrival, site, by="ui")
         elif order.name == "move_row":
             service.store.bring_to_front(account.account_id)
 

@@ -1,4 +1,4 @@
-"""What the service does: each act reads and writes the store, and decides by the rules of the rooms beside it."""
+"""What the service does: each act reads and writes the store, and decides by the rules of the modules beside it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,25 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from osdi_frames.sandbox.bodies import conform
-from osdi_frames.sandbox.events import Event, enter, foreign, represent, require
 from osdi_frames.sandbox.faults import Faults, Order
-from osdi_frames.sandbox.fields import PERSON
+from osdi_frames.sandbox.fields import HELPER
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.people import Account, Person, linked_person, named_creator
+from osdi_frames.sandbox.people import Account, addresses_of, linked_person, named_creator, recorded
 from osdi_frames.sandbox.refusals import refuse
-from osdi_frames.sandbox.signatures import Signature, enter_signature, sample_element, webhook_element
-from osdi_frames.sandbox.site import ANYWHERE, Site
-from osdi_frames.sandbox.store import Document, Store
+from osdi_frames.sandbox.resources import (
+    UNKNOWN_REFERRER,
+    Fields,
+    Resource,
+    enter,
+    foreign,
+    relocate,
+    represent,
+    require,
+    sample_element,
+    webhook_element,
+)
+from osdi_frames.sandbox.site import Site
+from osdi_frames.sandbox.store import Store
 from osdi_frames.sandbox.webhooks import Webhook, idempotency_key
 
 Found = TypeVar("Found")
@@ -33,6 +43,8 @@ class Settings:
     retry_after: Sequence[float]
     now: Callable[[], datetime]
     new_id: Callable[[], str]
+    lenient: bool = False
+    webhook_hosts: Collection[str] = ()
 
 
 @dataclass(slots=True)
@@ -60,222 +72,290 @@ class Service:
         """Return the time as the service writes it (interface 2)."""
         return self.settings.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    # accounts and people
+    # accounts
 
     def account(self, account_id: str) -> Account:
         """Return an account; an unknown one is refused."""
-        return Account(**_there(self.store.get("account", account_id), "account", account_id))
+        return Account(**_there(self.store.record("account", account_id), "account", account_id))
 
     def save_account(self, account: Account) -> None:
         """Write an account, under its referrer code if it has one."""
-        self.store.put("account", account.account_id, asdict(account))
+        self.store.put_record("account", account.account_id, asdict(account))
         if account.referrer_code:
             self.store.bind("referrer", account.referrer_code, account.account_id)
 
     def account_of(self, api_key: str) -> Account | None:
         """Return whom a key belongs to."""
-        account_id = self.store.find("key", api_key)
+        account_id = self.store.named("key", api_key)
         return self.account(account_id) if account_id else None
 
-    def person(self, person_id: str) -> Person:
-        """Return a person; an unknown one is refused."""
-        return Person(**_there(self.store.get("person", person_id), "person", person_id))
+    # every resource
 
-    def save_person(self, person: Person) -> Person:
-        """Write a person, under their e-mail addresses, and anew the v1 events that embed them."""
-        self.store.put("person", person.person_id, asdict(person))
-        for entry in person.entered.get("email_addresses", ()):
-            if address := entry.get("address", "").strip().casefold():
-                self.store.bind("email", address, person.person_id)
-        for event in self.store.events("creator_id = ?", person.person_id):
-            self._save_event(event)
+    def resource(self, kind: str, resource_id: str, account: Account | None = None, **where: str) -> Resource:
+        """Return a resource; another account's is as unknown as none, but every key can read every person."""
+        if account and kind != "person":
+            where["account"] = account.account_id
+        return _there(self.store.find(kind, resource_id=resource_id, **where), kind, resource_id)
+
+    def shown(self, resource: Resource, site: Site) -> Fields:
+        """Return a resource as the API answers it."""
+        person = None
+        if resource.person_id and site.version in resource.declared.embeds:
+            person = self.resource("person", resource.person_id)
+        shown = represent(resource, site, person=person)
+        shown["_links"]["curies"] = site.curies()
+        return shown
+
+    def add(self, kind: str, account: Account | None, entered: Fields, site: Site, **more: Any) -> Resource:
+        """Write a new resource with what was entered, and count it in what it belongs to."""
+        now = self.now()
+        owner = account.account_id if account else None
+        blank = Resource(kind, self.settings.new_id(), now, now, {}, owner, **more)
+        made = self._claimed(blank, entered, site)
+        self.store.put(made)
+        above = made
+        for name in made.declared.counted:
+            owners = [owner for owner in above.declared.under if owner not in (None, "person")]
+            counting = self.store.find(str(owners[0]), resource_id=above.parent) if above.parent else None
+            if counting is None:
+                break
+            above = self._save(counting, counting.changed({name: counting.values()[name] + 1}))
+        return made
+
+    def change(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
+        """Change what a partial body names; what is not editable or not valid is ignored (interface 4, rule 1; 7.3)."""
+        return self._change(known, self._enter(known.kind, account, body, site, by=(site.version, "put")), site)
+
+    def _enter(self, kind: str, account: Account, body: Body, site: Site, *, by: Collection[str]) -> Fields:
+        return enter(kind, tolerated(body, site, account) if self.settings.lenient else body, site, by=by)
+
+    def _change(self, known: Resource, entered: Fields, site: Site) -> Resource:
+        return self._save(known, self._claimed(known, entered, site))
+
+    def _claimed(self, known: Resource, entered: Fields, site: Site) -> Resource:
+        """Return a resource with what was entered; identifiers of other resources stay theirs (interface 2.1)."""
+        rest = {name: value for name, value in entered.items() if name not in ("identifiers", "location")}
+        for name in foreign(entered.get("identifiers", ()), site):
+            if self.store.named("identifier", name) in (None, known.resource_id):
+                self.store.bind("identifier", name, known.resource_id)
+                rest.setdefault("identifiers", []).append(name)
+        made = known.changed(rest)
+        if known.kind == "event" and ("location" in entered or "geocoded" not in known.fields):
+            made = relocate(made, entered.get("location", {}), site, self._gazetteer)
+        return made
+
+    def _save(self, before: Resource, after: Resource) -> Resource:
+        """Write a resource; what changes nothing does not move modified_date."""
+        if after == before:
+            return before
+        after = replace(after, modified_date=self.now())
+        self.store.put(after)
+        return after
+
+    # people
+
+    def new_person(self, body: Body, site: Site) -> Resource:
+        """Make a person from what was entered, known again by the e-mail addresses."""
+        return self._record_person(None, enter("person", body, site, by=("ui",)), site)
+
+    def _record_person(self, known: Resource | None, entered: Fields, site: Site) -> Resource:
+        fields = recorded(known.fields if known else {}, entered)
+        if "identifiers" in entered:
+            fields["identifiers"] = entered["identifiers"]
+        if known is None:
+            known = self.add("person", None, fields, site)
+        else:
+            known = self._change(known, fields, site)
+        for address in addresses_of(fields):
+            self.store.bind("email", address, known.resource_id)
+        return known
+
+    def sign_up(self, account: Account, body: Body, site: Site) -> Resource:
+        """Make a person, or change the one who has the e-mail address: the person signup helper."""
+        inline = body.get("person")
+        entered = enter("person", inline, site, by=(site.version,)) if isinstance(inline, Mapping) else {}
+        numbers = [entry.get("number") for entry in entered.get("phone_numbers", ())]
+        if not addresses_of(entered) and not any(numbers):
+            raise refuse("contact")
+        person = self._record_person(self._known_again(entered), entered, site)
+        self.store.subscribe(account.account_id, person.resource_id)
+        self._tag(account, person, body, site)
         return person
 
-    def new_person(self, body: Body) -> Person:
-        """Make a person from what was entered."""
-        now = self.now()
-        return self.save_person(Person(self.settings.new_id(), now, now, conform(body, PERSON)))
+    def change_person(self, known: Resource, body: Body, site: Site) -> Resource:
+        """Change a person; with an e-mail address of somebody else nothing is changed."""
+        entered = enter("person", body, site, by=(site.version,))
+        owners = {self.store.named("email", address) for address in addresses_of(entered)}
+        return self._record_person(known, entered, site) if owners <= {None, known.resource_id} else known
 
-    def _acting(self, body: Body) -> Person:
+    def _known_again(self, entered: Fields) -> Resource | None:
+        for address in addresses_of(entered):
+            if person_id := self.store.named("email", address):
+                return self.resource("person", person_id)
+        return None
+
+    def _acting(self, body: Body, site: Site) -> Resource:
         """Return who acts: the person inline, known again by an e-mail address, or the linked one."""
         inline = body.get("person")
         if isinstance(inline, Mapping):
-            return self._known_again(conform(inline, PERSON)) or self.new_person(inline)
-        document = self.store.get("person", linked_person(body, "osdi:person") or "")
-        if document is None:
-            raise refuse("person")
-        return Person(**document)
+            entered = enter("person", inline, site, by=(site.version, "ui"))
+            person = self._record_person(self._known_again(entered), entered, site)
+        else:
+            linked = self.store.find("person", resource_id=linked_person(body, "osdi:person", site) or "")
+            if linked is None:
+                raise refuse("person")
+            person = linked
+        # a person's modified_date moves whenever they act
+        acted = replace(person, modified_date=self.now())
+        if acted != person:
+            self.store.put(acted)
+        return acted
 
-    def _known_again(self, entered: Mapping[str, Any]) -> Person | None:
-        addresses = [
-            entry.get("address", "").strip().casefold() for entry in entered.get("email_addresses", ())
-        ]
-        person_id = next(filter(None, (self.store.find("email", address) for address in addresses)), None)
-        return (
-            self.save_person(self.person(person_id).changed(entered, now=self.now())) if person_id else None
-        )
+    def _tag(self, account: Account, person: Resource, body: Body, site: Site) -> None:
+        """Add and remove the tags of a helper's body; what is no tag of the account is ignored."""
+        sent = conform(body, HELPER)
+        for name in sent.get("add_tags", ()):
+            if tag := self.store.named("tag", f"{account.account_id} {name}"):
+                self._give(self.resource("tag", tag), person, site)
+        for name in sent.get("remove_tags", ()):
+            if tag := self.store.named("tag", f"{account.account_id} {name}"):
+                self.store.remove("tagging", parent=tag, person_id=person.resource_id)
 
-    # events
+    def _give(self, tag: Resource, person: Resource, site: Site) -> Resource:
+        ids = {"parent": tag.resource_id, "person_id": person.resource_id}
+        known = self.store.find("tagging", **ids)
+        return known or self.add("tagging", self.account(str(tag.account)), {}, site, **ids)
 
-    def event(self, account: Account, event_id: str) -> Event:
-        """Return an event of the account; another's is as unknown as none."""
-        event = self.store.event(event_id)
-        if event is None or event.account != account.account_id:
-            raise refuse("unknown", what="event", id=event_id)
-        return event
+    def add_tagging(self, tag: Resource, body: Body, site: Site) -> Resource:
+        """Give the linked person a tag."""
+        return self._give(tag, self._acting(body, site), site)
 
-    def create_event(self, account: Account, body: Body, site: Site, *, set_by: str | None = None) -> Event:
+    def add_tag(self, account: Account, body: Body, site: Site) -> Resource:
+        """Make a tag of the account, or return the one that has the name."""
+        entered = enter("tag", body, site, by=(site.version,))
+        require("tag", entered, site)
+        key = f"{account.account_id} {entered['name']}"
+        if known := self.store.named("tag", key):
+            return self.resource("tag", known)
+        made = self.add("tag", account, entered, site)
+        self.store.bind("tag", key, made.resource_id)
+        return made
+
+    # events, campaigns, petitions
+
+    def create_event(
+        self,
+        account: Account,
+        body: Body,
+        site: Site,
+        *,
+        campaign: Resource | None = None,
+        by: str | None = None,
+    ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
-        entered = enter(body, site, set_by=set_by or site.version, gazetteer=self._gazetteer)
-        require(entered, site)
-        matched = self._matched(entered.get("identifiers", ()), site)
-        if matched:
-            event = self._only(matched, account, entered["identifiers"])
+        entered = self._enter("event", account, body, site, by=(by or site.version,))
+        require("event", entered, site)
+        if matched := self._matched(entered.get("identifiers", ()), site):
+            event = self.store.find("event", resource_id=matched.pop(), account=account.account_id)
+            if matched or event is None:
+                raise refuse("identifier", identifiers=", ".join(entered["identifiers"]))
             return self._change(event, entered, site)
         creator_id, named = account.creator(named_creator(body, site), site.version)
-        now = self.now()
-        event = Event(
-            event_id=self.settings.new_id(),
-            account=account.account_id,
-            created_date=now,
-            modified_date=now,
-            creator_id=creator_id,
-            entered={},
-            sponsor=account.sponsor if account.roles is not None else None,
-            made_by=set_by or site.version,
+        campaign_id = campaign.resource_id if campaign else entered.pop("parent", None)
+        return self.add(
+            "event",
+            account,
+            entered | _sponsored(account),
+            site,
+            parent=campaign_id,
+            person_id=creator_id,
+            made_by=by or site.version,
             creator_named=named,
-            listed=body.get("listed") is not False if set_by == "ui" else True,
+            listed=body.get("listed") is not False if by == "ui" else True,
         )
-        return self._change(event, entered, site)
-
-    def change_event(self, account: Account, event_id: str, body: Body, site: Site) -> Event:
-        """Change what a partial body names (interface 4, rule 1; 7.3); an identifier of another event is refused."""
-        event = self.event(account, event_id)
-        entered = enter(body, site, set_by=site.version, gazetteer=self._gazetteer)
-        others = self._matched(entered.get("identifiers", ()), site) - {event_id}
-        if others:
-            raise refuse("identifier", identifiers=", ".join(entered["identifiers"]))
-        return self._change(event, entered, site)
-
-    def _change(self, event: Event, entered: Body, site: Site) -> Event:
-        identifiers = foreign(entered.get("identifiers", ()), site)
-        for name in identifiers:
-            self.store.bind("identifier", name, event.event_id)
-        return self._save_event(event.changed({**entered, "identifiers": identifiers}, now=self.now()))
 
     def _matched(self, identifiers: Collection[str], site: Site) -> set[str]:
-        """Return the events that identifiers belong to, foreign and the service's own."""
+        """Return the ids of what identifiers belong to, foreign and the service's own events."""
         others = foreign(identifiers, site)
-        found = {self.store.find("identifier", name) for name in others}
-        own = (name.partition(":")[2] for name in identifiers if name not in others)
-        return {event_id for event_id in (*found, *own) if event_id and self.store.event(event_id)}
+        own = {name.partition(":")[2] for name in identifiers if name not in others}
+        events = {event_id for event_id in own if self.store.find("event", resource_id=event_id)}
+        return events | set(filter(None, (self.store.named("identifier", name) for name in others)))
 
-    def _only(self, matched: set[str], account: Account, identifiers: Collection[str]) -> Event:
-        event = self.store.event(next(iter(matched)))
-        if len(matched) > 1 or event is None or event.account != account.account_id:
-            raise refuse("identifier", identifiers=", ".join(identifiers))
-        return event
+    def add_titled(self, kind: str, account: Account, body: Body, site: Site) -> Resource:
+        """Make a campaign or a petition as the service's own user interface does."""
+        entered = enter(kind, body, site, by=("ui",))
+        require(kind, entered, site)
+        entered |= _sponsored(account)
+        return self.add(kind, account, entered, site, person_id=account.default_creator, made_by="ui")
 
-    def _save_event(self, event: Event) -> Event:
-        creator = self.person(event.creator_id)
-        texts = {
-            version: represent(event, site, creator=creator, gazetteer=self._gazetteer)
-            for version, site in ANYWHERE.items()
-        }
-        self.store.put_event(event, **texts)
-        return event
+    # what people do
 
-    def attend(self, account: Account, event_id: str, body: Body) -> Document:
-        """Record that a person comes; one person counts once for one event (interface 4, rule 4)."""
-        event = self.event(account, event_id)
-        person, now = self._acting(body), self.now()
-        known = self.store.find("attendance", f"{event_id} {person.person_id}")
-        if known:
-            return _there(self.store.get("attendance", known), "attendance", known)
-        attendance = self._dated(event_id=event_id, person_id=person.person_id)
-        self.store.put(
-            "attendance", attendance["id"], attendance, parent=event_id, person_id=person.person_id
-        )
-        self.store.bind("attendance", f"{event_id} {person.person_id}", attendance["id"])
-        lists = [event.account] + ([f"person:{event.creator_id}"] if event.creator_named else [])
-        for subscribed in lists:
-            key = f"{subscribed} {person.person_id}"
-            self.store.put("subscription", key, {"person_id": person.person_id}, parent=subscribed)
-        self._save_event(replace(event, total_accepted=event.total_accepted + 1, modified_date=now))
-        return attendance
+    def act(self, kind: str, parent: Resource, body: Body, site: Site, *, by: str = "api") -> Resource:
+        """Record an attendance or a signature, one for a person and a parent: a repeat replaces what was entered.
 
-    # campaigns, petitions, signatures
-
-    def new_titled(self, kind: str, account: Account, body: Body) -> Document:
-        """Make a campaign or a petition: a title of an account."""
-        title = body.get("title")
-        if not isinstance(title, str):
-            raise refuse("missing", fields="title")
-        titled = self._dated(title=title, account=account.account_id)
-        self.store.put(kind, titled["id"], titled, parent=account.account_id)
-        return titled
-
-    def titled(self, kind: str, account: Account | None, resource_id: str) -> Document:
-        """Return a campaign or petition of the account; another's is as unknown as none."""
-        document = _there(self.store.get(kind, resource_id), kind, resource_id)
-        if account and document["account"] != account.account_id:
-            raise refuse("unknown", what=kind, id=resource_id)
-        return document
-
-    def _dated(self, **fields: str) -> Document:
-        now = self.now()
-        return {"id": self.settings.new_id(), "created_date": now, "modified_date": now, **fields}
-
-    def sign(self, petition: Document, body: Body, site: Site, *, upload: bool = False) -> Signature:
-        """Record a signature, and put a message for every webhook it triggers into the outbox."""
-        entered = enter_signature(body, site)
+        `by` is ``api``, ``page`` for what an activist does in the service's own pages, or ``upload``. A message goes
+        into the outbox for every webhook that this triggers (interface 6); an RSVP over the API triggers none.
+        """
+        if body.get(referrer_data := site.named("<p>:referrer_data")) is None and "referrer_data" in body:
+            body = {**body, referrer_data: body["referrer_data"]}
+        entered = enter(kind, body, site, by=(site.version,))
         referring = self._referring(entered)
-        person, now = self._acting(body), self.now()
-        signature = Signature(self.settings.new_id(), petition["id"], person.person_id, now, now, entered)
-        self.store.put(
-            "signature",
-            signature.signature_id,
-            asdict(signature),
-            parent=petition["id"],
-            person_id=person.person_id,
-        )
-        accounts = [petition["account"], *referring]
-        self._announce(signature, person, site, accounts=accounts, upload=upload)
-        return signature
+        person, account = self._acting(body, site), self.account(str(parent.account))
+        kept = {**entered, "referrer_data": _referrer_kept(entered, by)}
+        known = self.store.find(kind, parent=parent.resource_id, person_id=person.resource_id)
+        if known is None:
+            ids = {"parent": parent.resource_id, "person_id": person.resource_id}
+            action = self.add(kind, account, kept, site, **ids)
+        else:
+            identifiers = {name: value for name, value in known.fields.items() if name == "identifiers"}
+            replaced = self._claimed(replace(known, fields=identifiers), kept, site)
+            action = self._save(known, replaced)
+        lists = [account.account_id] + ([f"person:{parent.person_id}"] if parent.creator_named else [])
+        for subscribed in lists:
+            self.store.subscribe(subscribed, person.resource_id)
+        self._tag(account, person, body, site)
+        if kind == "signature" or by != "api":
+            accounts = [account.account_id, *referring]
+            self._announce(action, {**entered, **conform(body, HELPER)}, person, site, accounts=accounts, by=by)
+        return action
 
-    def _referring(self, entered: Document) -> list[str]:
+    def _referring(self, entered: Fields) -> list[str]:
         """Return the account whose referrer code was used; an invalid code is taken out (interface 2.7)."""
         referrer_data = entered.get("referrer_data", {})
-        account_id = self.store.find("referrer", referrer_data.get("referrer", ""))
+        account_id = self.store.named("referrer", referrer_data.get("referrer", ""))
         if account_id is None:
             referrer_data.pop("referrer", None)
         return [account_id] if account_id else []
 
     def _announce(
-        self, signature: Signature, person: Person, site: Site, *, accounts: Sequence[str], upload: bool
+        self, action: Resource, entered: Fields, person: Resource, site: Site, *, accounts: Sequence[str], by: str
     ) -> None:
-        """Put a signature into the outbox; `accounts` are the petition's and, after it, the referring one."""
-        # only a group's code changes where a signature originated (interface 2.4)
+        """Put an act into the outbox; `accounts` are its parent's and, after it, the referring one."""
+        # only a group's code changes where an act originated (interface 2.4)
         sponsor = self.account(accounts[-1] if accounts[-1].startswith("group:") else accounts[0]).sponsor
-        told = replace(site, version="v2")  # the payload has v2 naming and links (interface 9)
-        for document in self.store.resources("webhook")[1]:
+        delivered = replace(site, version="v2")  # the payload has v2 naming and links (interface 9)
+        for document in self.store.records("webhook"):
             webhook = Webhook(**document)
-            if not webhook.triggered(petition_id=signature.petition_id, accounts=accounts, upload=upload):
+            if not webhook.triggered(action, accounts=accounts, upload=by == "upload"):
                 continue
             struck = self.faults.striking_signature(webhook.url)
             overlap = struck.get("webhook_overlap")
             for _ in range(overlap.settings["copies"] if overlap else 1):
                 message_id, before, due = self._message(webhook, struck)
-                key = idempotency_key(message_id)
                 element = webhook_element(
-                    signature, told, person=person, sponsor=sponsor, idempotency_key=key
+                    action,
+                    delivered,
+                    entered=entered,
+                    person=person,
+                    sponsor=sponsor,
+                    key=idempotency_key(message_id),
                 )
                 self.store.put_message(message_id, webhook.webhook_id, [*before, element], due=due)
 
     def send_test(self, webhook_id: str, account: Account, site: Site) -> None:
         """Put a "send test" message into the outbox: without dates, and with the same key each time."""
-        _there(self.store.get("webhook", webhook_id), "webhook", webhook_id)
-        element = sample_element(site, sponsor=account.sponsor, idempotency_key=idempotency_key("test"))
+        _there(self.store.record("webhook", webhook_id), "webhook", webhook_id)
+        element = sample_element(site, sponsor=account.sponsor, key=idempotency_key("test"))
         now = self.settings.now().timestamp()
         self.store.put_message(self.settings.new_id(), webhook_id, [element], due=now)
 
@@ -290,6 +370,29 @@ class Service:
             order = struck["webhook_reorder"]
             return self.settings.new_id(), [], now + order.chance.uniform(0, order.settings["seconds"])
         return self.settings.new_id(), [], now
+
+
+def tolerated(body: Body, site: Site, account: Account) -> Body:
+    """Return an event's body with what the live service probably takes and the contract does not (``--lenient``).
+
+    An origin is the account's title where none is given; a date and a time may have a space between them.
+    """
+    origin = "origin_system" if site.version == "v2" else "originating_system"
+    times = {
+        name: value.replace(" ", "T", 1)
+        for name in ("start_date", "end_date", "start")
+        if isinstance(value := body.get(name), str)
+    }
+    return {origin: account.title, **body, **times}
+
+
+def _sponsored(account: Account) -> Fields:
+    return {"sponsor": account.sponsor} if account.roles is not None else {}
+
+
+def _referrer_kept(entered: Fields, by: str) -> dict[str, str]:
+    unknown = UNKNOWN_REFERRER if by == "api" else dict.fromkeys(UNKNOWN_REFERRER, "none")
+    return {**unknown, **entered.get("referrer_data", {})}
 
 
 def _there(found: Found | None, what: str, resource_id: str) -> Found:

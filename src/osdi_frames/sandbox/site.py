@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 Link = dict[str, str]
 
@@ -45,11 +46,13 @@ class Site:
         return [{"name": name, "href": docs_url, "templated": True} for name in ("osdi", self.prefix)]
 
 
-# A representation is kept beside its resource with these two noncharacters for origin and prefix, so that one
-# rendering serves every address and every prefix. No text from outside can hold them: see `bodies`.
-ANYWHERE = {version: Site("\ufdd0", "\ufdd1", version) for version in VERSIONS}
+def is_loopback(host: str | None) -> bool:
+    """Tell whether a host's name or address is this machine's own.
 
-
-def placed(text: str, site: Site) -> str:
-    """Put the origin and the prefix of `site` into a rendering that was made for anywhere."""
-    return text.replace("\ufdd0", site.origin).replace("\ufdd1", site.prefix)
+    >>> is_loopback("localhost"), is_loopback("127.8.0.1"), is_loopback("::1"), is_loopback("127.0.0.1.example.org")
+    (True, True, True, False)
+    """
+    try:
+        return ip_address(host or "").is_loopback
+    except ValueError:
+        return host == "localhost"

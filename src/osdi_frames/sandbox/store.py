@@ -1,48 +1,46 @@
 """The sandbox's memory: one SQLite database, durable at every commit.
 
-Four tables hold everything. `resource` has people, accounts, campaigns, petitions, attendances, signatures and webhooks
-as JSON; `name` has whatever must be unique, with what it names: identifiers, API keys, e-mail addresses, referrer
-codes; `event` has events together with their two representations, so that a page is read and not made; `message` is
-the outbox of the webhooks. The connection belongs to one thread, the one of the event loop.
+`resource` has every resource of the API; what filters compare of it stands in a column of its own. `record` has what is
+none: accounts and webhooks. `name` has whatever must be unique, with what it names: identifiers, API keys, e-mail
+addresses, referrer codes. `member` has the people on the list of an account. `message` is the outbox of the webhooks.
+The connection belongs to one thread, the one of the event loop.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from osdi_frames.errors import DatabaseUnusable
-from osdi_frames.sandbox.events import Event
-from osdi_frames.sandbox.paging import Clause, Row
+from osdi_frames.sandbox.paging import Clause
 from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.resources import Resource, searched
 
 Document = dict[str, Any]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS resource (
-    position INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, parent TEXT, person_id TEXT,
-    document TEXT NOT NULL, UNIQUE (kind, id)
+    position INTEGER PRIMARY KEY, kind TEXT NOT NULL, resource_id TEXT NOT NULL, account TEXT, parent TEXT,
+    person_id TEXT, listed INTEGER NOT NULL, searched TEXT NOT NULL, document TEXT NOT NULL, UNIQUE (kind, resource_id)
 );
-CREATE INDEX IF NOT EXISTS resource_parent ON resource (kind, parent, position);
-CREATE INDEX IF NOT EXISTS resource_person ON resource (kind, person_id, position);
+CREATE INDEX IF NOT EXISTS resource_account ON resource (kind, account, listed, position);
+CREATE INDEX IF NOT EXISTS resource_parent ON resource (kind, parent, account, position);
+CREATE INDEX IF NOT EXISTS resource_person ON resource (kind, person_id, account, position);
+CREATE TABLE IF NOT EXISTS record (
+    kind TEXT NOT NULL, id TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (kind, id)
+);
 CREATE TABLE IF NOT EXISTS name (
     kind TEXT NOT NULL, name TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS event (
-    id INTEGER PRIMARY KEY, event_id TEXT NOT NULL UNIQUE, position INTEGER NOT NULL, account TEXT NOT NULL,
-    listed INTEGER NOT NULL, campaign_id TEXT, creator_id TEXT NOT NULL, modified_date TEXT NOT NULL,
-    origin_system TEXT NOT NULL, title TEXT NOT NULL, start_date TEXT, end_date TEXT,
-    document TEXT NOT NULL, v1 TEXT NOT NULL, v2 TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS event_position ON event (position);
-CREATE INDEX IF NOT EXISTS event_account ON event (account, listed, position);
-CREATE INDEX IF NOT EXISTS event_campaign ON event (campaign_id, account, position);
-CREATE INDEX IF NOT EXISTS event_creator ON event (creator_id);
+CREATE TABLE IF NOT EXISTS member (
+    account TEXT NOT NULL, person_id TEXT NOT NULL, PRIMARY KEY (account, person_id)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message (
     position INTEGER PRIMARY KEY, message_id TEXT NOT NULL UNIQUE, webhook_id TEXT NOT NULL, body TEXT NOT NULL,
     elements INTEGER NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL, due REAL NOT NULL, last_failure TEXT
@@ -56,6 +54,10 @@ _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # a commit is on disk before a 200 says so
 )
+
+_COLUMNS = ("kind", "resource_id", "account", "parent", "person_id", "listed")
+_REST = tuple(each.name for each in fields(Resource) if each.name not in _COLUMNS)
+_READ = f"SELECT {', '.join(_COLUMNS)}, document FROM resource"  # noqa: S608 (the names above)
 
 
 class Store:
@@ -86,52 +88,97 @@ class Store:
 
     # resources
 
-    def put(
-        self,
-        kind: str,
-        resource_id: str,
-        document: Mapping[str, Any],
-        *,
-        parent: str | None = None,
-        person_id: str | None = None,
-    ) -> None:
-        """Write a resource, new or changed."""
+    def put(self, resource: Resource) -> None:
+        """Write a resource; a new one is the first of its collections."""
+        row = {name: getattr(resource, name) for name in _COLUMNS}
+        row["searched"] = json.dumps(searched(resource), ensure_ascii=False)
+        row["document"] = json.dumps({name: getattr(resource, name) for name in _REST}, ensure_ascii=False)
+        changes = ", ".join(f"{column} = excluded.{column}" for column in row)
         self._sql.execute(
-            "INSERT INTO resource (kind, id, parent, person_id, document) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (kind, id) DO UPDATE SET document = excluded.document",
-            (kind, resource_id, parent, person_id, json.dumps(document)),
+            f"INSERT INTO resource ({', '.join(row)}) VALUES ({', '.join(f':{column}' for column in row)})"  # noqa: S608 (the names above)
+            f" ON CONFLICT (kind, resource_id) DO UPDATE SET {changes}",
+            row,
         )
 
-    def get(self, kind: str, resource_id: str) -> Document | None:
-        """Return a resource, or None."""
-        row = self._sql.execute(
-            "SELECT document FROM resource WHERE kind = ? AND id = ?", (kind, resource_id)
-        ).fetchone()
+    def find(self, kind: str, **where: str) -> Resource | None:
+        """Return a resource of a kind whose columns have these values, or None."""
+        return next(self.resources(kind, **where), None)
+
+    def resources(self, kind: str, **where: str) -> Iterator[Resource]:
+        """Yield the resources of a kind whose columns have these values, oldest first."""
+        condition = " AND ".join(("kind = ?", *(f"{column} = ?" for column in where)))
+        query = f"{_READ} WHERE {condition} ORDER BY position"
+        yield from map(_resource, self._sql.execute(query, (kind, *where.values())).fetchall())
+
+    def page(
+        self, kind: str, *, where: Mapping[str, str], clauses: Sequence[Clause], limit: int, offset: int
+    ) -> tuple[int, list[Resource]]:
+        """Return how many resources a collection has, and those of one page, newest first.
+
+        `where` has values of columns; that of ``member`` is an account on whose list they are.
+        """
+        conditions, values = ["kind = ?"], [kind]
+        for column, value in where.items():
+            on_list = "resource_id IN (SELECT person_id FROM member WHERE account = ?)"
+            conditions.append(on_list if column == "member" else f"{column} = ?")
+            values.append(value)
+        for clause in clauses:
+            conditions.append(
+                f"EXISTS (SELECT 1 FROM json_each(searched, '$.{clause.name}') WHERE value {clause.operator} ?)"  # noqa: S608 (a declared filter)
+            )
+            values.append(clause.value)
+        chosen = f"FROM resource WHERE {' AND '.join(conditions)}"
+        # the inner query walks an index only, so that a late page costs little more than the first
+        inner = f"SELECT position {chosen} ORDER BY position DESC LIMIT ? OFFSET ?"
+        (total,) = self._sql.execute(f"SELECT count(*) {chosen}", values).fetchone()
+        rows = self._sql.execute(
+            f"{_READ} WHERE position IN ({inner}) ORDER BY position DESC", (*values, limit, offset)
+        )
+        return total, [_resource(row) for row in rows]
+
+    def remove(self, kind: str, **where: str) -> None:
+        """Remove the resources of a kind whose columns have these values."""
+        condition = " AND ".join(("kind = ?", *(f"{column} = ?" for column in where)))
+        self._sql.execute(f"DELETE FROM resource WHERE {condition}", (kind, *where.values()))
+
+    def bring_to_front(self, account: str) -> None:
+        """Make the last event of an account's collection its first."""
+        self._sql.execute(
+            "UPDATE resource SET position = (SELECT max(position) + 1 FROM resource) WHERE position ="
+            " (SELECT min(position) FROM resource WHERE kind = 'event' AND account = ? AND listed)",
+            (account,),
+        )
+
+    # records
+
+    def put_record(self, kind: str, record_id: str, document: Mapping[str, Any]) -> None:
+        """Write a record, new or changed."""
+        self._sql.execute(
+            "INSERT OR REPLACE INTO record VALUES (?, ?, ?)", (kind, record_id, json.dumps(document))
+        )
+
+    def record(self, kind: str, record_id: str) -> Document | None:
+        """Return a record, or None."""
+        query = "SELECT document FROM record WHERE kind = ? AND id = ?"
+        row = self._sql.execute(query, (kind, record_id)).fetchone()
         return json.loads(row[0]) if row else None
 
-    def delete(self, kind: str, resource_id: str) -> None:
-        """Remove a resource, if it is there."""
-        self._sql.execute("DELETE FROM resource WHERE kind = ? AND id = ?", (kind, resource_id))
+    def records(self, kind: str) -> list[Document]:
+        """Return the records of a kind, newest first."""
+        query = "SELECT document FROM record WHERE kind = ? ORDER BY rowid DESC"
+        return [json.loads(document) for (document,) in self._sql.execute(query, (kind,))]
 
-    def resources(
-        self, kind: str, *, limit: int = -1, offset: int = 0, **where: str
-    ) -> tuple[int, list[Document]]:
-        """Return how many resources of a kind there are, and those of one page; `where` is parent or person_id."""
-        condition = " AND ".join(("kind = ?", *(f"{column} = ?" for column in where)))
-        values = (kind, *where.values())
-        counting = f"SELECT count(*) FROM resource WHERE {condition}"  # noqa: S608 (columns are keywords of calls)
-        reading = f"SELECT document FROM resource WHERE {condition} ORDER BY position DESC LIMIT ? OFFSET ?"  # noqa: S608 (made of columns, never of input)
-        (total,) = self._sql.execute(counting, values).fetchone()
-        rows = self._sql.execute(reading, (*values, limit, offset))
-        return total, [json.loads(document) for (document,) in rows]
+    def delete_record(self, kind: str, record_id: str) -> None:
+        """Remove a record, if it is there."""
+        self._sql.execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
 
-    # names
+    # names and lists
 
-    def bind(self, kind: str, name: str, resource_id: str) -> None:
-        """Let a name of a kind stand for a resource from now on."""
-        self._sql.execute("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", (kind, name, resource_id))
+    def bind(self, kind: str, name: str, named: str) -> None:
+        """Let a name of a kind stand for an id from now on."""
+        self._sql.execute("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", (kind, name, named))
 
-    def find(self, kind: str, name: str) -> str | None:
+    def named(self, kind: str, name: str) -> str | None:
         """Return the id that a name stands for, or None."""
         row = self._sql.execute("SELECT id FROM name WHERE kind = ? AND name = ?", (kind, name)).fetchone()
         return row[0] if row else None
@@ -140,82 +187,14 @@ class Store:
         """Return every name of a kind with its id."""
         return dict(self._sql.execute("SELECT name, id FROM name WHERE kind = ? ORDER BY name", (kind,)))
 
-    # events
+    def subscribe(self, account: str, person_id: str) -> None:
+        """Put a person on the list of an account."""
+        self._sql.execute("INSERT OR IGNORE INTO member VALUES (?, ?)", (account, person_id))
 
-    def put_event(self, event: Event, *, v1: str, v2: str) -> None:
-        """Write an event with its representations; a new one is the first of its collections."""
-        row = {
-            "event_id": event.event_id,
-            "account": event.account,
-            "listed": event.listed,
-            "campaign_id": event.entered.get("event_campaign_id"),
-            "creator_id": event.creator_id,
-            "modified_date": event.modified_date,
-            **{
-                name: event.entered.get(name) for name in ("origin_system", "title", "start_date", "end_date")
-            },
-            "document": json.dumps(asdict(event)),
-            "v1": v1,
-            "v2": v2,
-        }
-        columns, values = ", ".join(row), ", ".join(f":{column}" for column in row)
-        changes = ", ".join(f"{column} = excluded.{column}" for column in row)
-        first = "(SELECT coalesce(max(position), 0) + 1 FROM event)"
-        self._sql.execute(
-            f"INSERT INTO event (position, {columns}) VALUES ({first}, {values})"  # noqa: S608 (the names above)
-            f" ON CONFLICT (event_id) DO UPDATE SET {changes}",
-            row,
-        )
-
-    def event(self, event_id: str) -> Event | None:
-        """Return an event, or None."""
-        found = list(self.events("event_id = ?", event_id))
-        return found[0] if found else None
-
-    def events(self, condition: str = "1", *values: object) -> Iterator[Event]:
-        """Yield the events that satisfy a condition, oldest first."""
-        query = f"SELECT document FROM event WHERE {condition} ORDER BY id"  # noqa: S608 (this package's own)
-        for (text,) in self._sql.execute(query, values).fetchall():
-            document = json.loads(text)
-            yield Event(**document | {"identifiers": tuple(document["identifiers"])})
-
-    def event_text(self, event_id: str, version: str) -> str:
-        """Return the representation of an event that exists."""
-        query = f"SELECT {version} FROM event WHERE event_id = ?"  # noqa: S608 (v1 or v2)
-        return str(self._sql.execute(query, (event_id,)).fetchone()[0])
-
-    def event_rows(
-        self,
-        account: str,
-        *,
-        version: str,
-        campaign_id: str | None,
-        clauses: Sequence[Clause],
-        limit: int,
-        offset: int,
-    ) -> tuple[int, list[Row]]:
-        """Return how many events a collection has, and those of one page, newest first."""
-        conditions = ["account = ?", "campaign_id = ?" if campaign_id else "listed = ?"]
-        conditions += [f"{clause.column} {clause.operator} ?" for clause in clauses]
-        where = " AND ".join(conditions)
-        values = (account, campaign_id or True, *(clause.value for clause in clauses))
-        counting = f"SELECT count(*) FROM event WHERE {where}"  # noqa: S608 (from declared columns)
-        # the inner query walks an index only, so that a late page costs little more than the first
-        reading = (
-            f"SELECT event_id, {version} FROM event WHERE id IN (SELECT id FROM event WHERE {where}"  # noqa: S608 (made of columns, never of input)
-            " ORDER BY position DESC LIMIT ? OFFSET ?) ORDER BY position DESC"
-        )
-        (total,) = self._sql.execute(counting, values).fetchone()
-        rows = self._sql.execute(reading, (*values, limit, offset))
-        return total, [Row(f"events/{event_id}", text) for event_id, text in rows]
-
-    def bring_to_front(self, account: str) -> None:
-        """Make the last event of an account's collection its first."""
-        self._sql.execute(
-            "UPDATE event SET position = (SELECT max(position) + 1 FROM event) WHERE id ="
-            " (SELECT id FROM event WHERE account = ? AND listed ORDER BY position LIMIT 1)",
-            (account,),
-        )
+    def members(self, account: str) -> list[str]:
+        """Return the ids of the people on the list of an account."""
+        query = "SELECT person_id FROM member WHERE account = ? ORDER BY person_id"
+        return [person_id for (person_id,) in self._sql.execute(query, (account,))]
 
     # messages
 
@@ -271,7 +250,17 @@ class Store:
         return [dict(zip(names, row[:-1], strict=True)) | {"body": json.loads(row[-1])} for row in rows]
 
 
+def _resource(row: Sequence[Any]) -> Resource:
+    values = dict(zip(_COLUMNS, row, strict=False))
+    return Resource(**values | {"listed": bool(values["listed"])}, **json.loads(row[-1]))
+
+
 def _opened(path: Path | None) -> sqlite3.Connection:
+    if path and path.parent.is_dir() and not path.exists():
+        # readable by its owner only, whatever the umask; SQLite makes -wal and -shm with the mode of this file
+        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        os.fchmod(made, 0o600)
+        os.close(made)
     # made in one thread and used in the server's: handed over, never shared
     sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False, timeout=1)
     try:

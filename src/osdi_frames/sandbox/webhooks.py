@@ -1,4 +1,4 @@
-"""Webhooks: which signatures they are sent, and the loop that delivers the outbox, at least once (interface 2.7, 6)."""
+"""Webhooks: which acts they are sent, and the loop that delivers the outbox, at least once (interface 2.7, 6)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import hashlib
 import logging
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.faults import Faults
+from osdi_frames.sandbox.resources import Resource
+from osdi_frames.sandbox.site import is_loopback
 from osdi_frames.sandbox.store import Store
 
 OVER_AN_HOUR = (300.0, 900.0, 2400.0)  # seconds before the first, second and third retry
@@ -23,18 +25,20 @@ _ROUND = 128
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A receiver and its trigger: one petition or all, of one account or any, with uploads or without."""
+    """A receiver and its trigger: one petition or one event, or all; of one account or any; with uploads or without."""
 
     webhook_id: str
     url: str
     petition: str | None = None
+    event: str | None = None
     account: str | None = None
     uploads: bool = False
 
-    def triggered(self, *, petition_id: str, accounts: Sequence[str], upload: bool) -> bool:
-        """Tell whether a signature is delivered; `accounts` are the petition's and the referring group's."""
+    def triggered(self, action: Resource, *, accounts: Sequence[str], upload: bool) -> bool:
+        """Tell whether an act is delivered; `accounts` are that of its parent and the referring one."""
+        parents = [one for one in (self.petition, self.event) if one]
         return (
-            self.petition in (None, petition_id)
+            (not parents or action.parent in parents)
             and (self.account is None or self.account in accounts)
             and (self.uploads or not upload)
         )
@@ -49,14 +53,33 @@ def idempotency_key(message_id: str) -> str:
     return hashlib.sha256(message_id.encode()).hexdigest()
 
 
+def deliverable(url: str, hosts: Collection[str]) -> bool:
+    """Tell whether a sandbox delivers to an address: to this machine, and to `hosts`, names that were allowed.
+
+    >>> deliverable("http://localhost:9000/hook", []), deliverable("https://example.org/", [])
+    (True, False)
+    >>> deliverable("https://Example.org/", ["example.org"])
+    True
+    """
+    host = urlsplit(url).hostname
+    return is_loopback(host) or host in [name.lower() for name in hosts]
+
+
 class Deliverer:
     """The loop that takes due messages from the outbox and sends them; whoever adds messages wakes it."""
 
     def __init__(
-        self, store: Store, faults: Faults, *, retry_after: Sequence[float], clock: Callable[[], float]
+        self,
+        store: Store,
+        faults: Faults,
+        *,
+        retry_after: Sequence[float],
+        hosts: Collection[str],
+        clock: Callable[[], float],
     ) -> None:
         self._store = store
         self._faults = faults
+        self._hosts = hosts
         self._retry_after = retry_after
         self._clock = clock
         self._woken = asyncio.Event()
@@ -105,9 +128,11 @@ class Deliverer:
 
     async def _deliver(self, webhook_id: str, body: str) -> str | None:
         """Send a message; return why that failed, or None."""
-        webhook = self._store.get("webhook", webhook_id)
+        webhook = self._store.record("webhook", webhook_id)
         if webhook is None:
             return "the webhook was removed"
+        if not deliverable(webhook["url"], self._hosts):
+            return "the host is not this machine; --allow-webhook-hosts allows others"
         struck = {order.name for order in self._faults.striking_delivery(webhook["url"])}
         async with self._slots:
             failure = await _attempt(webhook["url"], body.encode())
@@ -128,7 +153,7 @@ async def _attempt(url: str, body: bytes) -> str | None:
 
 
 async def _post(url: str, body: bytes) -> int:
-    """POST and return the status. Written out here because the HTTP library belongs to the client's room."""
+    """POST and return the status. Written out here because the HTTP library belongs to the client."""
     parts = urlsplit(url)
     tls = ssl.create_default_context() if parts.scheme == "https" else None
     reader, writer = await asyncio.open_connection(

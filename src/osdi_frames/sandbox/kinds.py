@@ -1,0 +1,222 @@
+"""Every resource as one declaration: its addresses, keys, fields, filters, links and counts.
+
+Store, paging, endpoints and representations are the same for all of them. A resource of which the sandbox keeps
+nothing is declared, too, where a link leads to its collection: that is then empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from osdi_frames.sandbox import fields
+from osdi_frames.sandbox.bodies import wall_clock
+from osdi_frames.sandbox.fields import Field
+from osdi_frames.sandbox.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a resource; `path` has {self}, {parent} or {person_id}, and is left out where that is None."""
+
+    rel: str
+    path: str
+    versions: tuple[str, ...] = ("v2", "v1")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A name that `filter` takes, the field (and the key in its entries) that it compares, and how both are written."""
+
+    name: str
+    field: str
+    key: str | None = None
+    written: Callable[[str], str | None] = str
+
+
+def _utc(text: str) -> str | None:
+    """Write a moment in UTC; None where it is no moment of the calendar."""
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return None
+
+
+_FILTERS = {
+    each.name: each
+    for each in (
+        Filter("identifier", "identifiers"),
+        Filter("created_date", "created_date", written=_utc),
+        Filter("modified_date", "modified_date", written=_utc),
+        Filter("origin_system", "origin_system"),
+        Filter("title", "title"),
+        Filter("start_date", "start_date", written=wall_clock),
+        Filter("end_date", "end_date", written=wall_clock),
+        Filter("given_name", "given_name"),
+        Filter("family_name", "family_name"),
+        Filter("email_address", "email_addresses", "address", written=str.casefold),
+        Filter("phone_number", "phone_numbers", "number"),
+        Filter("region", "postal_addresses", "region"),
+        Filter("postal_code", "postal_addresses", "postal_code"),
+    )
+}
+_DATED = ("identifier", "created_date", "modified_date")
+_TITLED = (*_DATED, "origin_system", "title")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of resource.
+
+    `under` names the kinds in whose addresses its collections stand; None is the base address. `path` is where one
+    of them is. `counted` are the fields that count it: of its parent, of that one's parent, and so on. `embeds` are
+    the keys under which a version embeds the person who made it. The link array of a collection page has the key of
+    its embedded rows, but for attendances in v2.
+    """
+
+    name: str
+    segment: str
+    path: str = ""
+    under: tuple[str | None, ...] = (None,)
+    fields: tuple[Field, ...] = ()
+    filters: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    counted: tuple[str, ...] = ()
+    embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    prefix: str = "osdi"
+    v1_segment: str | None = None
+    link_array: str | None = None
+    totals: bool = True
+
+    def at(self, version: str) -> str:
+        """Return the last segment of its collections' addresses."""
+        return (self.v1_segment if version == "v1" else None) or self.segment
+
+    def keys(self, site: Site) -> tuple[str, str]:
+        """Return the keys of a page's embedded rows and of its link array."""
+        key = site.named(f"{self.prefix}:{self.at(site.version)}")
+        return key, key if site.version == "v1" else self.link_array or key
+
+    def filtered(self, site: Site) -> dict[str, Filter]:
+        """Return what its collections can be filtered by, under the names of the version (interface 9)."""
+        named = {each.name: each.named(site) for each in self.fields}
+        return {named.get(name) or name: _FILTERS[name] for name in self.filters if named.get(name, name)}
+
+    def addresses(self, version: str) -> Iterator[str]:
+        """Yield the paths of its collections below the base address, with the ids of what they stand under."""
+        for owner in self.under:
+            above = KINDS[owner].addresses(version) if owner else [""]
+            for path in above:
+                yield f"{path}/{{{owner}_id}}/{self.at(version)}" if owner else f"/{self.at(version)}"
+
+_CREATOR = Link("osdi:creator", "people/{person_id}")
+_EMBED = Link("<p>:embed", "{self}/embed")
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "event",
+            "events",
+            "events/{id}",
+            under=(None, "event_campaign"),
+            fields=fields.EVENT,
+            filters=(*_TITLED, "start_date", "end_date"),
+            links=(
+                Link("osdi:attendances", "{self}/attendances", ("v2",)),
+                Link("osdi:record_attendance_helper", "{self}/attendances", ("v2",)),
+                Link("osdi:attendance", "{self}/attendance", ("v1",)),
+                _CREATOR,
+                Link("osdi:organizer", "people/{person_id}"),  # always the creator (interface 2.8)
+                Link("<p>:event_campaign", "event_campaigns/{parent}"),
+                _EMBED,
+            ),
+            counted=("total_events",),
+            embeds={"v1": ("osdi:creator", "osdi:organizer")},
+        ),
+        Kind(
+            "event_campaign",
+            "event_campaigns",
+            "event_campaigns/{id}",
+            fields=fields.EVENT_CAMPAIGN,
+            filters=_TITLED,
+            links=(Link("osdi:events", "{self}/events"), _EMBED),
+            prefix="<p>",
+        ),
+        Kind(
+            "petition",
+            "petitions",
+            "petitions/{id}",
+            fields=fields.PETITION,
+            filters=_TITLED,
+            links=(
+                Link("osdi:signatures", "{self}/signatures"),
+                Link("osdi:record_signature_helper", "{self}/signatures"),
+                _CREATOR,
+                _EMBED,
+            ),
+            embeds={"v2": ("osdi:creator",), "v1": ("osdi:creator",)},
+        ),
+        Kind(
+            "attendance",
+            "attendances",
+            "events/{parent}/{segment}/{id}",
+            under=("event", "person"),
+            fields=fields.ATTENDANCE,
+            filters=_DATED,
+            links=(Link("osdi:event", "events/{parent}"), Link("osdi:person", "people/{person_id}")),
+            counted=("total_accepted", "total_rsvps"),
+            v1_segment="attendance",
+            link_array="osdi:attendance",
+        ),
+        Kind(
+            "signature",
+            "signatures",
+            "petitions/{parent}/signatures/{id}",
+            under=("petition", "person"),
+            fields=fields.SIGNATURE,
+            filters=_DATED,
+            links=(Link("osdi:petition", "petitions/{parent}"), Link("osdi:person", "people/{person_id}")),
+            counted=("total_signatures",),
+        ),
+        Kind(
+            "person",
+            "people",
+            "people/{id}",
+            fields=fields.PEOPLE,
+            filters=(
+                *_DATED,
+                *("given_name", "family_name", "email_address", "phone_number", "region", "postal_code"),
+            ),
+            links=(
+                Link("osdi:attendances", "{self}/attendances", ("v2",)),
+                Link("osdi:attendance", "{self}/attendance", ("v1",)),
+                Link("osdi:signatures", "{self}/signatures"),
+                Link("osdi:submissions", "{self}/submissions"),
+                Link("osdi:donations", "{self}/donations"),
+                Link("osdi:question_answers", "{self}/question_answers", ("v1",)),
+                Link("osdi:outreaches", "{self}/outreaches", ("v2",)),
+                Link("osdi:taggings", "{self}/taggings", ("v2",)),
+                Link("<p>:responses", "{self}/responses", ("v2",)),
+            ),
+            totals=False,
+        ),
+        Kind("tag", "tags", "tags/{id}", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)),
+        Kind(
+            "tagging",
+            "taggings",
+            "tags/{parent}/taggings/{id}",
+            under=("tag", "person"),
+            fields=fields.TAGGING,
+            links=(Link("osdi:tag", "tags/{parent}"), Link("osdi:person", "people/{person_id}")),
+        ),
+        Kind("submission", "submissions", under=("person",)),
+        Kind("donation", "donations", under=("person",)),
+        Kind("question_answer", "question_answers", under=("person",)),
+        Kind("outreach", "outreaches", under=("person",)),
+        Kind("response", "responses", under=("person",), prefix="<p>"),
+    )
+}

@@ -1,0 +1,203 @@
+"""What a body makes of a resource, and how a resource is shown: rules without I/O (interface 2, 4, 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from osdi_frames.sandbox.bodies import conform
+from osdi_frames.sandbox.gazetteer import Gazetteer
+from osdi_frames.sandbox.kinds import KINDS, Kind
+from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.site import Site
+
+Fields = dict[str, Any]
+
+SPONSOR = {"v2": ("title", "browser_url"), "v1": ("summary", "url")}  # of events (interface 2.4, 9)
+SPONSOR_ELSEWHERE = ("title", "url")  # of webhooks, petitions and campaigns
+
+# What the service writes as source and website of an act over the API that gives none; deliveries leave both out.
+UNKNOWN_REFERRER = {"source": "none", "website": "api"}
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource as it is kept: `fields` by the names of its declaration, and what stands around them.
+
+    `parent` is the resource in whose collection it is: of an event its campaign, of a signature its petition.
+    `person_id` is who made it: the creator of an event, the signer, the attendee.
+    """
+
+    kind: str
+    resource_id: str
+    created_date: str
+    modified_date: str
+    fields: Fields
+    account: str | None = None
+    parent: str | None = None
+    person_id: str | None = None
+    listed: bool = True  # some events of real deployments appear only in their campaign's collection
+    made_by: str = "v2"  # or v1 or ui: only events made through the API are in the targeting list
+    creator_named: bool = False  # then people who act on it join the creator's own list (interface 4, rule 2)
+
+    @property
+    def declared(self) -> Kind:
+        """Return the declaration of its kind."""
+        return KINDS[self.kind]
+
+    def path(self, site: Site) -> str:
+        """Return its address below the base address."""
+        segment = self.declared.at(site.version)
+        return self.declared.path.format(id=self.resource_id, parent=self.parent, segment=segment)
+
+    def changed(self, fields: Mapping[str, Any]) -> Resource:
+        """Return the resource with these fields; identifiers are added, never removed (interface 4, rule 3)."""
+        known, new = self.fields.get("identifiers", []), fields.get("identifiers", [])
+        merged = {**self.fields, **fields}
+        if known or new:
+            merged["identifiers"] = list(dict.fromkeys((*known, *new)))
+        return replace(self, fields=merged)
+
+    def values(self) -> Fields:
+        """Return everything that its declared fields can show, by their names."""
+        defaults = {each.name: each.default for each in self.declared.fields if each.default is not None}
+        made = {name: getattr(self, name) for name in ("created_date", "modified_date", "parent", "person_id")}
+        shown = {"location": self.fields["geocoded"]} if "geocoded" in self.fields else {}
+        return {**defaults, **self.fields, **made, **shown}
+
+
+def enter(kind: str, body: Mapping[str, object], site: Site, *, by: Collection[str]) -> Fields:
+    """Return what a body may set, by the declared names; all else is ignored (interface 4, rule 1)."""
+    entered = {}
+    for each in KINDS[kind].fields:
+        name = each.named(site)
+        if name in body and not set(by).isdisjoint(each.set_by):
+            entered[each.name] = conform(body[name], each.shape)
+    blank = [each.name for each in KINDS[kind].fields if each.required and not (entered.get(each.name) or "").strip()]
+    return {name: value for name, value in entered.items() if value is not None and name not in blank}
+
+
+def require(kind: str, entered: Fields, site: Site) -> None:
+    """Refuse what lacks a field that POST requires, by its name in that version (interface 2.1, 2.8).
+
+    v1 requires location.postal_code of a location; a v1 event without any location is answered 200, as the
+    contract's sample is.
+    """
+    missing = [each.named(site) for each in KINDS[kind].fields if each.required and each.name not in entered]
+    if site.version == "v1" and "location" in entered and not entered["location"].get("postal_code"):
+        missing.append("location.postal_code")
+    if missing:
+        raise refuse("missing", fields=", ".join(map(str, missing)))
+
+
+def relocate(event: Resource, entered: Fields, site: Site, gazetteer: Gazetteer) -> Resource:
+    """Return an event after parts of its location were entered, geocoded anew (interface 2.2).
+
+    The other parts stay, but a postal code that is one of another city than the locality that was entered.
+    """
+    location = {**event.fields.get("location", {}), **entered}
+    if "locality" in entered and "postal_code" not in entered and gazetteer.contradicts(location):
+        del location["postal_code"]
+    if "address_lines" in location:  # entries after the first are ignored (interface 2.2)
+        location["address_lines"] = location["address_lines"][:1]
+    # in v1 the country, too, is the geocoder's (interface 2.8)
+    if site.version == "v1":
+        location |= gazetteer.country_of(location)
+    return event.changed({"location": location, "geocoded": gazetteer.geocode(location)})
+
+
+def foreign(identifiers: Collection[str], site: Site) -> list[str]:
+    """Return the identifiers of other systems: the service's own are made by itself (interface 2.1)."""
+    return [name for name in identifiers if not name.startswith(f"{site.prefix}:")]
+
+
+def represent(resource: Resource, site: Site, *, person: Resource | None = None) -> Fields:
+    """Return a resource in the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
+    values = resource.values()
+    values["identifiers"] = [site.native(resource.resource_id), *resource.fields.get("identifiers", ())]
+    if sponsor := values.get("sponsor"):
+        names = SPONSOR[site.version] if resource.kind == "event" else SPONSOR_ELSEWHERE
+        values["sponsor"] = sponsor_in(sponsor, names)
+    shown: Fields = {}
+    for each in resource.declared.fields:
+        value = values.get(each.name)
+        if value is not None and (name := each.named(site)):
+            shown[name] = value
+    shown["_links"] = links(resource, site)
+    if person and (keys := resource.declared.embeds.get(site.version)):
+        shown["_embedded"] = dict.fromkeys(keys, represent(person, site))
+    return shown
+
+
+def links(resource: Resource, site: Site) -> Fields:
+    """Return the links of a resource, without curies, which stand once in a document."""
+    own = resource.path(site)
+    shown: Fields = {"self": site.link(own)}
+    ids = {"parent": resource.parent, "person_id": resource.person_id}
+    for link in resource.declared.links:
+        if site.version in link.versions and not any(f"{{{name}}}" in link.path for name, at in ids.items() if not at):
+            shown[site.named(link.rel)] = site.link(link.path.format(self=own, **ids))
+    return shown
+
+
+def webhook_element(
+    action: Resource, site: Site, *, entered: Fields, person: Resource, sponsor: Mapping[str, str], key: str
+) -> Fields:
+    """Return one element of a delivery: the act with what was `entered`, its siblings sponsor and idempotency key.
+
+    The hash names its person and its parent by links only (interface 2.7).
+    """
+    shown = represent(replace(action, parent=None, person_id=None), site)
+    shown["_links"] = links(action, site)
+    referrer_data = site.named("<p>:referrer_data")
+    shown.pop(referrer_data, None)
+    if "referrer_data" in entered:
+        shown[referrer_data] = entered["referrer_data"]
+    if "add_tags" in entered:
+        shown["add_tags"] = entered["add_tags"]
+    dates = {"created_date": person.created_date, "modified_date": person.modified_date}
+    shown["person"] = dates | entered.get("person", {})
+    return _element(f"osdi:{action.kind}", shown, site, sponsor=sponsor, key=key)
+
+
+def sample_element(site: Site, *, sponsor: Mapping[str, str], key: str) -> Fields:
+    """Return the element of a "send test" delivery: as in real ones of deployments, much of it is missing."""
+    signature = {
+        "identifiers": [site.native("sample")],
+        site.named("<p>:referrer_data"): {},
+        "person": {
+            "given_name": "Sample",
+            "email_addresses": [{"primary": True, "address": "sample@example.org"}],
+        },
+        "_links": links(Resource("signature", "sample", "", "", {}, parent="sample", person_id="sample"), site),
+    }
+    return _element("osdi:signature", signature, site, sponsor=sponsor, key=key)
+
+
+def _element(name: str, shown: Fields, site: Site, *, sponsor: Mapping[str, str], key: str) -> Fields:
+    beside = {site.named("<p>:sponsor"): sponsor_in(sponsor, SPONSOR_ELSEWHERE), "idempotency_key": key}
+    return {name: shown, **beside}
+
+
+def sponsor_in(sponsor: Mapping[str, str], names: tuple[str, str]) -> dict[str, str]:
+    """Return a sponsor's title and address under the names that a version of events, or a webhook, gives them."""
+    return dict(zip(names, (sponsor["title"], sponsor["url"]), strict=True))
+
+
+def searched(resource: Resource) -> dict[str, list[str]]:
+    """Return the values that filters compare, by the name of the filter."""
+    values = resource.values()
+    values["identifiers"] = [resource.resource_id, *resource.fields.get("identifiers", ())]
+    found = {}
+    for each in resource.declared.filtered(Site("", "", "v2")).values():
+        value = values.get(each.field)
+        many = value if isinstance(value, list) else [] if value is None else [value]
+        texts = [entry.get(each.key) for entry in many] if each.key else many
+        found[each.name] = [text for text in map(each.written, filter(None, texts)) if text is not None]
+    return found
+
+
+def targeting_label(event: Resource) -> str:
+    """Return the line under which an event can be targeted (interface 1.5)."""
+    return f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"
