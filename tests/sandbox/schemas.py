@@ -203,10 +203,13 @@ def event_v1(prefix: str = "platform") -> Schema:
     return closed(fields | optional_fields, optional=tuple(optional_fields))
 
 
-def collection(name: str, item: Schema, *, version: str = "v2", prefix: str = "platform") -> Schema:
-    """Describe a page of a collection (2.6)."""
-    links = {"self": LINK, "next": LINK, name: array(LINK), "curies": curies(prefix, version)}
-    return closed(
+def collection(
+    name: str, item: Schema, *, version: str = "v2", prefix: str = "platform", link_array: str | None = None
+) -> Schema:
+    """Describe a page of a collection (2.6); that of people has no totals."""
+    links = {"self": LINK, "next": LINK, link_array or name: array(LINK), "curies": curies(prefix, version)}
+    totals = ("total_pages", "total_records") if name == "osdi:people" else ()
+    page = closed(
         {
             "total_pages": COUNT,
             "per_page": {"type": "integer", "minimum": 1},
@@ -216,6 +219,10 @@ def collection(name: str, item: Schema, *, version: str = "v2", prefix: str = "p
             "_embedded": closed({name: array(item)}),
         }
     )
+    for missing in totals:
+        page["required"].remove(missing)
+        del page["properties"][missing]
+    return page
 
 
 REFERRER_DATA = closed(
@@ -230,34 +237,119 @@ REFERRER_DATA = closed(
 )
 
 
-def signature(prefix: str = "platform", *, version: str = "v2") -> Schema:
-    """Describe a signature (2.7)."""
-    created, modified = (
-        ("created_date", "modified_date") if version == "v2" else ("created_at", "modified_at")
-    )
-    person = {created: DATETIME, modified: DATETIME}
+MADE = {"identifiers": IDENTIFIERS, "created_date": DATETIME, "modified_date": DATETIME}
+
+
+def linked(prefix: str, *names: str) -> Schema:
+    """Describe the links of a resource of v2 that stands alone or in a collection: these, self and curies."""
+    return closed({"self": LINK, **dict.fromkeys(names, LINK), "curies": curies(prefix, "v2")})
+
+
+def signature(prefix: str = "platform") -> Schema:
+    """Describe a signature as the API answers it: the person is linked, never embedded."""
     fields = {
-        "identifiers": IDENTIFIERS,
-        created: DATETIME,
-        modified: DATETIME,
+        **MADE,
         "comments": TEXT,
+        f"{prefix}:person_id": TEXT,
+        f"{prefix}:petition_id": TEXT,
         f"{prefix}:referrer_data": REFERRER_DATA,
-        "person": closed(ENTERED | person, optional=tuple(ENTERED)),
+        "_links": linked(prefix, "osdi:person", "osdi:petition"),
+    }
+    return closed(fields, optional=("comments",))
+
+
+def attendance(prefix: str = "platform") -> Schema:
+    """Describe an attendance as the API answers it."""
+    fields = {
+        **MADE,
+        "status": TEXT,
+        f"{prefix}:person_id": TEXT,
+        f"{prefix}:event_id": TEXT,
+        f"{prefix}:referrer_data": REFERRER_DATA,
+        "_links": linked(prefix, "osdi:person", "osdi:event"),
+    }
+    return closed(fields)
+
+
+def person(prefix: str = "platform", *, alone: bool = True) -> Schema:
+    """Describe a person; one who is embedded has no curies."""
+    relations = ("attendances", "signatures", "submissions", "donations", "outreaches", "taggings")
+    links = (*(f"osdi:{name}" for name in relations), f"{prefix}:responses")
+    own = {**MADE, "origin_system": TEXT, "custom_fields": ENTERED["custom_fields"]}
+    own["_links"] = linked(prefix, *links) if alone else closed(dict.fromkeys(("self", *links), LINK))
+    optional = tuple(name for name in ENTERED if name not in own)
+    return closed(ENTERED | own, optional=optional)
+
+
+TITLED = {
+    **MADE,
+    "origin_system": TEXT,
+    "title": TEXT,
+    **dict.fromkeys(("name", "description", "browser_url", "featured_image_url"), TEXT),
+}
+OPTIONAL = ("name", "description", "browser_url", "featured_image_url")
+
+
+def petition(prefix: str = "platform") -> Schema:
+    """Describe a petition, which embeds its creator."""
+    names = ("osdi:signatures", "osdi:record_signature_helper", "osdi:creator", f"{prefix}:embed")
+    fields = {
+        **TITLED,
+        "petition_text": TEXT,
+        "target": array(closed({"name": TEXT})),
+        "total_signatures": COUNT,
+        f"{prefix}:hidden": BOOLEAN,
+        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
+        "_links": linked(prefix, *names),
+        "_embedded": closed({"osdi:creator": person(prefix, alone=False)}),
+    }
+    return closed(fields, optional=(*OPTIONAL, "petition_text", "target", f"{prefix}:sponsor"))
+
+
+def event_campaign(prefix: str = "platform") -> Schema:
+    """Describe an event campaign."""
+    host = dict.fromkeys(("host_pitch", "host_instructions", "host_url"), TEXT)
+    fields = {
+        **TITLED,
+        **host,
+        "total_events": COUNT,
+        "total_rsvps": COUNT,
+        f"{prefix}:hidden": BOOLEAN,
+        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
+        "_links": linked(prefix, "osdi:events", f"{prefix}:embed"),
+    }
+    return closed(fields, optional=(*OPTIONAL, *host, f"{prefix}:sponsor"))
+
+
+def action(prefix: str, parent: str, own: dict[str, Schema]) -> Schema:
+    """Describe what a webhook delivers of an act: what was entered, the person inline (2.7)."""
+    dates = {"created_date": DATETIME, "modified_date": DATETIME}
+    fields = {
+        **MADE,
+        **own,
+        f"{prefix}:referrer_data": REFERRER_DATA,
+        "person": closed(ENTERED | dates, optional=tuple(ENTERED)),
         "add_tags": TEXTS,
-        "_links": closed({"self": LINK, "osdi:person": LINK, "osdi:petition": LINK}),
+        "_links": closed({"self": LINK, "osdi:person": LINK, parent: LINK}),
     }
     return closed(fields, optional=("comments", f"{prefix}:referrer_data", "add_tags"))
 
 
 def delivery(prefix: str = "platform") -> Schema:
     """Describe the body of a webhook request (2.7)."""
-    element = closed(
-        {
-            "osdi:signature": signature(prefix),
-            f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
-            "idempotency_key": {"type": "string", "minLength": 1},
-        }
-    )
+    hashes = {
+        "osdi:signature": action(prefix, "osdi:petition", {"comments": TEXT}),
+        "osdi:attendance": action(prefix, "osdi:event", {"status": TEXT}),
+    }
+    siblings = {
+        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
+        "idempotency_key": {"type": "string", "minLength": 1},
+    }
+    element = {
+        "if": {"required": ["osdi:attendance"]},
+        "then": closed({"osdi:attendance": hashes["osdi:attendance"], **siblings}),
+        "else": closed({"osdi:signature": hashes["osdi:signature"], **siblings}),
+    }
     return {"type": "array", "items": element, "minItems": 1}
 
 

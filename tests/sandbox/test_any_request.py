@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osdi_frames.sandbox.fields import EVENT, PERSON, SIGNATURE
+from osdi_frames.sandbox.fields import EVENT, PERSON, REFERRER_DATA
 
 from .conftest import Caller, event_id, wait_for
 from .schemas import ERROR, assert_valid, collection, delivery, event_v1, event_v2, signature
@@ -79,8 +79,8 @@ SIGNATURES = st.fixed_dictionaries(
         "comments": WORDS | JSON,
         "add_tags": st.lists(WORDS | JSON, max_size=3),
         "identifiers": IDENTIFIERS,
-        "referrer_data": entries(SIGNATURE["referrer_data"]) | JSON,
-        "platform:referrer_data": entries(SIGNATURE["referrer_data"]) | JSON,
+        "referrer_data": entries(REFERRER_DATA) | JSON,
+        "platform:referrer_data": entries(REFERRER_DATA) | JSON,
         "_links": LINKS | JSON,
     },
 )

@@ -50,7 +50,7 @@ def test_a_demo_that_is_started_again_has_the_same_events():
     def identified():
         app = sandbox.create_app()
         sandbox.fill_demo(app)
-        found = [(event.event_id, event.entered) for event in app.state.service.store.events()]
+        found = [(one.resource_id, one.fields) for one in app.state.service.store.resources("event")]
         app.state.service.store.close()
         return found
 
@@ -62,16 +62,16 @@ def test_the_demo_is_the_sample_s_world():
     app = sandbox.create_app()
     sandbox.fill_demo(app, seed=7)
     world = World.make(seed=7, events=120, prefix="platform")
-    events = list(app.state.service.store.events())
+    events = list(app.state.service.store.resources("event"))
     for event, made in zip(events, world.events, strict=True):
-        assert event.entered["title"] == made["title"]
-        assert event.total_accepted == made["total_accepted"]
+        assert event.fields["title"] == made["title"]
+        assert event.fields.get("total_accepted", 0) == made["total_accepted"]
         assert (event.created_date, event.modified_date) == (made["created_date"], made["modified_date"])
-    _, campaigns = app.state.service.store.resources("event_campaign")
-    told = {event.entered.get("event_campaign_id") for event in events}
-    assert told <= {None, *(campaign["id"] for campaign in campaigns)}
+    campaigns = app.state.service.store.resources("event_campaign")
+    told = {event.parent for event in events}
+    assert told <= {None, *(campaign.resource_id for campaign in campaigns)}
     sandbox.fill_demo(app)
-    assert len(list(app.state.service.store.events())) == 120
+    assert len(list(app.state.service.store.resources("event"))) == 120
     app.state.service.store.close()
 
 

@@ -120,20 +120,40 @@ def test_a_put_adds_an_identifier(person, version):
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_an_identifier_of_another_key_s_event_is_refused_and_nothing_is_written(person, group, version):
-    """Interface 2.1, 9 identifiers: unique over all keys and groups."""
+    """Interface 2.1, 9 identifiers: unique over all keys and groups; a POST with one is refused."""
     name = f"crm:{person.key}"
     before = person.create(identifiers=[name])
-    own = group.create(title="Own")
+    group.create(title="Own")
     client = group.v1 if version == "v1" else group.v2
     body = {"title": "Taken", "summary": "Taken", "origin_system": "x", "originating_system": "x"}
     for taken in (name, f"platform:{event_id(before)}"):
         sent = body | {"identifiers": [f"new:{group.key}", taken]}
-        for answer in (client.post("/events", json=sent), client.put(f"/events/{event_id(own)}", json=sent)):
-            assert answer.status_code == 409
-            assert_valid(answer.json(), ERROR)
+        answer = client.post("/events", json=sent)
+        assert answer.status_code == 409
+        assert_valid(answer.json(), ERROR)
     assert person.v2.get(f"/events/{event_id(before)}").json() == before
     assert [event["title"] for event in group.v2.get("/events").json()["_embedded"]["osdi:events"]] == ["Own"]
     assert len(group.create(identifiers=[f"new:{group.key}"])["identifiers"]) == 2  # it was left free
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_put_with_an_identifier_of_another_event_ignores_it_and_keeps_the_valid_fields(
+    person, group, version
+):
+    """Interface 2.1, 7.3: invalid fields are ignored, not rejected."""
+    taken = f"crm:{person.key}"
+    theirs, own = person.create(identifiers=[taken]), group.create(title="Own")
+    sent = {
+        "title": "New",
+        "summary": "New",
+        "identifiers": [taken, f"platform:{event_id(theirs)}", f"new:{group.key}"],
+    }
+    client = group.v1 if version == "v1" else group.v2
+    answer = client.put(f"/events/{event_id(own)}", json=sent)
+    assert answer.status_code == 200
+    assert answer.json()["summary" if version == "v1" else "title"] == "New"
+    assert answer.json()["identifiers"] == [*own["identifiers"], f"new:{group.key}"]
+    assert person.v2.get(f"/events/{event_id(theirs)}").json() == theirs
 
 
 def test_identifiers_of_two_events_of_one_key_are_refused(person):
@@ -191,6 +211,7 @@ def test_an_event_cannot_be_deleted(person, version):
     client = person.v1 if version == "v1" else person.v2
     answer = client.delete(f"/events/{event_id(made)}")
     assert (answer.status_code, answer.json()) == (405, {"error": "events cannot be deleted"})
+    assert answer.headers["Allow"] == "GET, PUT"
     assert person.v2.get(f"/events/{event_id(made)}").json() == made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -44,7 +45,9 @@ def ensure_accounts(service: Service) -> None:
         ("sandbox-person", "Ida", "Individual"),
         ("sandbox-founder", "Greta", "Group"),
     ):
-        service.store.put(Resource("person", person_id, now, now, {"given_name": given, "family_name": family}))
+        service.store.put(
+            Resource("person", person_id, now, now, {"given_name": given, "family_name": family})
+        )
     page = "https://sandbox.example.org"
     ida = Account(INDIVIDUAL, "sandbox-person", "Ida Individual", f"{page}/users/ida")
     group = Account(
@@ -162,7 +165,7 @@ def events(service: Service, call: AdminCall) -> Any:
     version = "v1" if call.query.get("version") == "v1" else "v2"
     site = Site(call.site.origin, call.site.prefix, version)
     found = service.store.resources("event", account=_account(service, call).account_id)
-    return [service.shown(event, site) for event in found]
+    return [json.loads(service.text(event, site)) for event in found]
 
 
 def add_events(service: Service, call: AdminCall) -> Any:
@@ -180,21 +183,25 @@ def add_events(service: Service, call: AdminCall) -> Any:
 
 def signatures(service: Service, call: AdminCall) -> Any:
     """Answer every signature in full."""
-    return [service.shown(one, call.site) for one in service.store.resources("signature")][::-1]
+    return _shown("signature", service, call)
 
 
 def attendances(service: Service, call: AdminCall) -> Any:
     """Answer every attendance in full."""
-    return [service.shown(one, call.site) for one in service.store.resources("attendance")][::-1]
+    return _shown("attendance", service, call)
+
+
+def _shown(kind: str, service: Service, call: AdminCall) -> Any:
+    return [json.loads(service.row(one, call.site).text) for one in service.store.stored(kind)][::-1]
 
 
 def sign(service: Service, call: AdminCall) -> Any:
-    """Let an activist sign in the service's own pages: `petition`, `person`, and as arguments `source`, `referrer`, …."""
+    """Let an activist sign in the service's own pages: `petition`, `person`; `source`, `referrer` and the like."""
     return _act(service, call, "signature", "petition")
 
 
 def rsvp(service: Service, call: AdminCall) -> Any:
-    """Let an activist RSVP in the service's own pages: `event`, `person`, and as arguments `source`, `referrer`, …."""
+    """Let an activist RSVP in the service's own pages: `event`, `person`; `source`, `referrer` and the like."""
     return _act(service, call, "attendance", "event")
 
 
@@ -202,7 +209,7 @@ def _act(service: Service, call: AdminCall, kind: str, parent: str) -> Any:
     acted_on = service.resource(parent, _text(call.body.get(parent), parent))
     arguments = {name: call.body[name] for name in REFERRER_DATA if name in call.body}
     body = {**call.body, "referrer_data": arguments}
-    return service.shown(service.act(kind, acted_on, body, call.site, by="page"), call.site)
+    return json.loads(service.text(service.act(kind, acted_on, body, call.site, by="page"), call.site))
 
 
 def upload(service: Service, call: AdminCall) -> Any:
@@ -224,7 +231,7 @@ def webhooks(service: Service, _call: AdminCall) -> Any:
 
 
 def add_webhook(service: Service, call: AdminCall) -> Any:
-    """Register a receiver: `url`, and as trigger `petition` or `event` (an id; all when left out), `account`, `uploads`."""
+    """Register a receiver: `url`; as trigger `petition` or `event` (an id; all when left out), `account`, `uploads`."""
     url = _text(call.body.get("url"), "url")
     try:
         parts = urlsplit(url)
@@ -236,7 +243,9 @@ def add_webhook(service: Service, call: AdminCall) -> Any:
     if not fits or any(character <= " " for character in url):
         raise refuse("setting", why="url must be an http or https address")
     if not deliverable(url, service.settings.webhook_hosts):
-        raise refuse("setting", why=f"url must lead to this machine; --allow-webhook-hosts {parts.hostname} allows it")
+        raise refuse(
+            "setting", why=f"url must lead to this machine; --allow-webhook-hosts {parts.hostname} allows it"
+        )
     for kind in ("petition", "event"):
         if (acted_on := _optional(call, kind)) is not None:
             service.resource(kind, acted_on)

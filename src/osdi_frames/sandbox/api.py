@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 from osdi_frames.sandbox.faults import Order
 from osdi_frames.sandbox.kinds import KINDS, Kind
 from osdi_frames.sandbox.page_faults import EFFECTS, Page
-from osdi_frames.sandbox.paging import asked_number, envelope, parse_filter
+from osdi_frames.sandbox.paging import Row, asked_number, envelope, page_text, parse_filter
 from osdi_frames.sandbox.people import Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
@@ -31,12 +32,13 @@ class Call:
     struck: Sequence[Order] = ()
 
 
-Handler = Callable[[Service, Call], Fields]
+Handler = Callable[[Service, Call], str]
 
 
 def _owner(service: Service, call: Call) -> Resource | None:
     """Return the last resource that an address names; each must be in the collection of the one before it."""
-    where, found = {}, None
+    where: dict[str, str] = {}
+    found = None
     for name, resource_id in call.ids.items():
         found = service.resource(name.removesuffix("_id"), resource_id, call.account, **where)
         where = _inside(found)
@@ -49,7 +51,7 @@ def _inside(owner: Resource | None) -> dict[str, str]:
     return {"person_id" if owner.kind == "person" else "parent": owner.resource_id}
 
 
-def collection(kind: Kind, service: Service, call: Call) -> Fields:
+def collection(kind: Kind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
     where = _inside(_owner(service, call))
     account = call.account.account_id
@@ -61,9 +63,9 @@ def collection(kind: Kind, service: Service, call: Call) -> Fields:
     number, most = asked_number(call.query, "page", 1), service.settings.per_page
     per_page = min(asked_number(call.query, "per_page", most), most)
 
-    def read(limit: int, offset: int) -> tuple[int, list[Fields]]:
+    def read(limit: int, offset: int) -> tuple[int, list[Row]]:
         total, rows = service.store.page(kind.name, where=where, clauses=clauses, limit=limit, offset=offset)
-        return total, [service.shown(row, call.site) for row in rows]
+        return total, [service.row(stored, call.site) for stored in rows]
 
     start = (number - 1) * per_page
     total, rows = read(per_page, start)
@@ -79,12 +81,12 @@ def collection(kind: Kind, service: Service, call: Call) -> Fields:
             page = EFFECTS[order.name](page, order)
     if not kind.totals:
         page = page.without("total_pages", "total_records")
-    return {**page.head, "_embedded": {kind.keys(call.site)[0]: list(page.rows)}}
+    return page_text(page.head, page.rows, kind.keys(call.site)[0])
 
 
-def one(service: Service, call: Call) -> Fields:
+def one(service: Service, call: Call) -> str:
     """Answer the resource that the address names."""
-    return service.shown(_named(service, call), call.site)
+    return service.text(_named(service, call), call.site)
 
 
 def _named(service: Service, call: Call) -> Resource:
@@ -94,24 +96,25 @@ def _named(service: Service, call: Call) -> Resource:
     return found
 
 
-def change(service: Service, call: Call) -> Fields:
+def change(service: Service, call: Call) -> str:
     """Answer the whole resource after a PUT."""
     named = _named(service, call)
     if named.kind == "person":
-        return service.shown(service.change_person(named, call.body, call.site), call.site)
-    return service.shown(service.change(named, call.account, call.body, call.site), call.site)
+        return service.text(service.change_person(named, call.body, call.site), call.site)
+    return service.text(service.change(named, call.account, call.body, call.site), call.site)
 
 
-def embed(service: Service, call: Call) -> Fields:
+def embed(service: Service, call: Call) -> str:
     """Answer the embed code of a resource."""
     href = call.site.link(_named(service, call).path(call.site))["href"]
     code = f'<iframe src="{href}/embed"></iframe>'
-    return {"embed_code": code, "_links": {"self": {"href": f"{href}/embed"}, "osdi:event": {"href": href}}}
+    links = {"self": {"href": f"{href}/embed"}, "osdi:event": {"href": href}}
+    return json.dumps({"embed_code": code, "_links": links})
 
 
-def create(kind: Kind, service: Service, call: Call) -> Fields:
+def create(kind: Kind, service: Service, call: Call) -> str:
     """Answer what a POST to a collection made, changed or recorded."""
-    return service.shown(_CREATED[kind.name](service, call), call.site)
+    return service.text(_CREATED[kind.name](service, call), call.site)
 
 
 # What a POST to the collection of a kind does; nothing can be posted to the collections under a person.
@@ -119,7 +122,9 @@ _CREATED: Mapping[str, Callable[[Service, Call], Resource]] = {
     "event": lambda service, call: service.create_event(
         call.account, call.body, call.site, campaign=_owner(service, call)
     ),
-    "attendance": lambda service, call: service.act("attendance", _named(service, call), call.body, call.site),
+    "attendance": lambda service, call: service.act(
+        "attendance", _named(service, call), call.body, call.site
+    ),
     "signature": lambda service, call: service.act("signature", _named(service, call), call.body, call.site),
     "person": lambda service, call: service.sign_up(call.account, call.body, call.site),
     "tag": lambda service, call: service.add_tag(call.account, call.body, call.site),
@@ -128,15 +133,17 @@ _CREATED: Mapping[str, Callable[[Service, Call], Resource]] = {
 _CHANGED = ("event", "attendance", "signature", "person")
 
 
-def entry_point(service: Service, call: Call) -> Fields:
+def entry_point(service: Service, call: Call) -> str:
     """Answer where the service's collections are; tags are for a valid key only."""
     site, has_key = call.site, bool(call.account.account_id)
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
     for kind in KINDS.values():
         if None in kind.under and (kind.name != "tag" or has_key):
-            links[kind.keys(site)[0]] = site.link(kind.at(site.version)) | {"title": f"Collection of {kind.at(site.version)}"}
+            links[kind.keys(site)[0]] = site.link(kind.at(site.version)) | {
+                "title": f"Collection of {kind.at(site.version)}"
+            }
     links["osdi:person_signup_helper"] = site.link("people") | {"title": "Person signup helper"}
-    return {
+    shown = {
         "motd": "A sandbox: nothing here is real.",
         "vendor_name": "osdi-frames",
         "product_name": "osdi-frames sandbox",
@@ -145,6 +152,7 @@ def entry_point(service: Service, call: Call) -> Fields:
         "max_page_size": service.settings.per_page,
         "_links": {**links, "curies": site.curies()},
     }
+    return json.dumps(shown)
 
 
 def addresses(version: str) -> dict[str, dict[str, Handler]]:

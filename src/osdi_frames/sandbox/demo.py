@@ -100,11 +100,11 @@ class _Replay:
         """Let so many people come to an event, the same ones to every event and new ones where more are needed."""
         while len(attendees) < count:
             address = f"attendee.{len(attendees)}@example.org"
-            body = {"email_addresses": [{"address": address}]}
-            attendees.append(self._service.new_person(body, self._site).resource_id)
+            attendee = {"email_addresses": [{"address": address}]}
+            attendees.append(self._service.new_person(attendee, self._site).resource_id)
         for number, person_id in enumerate(attendees[:count]):
             now = self._service.resource("event", event.resource_id)
-            body = {
+            body: dict[str, Any] = {
                 "_links": {"osdi:person": self._person_link(person_id)},
                 "referrer_data": _referrer_data(f"{event.fields['title']} {number}"),
             }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
@@ -76,30 +75,28 @@ class ApiEndpoint:
             handler = _of_method(self._handlers, request.method)
             account = self._account(request)
             if handler is self._handlers.get("GET"):
-                answer = self._read(handler, request, account, struck)
+                text = self._read(handler, request, account, struck)
             else:
-                answer = self._written(handler, request, account, await _body(request, BODY_LIMIT))
+                text = self._written(handler, request, account, await _body(request, BODY_LIMIT))
         except RequestRefused as error:
             return refusal(error, allowed=self._handlers)
-        return Response(json.dumps(answer, ensure_ascii=False), headers=HEADERS)
+        return Response(text, headers=HEADERS)
 
-    def _read(self, handler: Handler, request: Request, account: Account, struck: Sequence[Order]) -> Fields:
+    def _read(self, handler: Handler, request: Request, account: Account, struck: Sequence[Order]) -> str:
         if struck:
             with self._service.store.transaction():
                 request_faults.shift_rows(self._service, account, struck)
         return handler(self._service, self._call(request, account, {}, struck))
 
-    def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> Fields:
+    def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> str:
         call = self._call(request, account, parse_object(body))
         with self._service.store.transaction():
-            answer = handler(self._service, call)
+            text = handler(self._service, call)
         request.app.state.deliverer.wake()
         # a write in the background is answered at once, before there is anything to show
-        return {} if request.query_params.get("background_request") == "true" else answer
+        return "{}" if request.query_params.get("background_request") == "true" else text
 
-    def _call(
-        self, request: Request, account: Account, body: Fields, struck: Sequence[Order] = ()
-    ) -> Call:
+    def _call(self, request: Request, account: Account, body: Fields, struck: Sequence[Order] = ()) -> Call:
         site = Site(_origin(request), self._service.settings.prefix, self._version)
         path = request.scope["path"].removeprefix(f"/api/{self._version}/")
         return Call(site, account, path, request.path_params, request.query_params, body, struck)

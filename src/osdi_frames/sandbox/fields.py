@@ -56,7 +56,9 @@ _MADE = (
     Field("created_date", "created_date", "created_at", str),
     Field("modified_date", "modified_date", "modified_at", str),
 )
-_ORIGIN = Field("origin_system", "origin_system", "originating_system", str, UI, default="osdi-frames sandbox")
+_ORIGIN = Field(
+    "origin_system", "origin_system", "originating_system", str, UI, default="osdi-frames sandbox"
+)
 
 EVENT = (
     *_MADE,
@@ -76,7 +78,9 @@ EVENT = (
     _field("status", str, default="confirmed"),
     _field("transparence", str, default="opaque"),
     _field("visibility", str, default="public"),
-    Field("guests_can_invite_others", "guests_can_invite_others", "guestsCanInviteOthers", bool, default=True),
+    Field(
+        "guests_can_invite_others", "guests_can_invite_others", "guestsCanInviteOthers", bool, default=True
+    ),
     Field("capacity", "capacity", None, int, UI),
     Field("hidden", "<p>:hidden", None, bool, UI, default=False),
     _field("reminders", list, default=[{"method": "email", "minutes": 1440}]),
@@ -162,7 +166,11 @@ PERSON: Shape = {
 PEOPLE = (
     *_MADE,
     _ORIGIN,
-    *(_field(name, shape, ALL) for name, shape in PERSON.items() if name not in ("identifiers", "custom_fields")),
+    *(
+        _field(name, shape, ALL)
+        for name, shape in PERSON.items()
+        if name not in ("identifiers", "custom_fields")
+    ),
     _field("custom_fields", PERSON["custom_fields"], ALL, default={}),
 )
 

@@ -94,7 +94,9 @@ class Gazetteer:
 
     def _city(self, location: Location) -> Place | None:
         country, locality = location["country"], location.get("locality", "").strip().casefold()
-        return self._by_name.get((country, locality, location["region"])) or self._by_city.get((country, locality))
+        return self._by_name.get((country, locality, location["region"])) or self._by_city.get(
+            (country, locality)
+        )
 
 
 def _code(postal_code: str) -> str:

@@ -112,6 +112,7 @@ class Kind:
             for path in above:
                 yield f"{path}/{{{owner}_id}}/{self.at(version)}" if owner else f"/{self.at(version)}"
 
+
 _CREATOR = Link("osdi:creator", "people/{person_id}")
 _EMBED = Link("<p>:embed", "{self}/embed")
 
@@ -204,7 +205,9 @@ KINDS = {
             ),
             totals=False,
         ),
-        Kind("tag", "tags", "tags/{id}", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)),
+        Kind(
+            "tag", "tags", "tags/{id}", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)
+        ),
         Kind(
             "tagging",
             "taggings",

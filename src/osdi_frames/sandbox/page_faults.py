@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
 from osdi_frames.sandbox.faults import Order
-from osdi_frames.sandbox.paging import Rows, next_link
+from osdi_frames.sandbox.paging import Row, next_link
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that is about to be sent, the query's parameters that `next` keeps, and the row before its first, which a
-    fault may repeat."""
+    """A page that is about to be sent, what `next` keeps of the query, and the row before its first."""
 
     head: dict[str, Any]
-    rows: Rows
+    rows: Sequence[Row]
     kept: dict[str, str]
-    before: Rows = ()
+    before: Sequence[Row] = ()
 
     def without(self, *names: str) -> Page:
         """Return the page without these fields of its envelope."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,13 @@ _CLAUSE = re.compile(r"\s*(\w+)\s+(\w+)\s+'((?:[^']|'')*)'\s*")
 _AND = re.compile(r"and\b")
 _OPERATORS = {"eq": "=", "gt": ">", "lt": "<"}
 
-Rows = Sequence[Mapping[str, Any]]
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One resource of a collection: its own link, and its JSON."""
+
+    link: Mapping[str, str]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +47,13 @@ def asked_number(query: Mapping[str, str], name: str, default: int) -> int:
     """
     asked = query.get(name, str(default))
     if not (asked.isascii() and asked.isdigit() and asked.strip("0")):
-        raise refuse("number", name=name, asked=asked[:40])
+        raise refuse("number", what=name, asked=asked[:40])
     return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
 
 
 def envelope(
     kind: Kind,
-    rows: Rows,
+    rows: Sequence[Row],
     site: Site,
     *,
     path: str,
@@ -65,14 +72,27 @@ def envelope(
     links: dict[str, Any] = {"self": here}
     if number < pages:
         links["next"] = next_link(here["href"], number + 1, kept)
-    links[kind.keys(site)[1]] = [row["_links"]["self"] for row in rows]
+    links[kind.keys(site)[1]] = [row.link for row in rows]
     links["curies"] = site.curies()
-    return {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total, "_links": links}
+    return {
+        "total_pages": pages,
+        "per_page": per_page,
+        "page": number,
+        "total_records": total,
+        "_links": links,
+    }
 
 
 def next_link(collection_url: str, number: int, kept: Mapping[str, str]) -> dict[str, str]:
     """Return the link to another page of a collection."""
     return {"href": f"{collection_url}?{urlencode({'page': number, **kept})}"}
+
+
+def page_text(head: Mapping[str, object], rows: Sequence[Row], name: str) -> str:
+    """Put the rows, which are JSON already, into their envelope."""
+    opened = json.dumps(head, ensure_ascii=False)[:-1]
+    embedded = ", ".join(row.text for row in rows)
+    return f'{opened}, "_embedded": {{"{name}": [{embedded}]}}}}'
 
 
 def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:

@@ -1,4 +1,4 @@
-"""People and accounts: whom a key belongs to, who may create for it, what a record of a person keeps (interface 4, 5)."""
+"""People and accounts: whom a key belongs to, who may create for it, what a person's record keeps (interface 4, 5)."""
 
 from __future__ import annotations
 
@@ -61,16 +61,20 @@ def linked_person(body: Mapping[str, Any], name: str, site: Site) -> str | None:
     """Return the id of a body's link to ``people/<person_id>`` of this service, or None.
 
     >>> here = Site("http://127.0.0.1:8700", "platform", "v2")
-    >>> linked_person({"_links": {"osdi:person": {"href": "http://localhost:8700/api/v1/people/p1"}}}, "osdi:person", here)
-    'p1'
-    >>> linked_person({"_links": {"osdi:person": {"href": "https://example.org/api/v2/people/p1"}}}, "osdi:person", here)
+    >>> for host in ("http://localhost:8700", "https://example.org"):
+    ...     link = {"href": f"{host}/api/v1/people/p1"}
+    ...     print(linked_person({"_links": {"osdi:person": link}}, "osdi:person", here))
+    p1
+    None
     """
     links = body.get("_links")
     link = links.get(name) if isinstance(links, dict) else None
     href = link.get("href") if isinstance(link, dict) else None
     try:
         there, here = urlsplit(href if isinstance(href, str) else ""), urlsplit(site.origin)
-        same_host = there.hostname == here.hostname or (is_loopback(there.hostname) and is_loopback(here.hostname))
+        same_host = there.hostname == here.hostname or (
+            is_loopback(there.hostname) and is_loopback(here.hostname)
+        )
         same = same_host and (there.scheme, there.port) == (here.scheme, here.port)
     except ValueError:
         return None

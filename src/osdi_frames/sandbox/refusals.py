@@ -15,7 +15,7 @@ REFUSALS: dict[str, tuple[int, str]] = {
     "characters": (400, "the body holds a NUL, a lone surrogate or a noncharacter, which is no text"),
     "too large": (413, "the body is larger than {limit} bytes"),
     "missing": (400, "required and missing: {fields}"),
-    "number": (400, "{name} must be a number from 1 on, not {asked!r}"),
+    "number": (400, "{what} must be a number from 1 on, not {asked!r}"),
     "filter": (400, "filter: {why}; write for example modified_date gt '2026-01-01' and title eq 'Picnic'"),
     "identifier": (409, "identifiers belong to another event: {identifiers}"),
     "person": (400, "a person is needed: an object under person, or the link osdi:person"),

@@ -62,7 +62,9 @@ class Resource:
     def values(self) -> Fields:
         """Return everything that its declared fields can show, by their names."""
         defaults = {each.name: each.default for each in self.declared.fields if each.default is not None}
-        made = {name: getattr(self, name) for name in ("created_date", "modified_date", "parent", "person_id")}
+        made = {
+            name: getattr(self, name) for name in ("created_date", "modified_date", "parent", "person_id")
+        }
         shown = {"location": self.fields["geocoded"]} if "geocoded" in self.fields else {}
         return {**defaults, **self.fields, **made, **shown}
 
@@ -72,9 +74,13 @@ def enter(kind: str, body: Mapping[str, object], site: Site, *, by: Collection[s
     entered = {}
     for each in KINDS[kind].fields:
         name = each.named(site)
-        if name in body and not set(by).isdisjoint(each.set_by):
+        if name and name in body and not set(by).isdisjoint(each.set_by):
             entered[each.name] = conform(body[name], each.shape)
-    blank = [each.name for each in KINDS[kind].fields if each.required and not (entered.get(each.name) or "").strip()]
+    blank = [
+        each.name
+        for each in KINDS[kind].fields
+        if each.required and not (entered.get(each.name) or "").strip()
+    ]
     return {name: value for name, value in entered.items() if value is not None and name not in blank}
 
 
@@ -136,7 +142,9 @@ def links(resource: Resource, site: Site) -> Fields:
     shown: Fields = {"self": site.link(own)}
     ids = {"parent": resource.parent, "person_id": resource.person_id}
     for link in resource.declared.links:
-        if site.version in link.versions and not any(f"{{{name}}}" in link.path for name, at in ids.items() if not at):
+        if site.version in link.versions and not any(
+            f"{{{name}}}" in link.path for name, at in ids.items() if not at
+        ):
             shown[site.named(link.rel)] = site.link(link.path.format(self=own, **ids))
     return shown
 
@@ -170,7 +178,9 @@ def sample_element(site: Site, *, sponsor: Mapping[str, str], key: str) -> Field
             "given_name": "Sample",
             "email_addresses": [{"primary": True, "address": "sample@example.org"}],
         },
-        "_links": links(Resource("signature", "sample", "", "", {}, parent="sample", person_id="sample"), site),
+        "_links": links(
+            Resource("signature", "sample", "", "", {}, parent="sample", person_id="sample"), site
+        ),
     }
     return _element("osdi:signature", signature, site, sponsor=sponsor, key=key)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from osdi_frames.sandbox.bodies import conform
 from osdi_frames.sandbox.faults import Faults, Order
 from osdi_frames.sandbox.fields import HELPER
 from osdi_frames.sandbox.gazetteer import Gazetteer
+from osdi_frames.sandbox.kinds import KINDS
+from osdi_frames.sandbox.paging import Row
 from osdi_frames.sandbox.people import Account, addresses_of, linked_person, named_creator, recorded
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import (
@@ -27,11 +31,12 @@ from osdi_frames.sandbox.resources import (
     webhook_element,
 )
 from osdi_frames.sandbox.site import Site
-from osdi_frames.sandbox.store import Store
+from osdi_frames.sandbox.store import Store, Stored, read
 from osdi_frames.sandbox.webhooks import Webhook, idempotency_key
 
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
+_ROWS_KEPT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,8 @@ class Service:
         self.faults = faults
         self.seen = seen
         self._gazetteer = Gazetteer.bundled()
+        # A page is read and not made. Rows depend on what is stored and where they are shown alone: none gets stale.
+        self._row = lru_cache(_ROWS_KEPT)(_row)
 
     def now(self) -> str:
         """Return the time as the service writes it (interface 2)."""
@@ -97,14 +104,18 @@ class Service:
             where["account"] = account.account_id
         return _there(self.store.find(kind, resource_id=resource_id, **where), kind, resource_id)
 
-    def shown(self, resource: Resource, site: Site) -> Fields:
-        """Return a resource as the API answers it."""
-        person = None
-        if resource.person_id and site.version in resource.declared.embeds:
-            person = self.resource("person", resource.person_id)
-        shown = represent(resource, site, person=person)
-        shown["_links"]["curies"] = site.curies()
-        return shown
+    def row(self, stored: Stored, site: Site) -> Row:
+        """Return a stored resource as a row of a collection."""
+        kind, person_id = stored[0], stored[4]
+        people = (
+            self.store.stored("person", resource_id=person_id) if site.version in KINDS[kind].embeds else []
+        )
+        return self._row(stored, people[0] if people else None, site)
+
+    def text(self, resource: Resource, site: Site) -> str:
+        """Return the JSON of a resource as the API answers it."""
+        [stored] = self.store.stored(resource.kind, resource_id=resource.resource_id)
+        return self.row(stored, site).text
 
     def add(self, kind: str, account: Account | None, entered: Fields, site: Site, **more: Any) -> Resource:
         """Write a new resource with what was entered, and count it in what it belongs to."""
@@ -124,7 +135,9 @@ class Service:
 
     def change(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
         """Change what a partial body names; what is not editable or not valid is ignored (interface 4, rule 1; 7.3)."""
-        return self._change(known, self._enter(known.kind, account, body, site, by=(site.version, "put")), site)
+        return self._change(
+            known, self._enter(known.kind, account, body, site, by=(site.version, "put")), site
+        )
 
     def _enter(self, kind: str, account: Account, body: Body, site: Site, *, by: Collection[str]) -> Fields:
         return enter(kind, tolerated(body, site, account) if self.settings.lenient else body, site, by=by)
@@ -162,13 +175,10 @@ class Service:
         fields = recorded(known.fields if known else {}, entered)
         if "identifiers" in entered:
             fields["identifiers"] = entered["identifiers"]
-        if known is None:
-            known = self.add("person", None, fields, site)
-        else:
-            known = self._change(known, fields, site)
+        person = self._change(known, fields, site) if known else self.add("person", None, fields, site)
         for address in addresses_of(fields):
-            self.store.bind("email", address, known.resource_id)
-        return known
+            self.store.bind("email", address, person.resource_id)
+        return person
 
     def sign_up(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a person, or change the one who has the e-mail address: the person signup helper."""
@@ -316,7 +326,9 @@ class Service:
         self._tag(account, person, body, site)
         if kind == "signature" or by != "api":
             accounts = [account.account_id, *referring]
-            self._announce(action, {**entered, **conform(body, HELPER)}, person, site, accounts=accounts, by=by)
+            self._announce(
+                action, {**entered, **conform(body, HELPER)}, person, site, accounts=accounts, by=by
+            )
         return action
 
     def _referring(self, entered: Fields) -> list[str]:
@@ -328,7 +340,14 @@ class Service:
         return [account_id] if account_id else []
 
     def _announce(
-        self, action: Resource, entered: Fields, person: Resource, site: Site, *, accounts: Sequence[str], by: str
+        self,
+        action: Resource,
+        entered: Fields,
+        person: Resource,
+        site: Site,
+        *,
+        accounts: Sequence[str],
+        by: str,
     ) -> None:
         """Put an act into the outbox; `accounts` are its parent's and, after it, the referring one."""
         # only a group's code changes where an act originated (interface 2.4)
@@ -370,6 +389,12 @@ class Service:
             order = struck["webhook_reorder"]
             return self.settings.new_id(), [], now + order.chance.uniform(0, order.settings["seconds"])
         return self.settings.new_id(), [], now
+
+
+def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
+    shown = represent(read(stored), site, person=read(person) if person else None)
+    shown["_links"]["curies"] = site.curies()
+    return Row(shown["_links"]["self"], json.dumps(shown, ensure_ascii=False))
 
 
 def tolerated(body: Body, site: Site, account: Account) -> Body:

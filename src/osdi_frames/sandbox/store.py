@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -23,6 +23,7 @@ from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Resource, searched
 
 Document = dict[str, Any]
+Stored = tuple[Any, ...]  # a row of the table of resources, as `read` reads it
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS resource (
@@ -106,13 +107,16 @@ class Store:
 
     def resources(self, kind: str, **where: str) -> Iterator[Resource]:
         """Yield the resources of a kind whose columns have these values, oldest first."""
-        condition = " AND ".join(("kind = ?", *(f"{column} = ?" for column in where)))
-        query = f"{_READ} WHERE {condition} ORDER BY position"
-        yield from map(_resource, self._sql.execute(query, (kind, *where.values())).fetchall())
+        yield from map(read, self.stored(kind, **where))
+
+    def stored(self, kind: str, **where: str) -> list[Stored]:
+        """Return the rows of those resources."""
+        query = f"{_READ} WHERE {_condition(where)} ORDER BY position"
+        return self._sql.execute(query, (kind, *where.values())).fetchall()
 
     def page(
         self, kind: str, *, where: Mapping[str, str], clauses: Sequence[Clause], limit: int, offset: int
-    ) -> tuple[int, list[Resource]]:
+    ) -> tuple[int, list[Stored]]:
         """Return how many resources a collection has, and those of one page, newest first.
 
         `where` has values of columns; that of ``member`` is an account on whose list they are.
@@ -134,12 +138,11 @@ class Store:
         rows = self._sql.execute(
             f"{_READ} WHERE position IN ({inner}) ORDER BY position DESC", (*values, limit, offset)
         )
-        return total, [_resource(row) for row in rows]
+        return total, rows.fetchall()
 
     def remove(self, kind: str, **where: str) -> None:
         """Remove the resources of a kind whose columns have these values."""
-        condition = " AND ".join(("kind = ?", *(f"{column} = ?" for column in where)))
-        self._sql.execute(f"DELETE FROM resource WHERE {condition}", (kind, *where.values()))
+        self._sql.execute(f"DELETE FROM resource WHERE {_condition(where)}", (kind, *where.values()))  # noqa: S608 (columns are keywords of calls)
 
     def bring_to_front(self, account: str) -> None:
         """Make the last event of an account's collection its first."""
@@ -250,7 +253,12 @@ class Store:
         return [dict(zip(names, row[:-1], strict=True)) | {"body": json.loads(row[-1])} for row in rows]
 
 
-def _resource(row: Sequence[Any]) -> Resource:
+def _condition(columns: Collection[str]) -> str:
+    return " AND ".join(("kind = ?", *(f"{column} = ?" for column in columns)))
+
+
+def read(row: Stored) -> Resource:
+    """Return the resource of a row."""
     values = dict(zip(_COLUMNS, row, strict=False))
     return Resource(**values | {"listed": bool(values["listed"])}, **json.loads(row[-1]))
 
