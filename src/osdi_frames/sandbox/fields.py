@@ -37,8 +37,8 @@ class Field:
 
     def named(self, site: Site) -> str | None:
         """Return what the field is called at a site; None where the version lacks it."""
-        name: str | None = getattr(self, site.version)
-        return site.named(name) if name else None
+        name = self.v1 if site.version == "v1" else self.v2
+        return site.named(name) if name and name[0] == "<" else name
 
 
 ALL = ("v2", "v1", "ui")

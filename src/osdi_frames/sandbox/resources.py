@@ -141,10 +141,9 @@ def links(resource: Resource, site: Site) -> Fields:
     own = resource.path(site)
     shown: Fields = {"self": site.link(own)}
     ids = {"parent": resource.parent, "person_id": resource.person_id}
+    missing = [f"{{{name}}}" for name, at in ids.items() if not at]
     for link in resource.declared.links:
-        if site.version in link.versions and not any(
-            f"{{{name}}}" in link.path for name, at in ids.items() if not at
-        ):
+        if site.version in link.versions and not any(name in link.path for name in missing):
             shown[site.named(link.rel)] = site.link(link.path.format(self=own, **ids))
     return shown
 

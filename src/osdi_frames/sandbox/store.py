@@ -131,7 +131,7 @@ class Store:
                 f"EXISTS (SELECT 1 FROM json_each(searched, '$.{clause.name}') WHERE value {clause.operator} ?)"  # noqa: S608 (a declared filter)
             )
             values.append(clause.value)
-        chosen = f"FROM resource WHERE {' AND '.join(conditions)}"
+        chosen = f"FROM resource WHERE {_all_of(conditions)}"
         # the inner query walks an index only, so that a late page costs little more than the first
         inner = f"SELECT position {chosen} ORDER BY position DESC LIMIT ? OFFSET ?"
         (total,) = self._sql.execute(f"SELECT count(*) {chosen}", values).fetchone()
@@ -251,6 +251,14 @@ class Store:
         )
         names = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure")
         return [dict(zip(names, row[:-1], strict=True)) | {"body": json.loads(row[-1])} for row in rows]
+
+
+def _all_of(conditions: Sequence[str]) -> str:
+    """Join conditions as a balanced tree: SQLite refuses expressions that are 1,000 deep."""
+    if len(conditions) < 3:
+        return " AND ".join(conditions)
+    half = len(conditions) // 2
+    return f"({_all_of(conditions[:half])}) AND ({_all_of(conditions[half:])})"
 
 
 def _condition(columns: Collection[str]) -> str:

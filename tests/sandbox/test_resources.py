@@ -1,0 +1,356 @@
+"""The resources beside events: keys, fields, counts, filters and links of each collection, in both versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import schemas
+from .conftest import event_id
+from .schemas import assert_valid, collection
+from .test_collections import pages
+
+ADA = {"given_name": "Ada", "email_addresses": [{"address": "ada@example.org"}]}
+
+
+@pytest.fixture
+def stocked(alone, callers):
+    """Make a campaign with two events and three RSVPs, a petition with two signatures, and a tag, of the group."""
+    caller = callers("group:sandbox", at=alone)
+    campaign = alone.admin("POST", "campaigns", title="Spring", account=caller.account)["id"]
+    inside = {"title": "Rally", "origin_system": "Tests", "platform:event_campaign_id": campaign}
+    events = alone.admin(
+        "POST", "events", account=caller.account, events=[inside, inside | {"listed": False}]
+    )
+    petition = alone.admin("POST", "petitions", title="Clean water", account=caller.account)["id"]
+    caller.v2.post("/tags", json={"name": "volunteer"}).raise_for_status()
+    for number, event in enumerate([*events["event_ids"], events["event_ids"][0]]):
+        body = {"person": {"given_name": "Ada", "email_addresses": [{"address": f"{number}@example.org"}]}}
+        caller.v2.post(f"/events/{event}/attendances", json=body).raise_for_status()
+    for name in ("0", "ada"):
+        body = {
+            "person": {"email_addresses": [{"address": f"{name}@example.org"}]},
+            "add_tags": ["volunteer"],
+        }
+        caller.v2.post(f"/petitions/{petition}/signatures", json=body).raise_for_status()
+    caller.ids = {"campaign": campaign, "event": events["event_ids"][0], "petition": petition}
+    return caller
+
+
+COLLECTIONS = {
+    "event_campaigns": ("platform:event_campaigns", schemas.event_campaign(), None, 1),
+    "petitions": ("osdi:petitions", schemas.petition(), None, 1),
+    "events/{event}/attendances": ("osdi:attendances", schemas.attendance(), "osdi:attendance", 2),
+    "petitions/{petition}/signatures": ("osdi:signatures", schemas.signature(), None, 2),
+    "people": ("osdi:people", schemas.person(), None, 4),
+    "event_campaigns/{campaign}/events": ("osdi:events", schemas.event_v2(), None, 2),
+}
+
+
+@pytest.mark.parametrize("path", COLLECTIONS)
+def test_a_collection_has_the_keys_and_fields_of_its_resource_and_each_row_is_the_resource_alone(
+    stocked, path
+):
+    name, item, link_array, count = COLLECTIONS[path]
+    page = stocked.v2.get(f"/{path.format(**stocked.ids)}").json()
+    assert_valid(page, collection(name, item, link_array=link_array))
+    rows = page["_embedded"][name]
+    assert len(rows) == count
+    assert page["_links"][link_array or name] == [row["_links"]["self"] for row in rows]
+    for row in rows:
+        assert stocked.v2.get(row["_links"]["self"]["href"]).json() == row
+
+
+def test_every_link_of_every_resource_resolves_in_both_versions(stocked):
+    for client in (stocked.v2, stocked.v1):
+        segment = "attendances" if client is stocked.v2 else "attendance"
+        paths = [*COLLECTIONS, "tags"]
+        for path in (path.format(**stocked.ids).replace("attendances", segment) for path in paths):
+            page = client.get(f"/{path}").raise_for_status().json()
+            [rows] = page["_embedded"].values()
+            for name, link in rows[0]["_links"].items():
+                if name != "curies":
+                    assert client.get(link["href"]).status_code == 200, (path, name)
+
+
+def test_counts_are_those_of_the_collections(stocked):
+    """Campaigns count their events and those events' RSVPs, petitions their signatures."""
+    campaign = stocked.v2.get(f"/event_campaigns/{stocked.ids['campaign']}").json()
+    inside = stocked.v2.get(f"/event_campaigns/{stocked.ids['campaign']}/events").json()
+    assert campaign["total_events"] == inside["total_records"] == 2
+    assert (
+        campaign["total_rsvps"]
+        == sum(one["total_accepted"] for one in inside["_embedded"]["osdi:events"])
+        == 3
+    )
+    petition = stocked.v2.get(f"/petitions/{stocked.ids['petition']}").json()
+    signed = stocked.v2.get(petition["_links"]["osdi:signatures"]["href"]).json()
+    assert petition["total_signatures"] == signed["total_records"] == 2
+
+
+def test_acts_name_person_and_parent_and_embed_nobody(stocked):
+    for path, key, parent in (("events", "attendances", "event"), ("petitions", "signatures", "petition")):
+        page = stocked.v2.get(f"/{path}/{stocked.ids[parent]}/{key}").json()
+        for one in page["_embedded"][f"osdi:{key}"]:
+            assert one["_links"]["osdi:person"]["href"].endswith(f"/people/{one['platform:person_id']}")
+            assert one[f"platform:{parent}_id"] == stocked.ids[parent]
+            assert not {"person", "add_tags", "_embedded"} & one.keys()
+
+
+def test_attendances_are_also_under_the_campaign_of_their_event_and_under_their_person(stocked):
+    ids = stocked.ids
+    direct = stocked.v2.get(f"/events/{ids['event']}/attendances").json()["_embedded"]
+    assert (
+        stocked.v2.get(f"/event_campaigns/{ids['campaign']}/events/{ids['event']}/attendances").json()[
+            "_embedded"
+        ]
+        == direct
+    )
+    person = direct["osdi:attendances"][0]["platform:person_id"]
+    assert (
+        stocked.v2.get(f"/people/{person}/attendances").json()["_embedded"]["osdi:attendances"]
+        == direct["osdi:attendances"][:1]
+    )
+    elsewhere = stocked.v2.get(f"/event_campaigns/{ids['petition']}/events/{ids['event']}/attendances")
+    assert elsewhere.status_code == 404
+
+
+def test_an_rsvp_that_is_repeated_replaces_the_first_one(person):
+    made = person.create()
+    path, body = (
+        f"/events/{event_id(made)}/attendances",
+        {"person": ADA, "referrer_data": {"source": "poster"}},
+    )
+    first = person.v2.post(path, json=body).json()
+    again = person.v2.post(
+        path, json={"person": ADA, "platform:referrer_data": {"source": "mail", "website": "x"}}
+    ).json()
+    assert first["platform:referrer_data"] == {"source": "poster", "website": "api"}
+    assert again["platform:referrer_data"] == {"source": "mail", "website": "x"}
+    assert person.v2.get(path).json()["_embedded"]["osdi:attendances"] == [again]
+    assert again["_links"]["self"] == first["_links"]["self"]
+    assert person.v2.get(f"/events/{event_id(made)}").json()["total_accepted"] == 1
+
+
+def test_a_put_checks_an_attendee_in_and_nothing_else_is_a_status(person):
+    made = person.create()
+    attendance = person.v2.post(
+        f"/events/{event_id(made)}/attendances", json={"person": ADA, "status": "attended"}
+    ).json()
+    here = attendance["_links"]["self"]["href"]
+    assert attendance["status"] == "accepted"
+    assert person.v2.put(here, json={"status": "attended"}).json()["status"] == "attended"
+    assert person.v2.put(here, json={"status": "asleep"}).json()["status"] == "attended"
+
+
+def test_a_petition_embeds_its_creator(stocked):
+    """As deployments do: personal data in a page of petitions, which no table may take up."""
+    petition = stocked.v2.get(f"/petitions/{stocked.ids['petition']}").json()
+    assert petition["_embedded"]["osdi:creator"]["given_name"] == "Greta"
+
+
+# per_page and filter
+
+
+@pytest.mark.parametrize(("asked", "given"), [("2", 2), ("5", 5), ("25", 5), ("9" * 30, 5)])
+def test_per_page_is_kept_by_next_and_never_above_the_page_size(stocked, asked, given):
+    page = stocked.v2.get("/people", params={"per_page": asked}).json()
+    assert page["per_page"] == given
+    assert len(page["_embedded"]["osdi:people"]) == min(given, 4)
+    read = list(pages(stocked.v2, f"/people?per_page={asked}"))
+    assert sum(len(page["_embedded"]["osdi:people"]) for page in read) == 4
+    assert len(read) == (2 if given == 2 else 1)
+
+
+@pytest.mark.parametrize("asked", ["0", "x", "-1", ""])
+def test_an_impossible_per_page_is_refused(stocked, asked):
+    answer = stocked.v2.get("/people", params={"per_page": asked})
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("per_page must be a number")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        ("people", "email_address eq 'ADA@example.org'", 1),
+        ("people", "given_name eq 'Ada' and created_date gt '2020-01-01'", 3),
+        ("people", "region eq 'CA'", 0),
+        ("petitions", "title eq 'Clean water' and origin_system eq 'osdi-frames sandbox'", 1),
+        ("event_campaigns", "title gt 'A' and modified_date lt '2000-01-01'", 0),
+        ("events/{event}/attendances", "created_date gt '2000-01-01'", 2),
+        ("events/{event}/attendances", "identifier eq 'platform:nobody'", 0),
+        ("petitions/{petition}/signatures", "modified_date gt '2000-01-01'", 2),
+        ("events", "identifier eq 'platform:{event}'", 1),
+    ],
+)
+def test_a_filter_chooses_from_every_collection_that_has_one(stocked, path, text, count):
+    page = stocked.v2.get(
+        f"/{path.format(**stocked.ids)}", params={"filter": text.format(**stocked.ids)}
+    ).json()
+    [rows] = page["_embedded"].values()
+    assert len(rows) == count
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("tags", "name eq 'volunteer'"),
+        ("people", "title eq 'x'"),
+        ("petitions", "start_date gt '2026-01-01'"),
+        ("event_campaigns", "email_address eq 'x'"),
+        ("events/{event}/attendances", "status eq 'accepted'"),
+        ("petitions/{petition}/signatures", "comments eq 'x'"),
+    ],
+)
+def test_a_filter_that_is_not_documented_is_refused(stocked, path, text):
+    answer = stocked.v2.get(f"/{path.format(**stocked.ids)}", params={"filter": text})
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("filter: ")
+
+
+@pytest.mark.parametrize(("clauses", "status"), [(500, 200), (501, 400), (2000, 400)])
+def test_a_filter_has_at_most_500_comparisons(person, clauses, status):
+    text = " and ".join(["title gt 'A'"] * clauses)
+    answer = person.v2.get("/events", params={"filter": text})
+    assert answer.status_code == status
+
+
+# people
+
+
+def test_the_signup_helper_makes_a_person_and_matches_by_e_mail(person):
+    address = f"{person.key}@example.org"
+    body = {
+        "person": {
+            "given_name": "Zoë",
+            "email_addresses": [{"address": address}],
+            "custom_fields": {"a": "1"},
+        }
+    }
+    made = person.v2.post("/people", json=body).json()
+    assert_valid(made, schemas.person())
+    assert made["email_addresses"] == [{"status": "subscribed", "address": address, "primary": True}]
+    again = {"person": {"email_addresses": [{"address": address.upper()}], "custom_fields": {"b": "2"}}}
+    changed = person.v2.post("/people", json=again).json()
+    assert changed["_links"]["self"] == made["_links"]["self"]
+    assert (changed["given_name"], changed["custom_fields"]) == ("Zoë", {"a": "1", "b": "2"})
+    listed = person.v2.get("/people", params={"filter": f"email_address eq '{address}'"}).json()
+    assert listed["_embedded"]["osdi:people"] == [changed]
+    assert "total_records" not in listed
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"person": {"given_name": "Zoë"}}, ADA, {"person": {"email_addresses": [{}]}}]
+)
+def test_the_signup_helper_needs_an_e_mail_address_or_a_phone_number(person, body):
+    answer = person.v2.post("/people", json=body)
+    assert answer.status_code == 400
+    assert "e-mail address or a phone number" in answer.json()["error"]
+
+
+def test_a_phone_is_unsubscribed_and_an_address_in_the_us_unless_the_body_says_otherwise(person):
+    body = {
+        "phone_numbers": [
+            {"number": "15105550100"},
+            {"number": "15105550101", "status": "subscribed", "primary": True},
+        ],
+        "postal_addresses": [{"postal_code": "94607"}, {"country": "FR"}],
+    }
+    made = person.v2.post("/people", json={"person": body}).json()
+    assert [(one["status"], one["primary"]) for one in made["phone_numbers"]] == [
+        ("unsubscribed", False),
+        ("subscribed", True),
+    ]
+    assert [one["country"] for one in made["postal_addresses"]] == ["US", "FR"]
+
+
+def test_a_put_changes_a_person_but_not_to_the_address_of_another(person):
+    addresses = [f"{name}{person.key}@example.org" for name in "ab"]
+    first, second = (
+        person.v2.post("/people", json={"person": {"email_addresses": [{"address": address}]}}).json()
+        for address in addresses
+    )
+    here = first["_links"]["self"]["href"]
+    changed = person.v2.put(here, json={"family_name": "Baker"}).json()
+    assert changed["family_name"] == "Baker"
+    assert changed["email_addresses"] == first["email_addresses"]
+    taken = person.v2.put(here, json={"family_name": "Cole", "email_addresses": second["email_addresses"]})
+    assert (taken.status_code, taken.json()) == (200, changed)
+
+
+def test_people_who_act_are_on_the_list_of_the_key_and_of_no_other(person, group):
+    made = person.create()
+    body = {"person": {"email_addresses": [{"address": f"{person.key}@example.org"}]}}
+    attendance = person.v2.post(f"/events/{event_id(made)}/attendances", json=body).json()
+    [listed] = person.v2.get("/people").json()["_embedded"]["osdi:people"]
+    assert listed["_links"]["self"] == attendance["_links"]["osdi:person"]
+    assert group.v2.get("/people").json()["_embedded"]["osdi:people"] == []
+
+
+# tags and the entry point
+
+
+def test_tags_have_a_name_and_are_made_once(stocked):
+    [tag] = stocked.v2.get("/tags").json()["_embedded"]["osdi:tags"]
+    assert stocked.v2.post("/tags", json={"name": "volunteer"}).json() == tag
+    assert stocked.v2.post("/tags", json={}).status_code == 400
+
+
+def test_add_tags_gives_known_tags_and_ignores_others_and_remove_tags_takes_them(stocked):
+    [tag] = stocked.v2.get("/tags").json()["_embedded"]["osdi:tags"]
+    taggings = stocked.v2.get(tag["_links"]["osdi:taggings"]["href"]).json()
+    assert taggings["total_records"] == 2
+    body = {"person": ADA, "add_tags": ["volunteer", "unknown"]}
+    ada = stocked.v2.post("/people", json=body).json()
+    [tagging] = stocked.v2.get(ada["_links"]["osdi:taggings"]["href"]).json()["_embedded"]["osdi:taggings"]
+    assert tagging["item_type"] == "osdi:person"
+    assert tagging["_links"]["osdi:tag"] == tag["_links"]["self"]
+    stocked.v2.post("/people", json={"person": ADA, "remove_tags": ["volunteer"]})
+    assert stocked.v2.get(ada["_links"]["osdi:taggings"]["href"]).json()["total_records"] == 0
+    link = {"_links": {"osdi:person": ada["_links"]["self"]}}
+    assert stocked.v2.post(tag["_links"]["osdi:taggings"]["href"], json=link).status_code == 200
+    assert stocked.v2.get(ada["_links"]["osdi:taggings"]["href"]).json()["total_records"] == 1
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_the_entry_point_answers_any_key_and_names_tags_for_a_valid_one(running, person, slash):
+    answers = {}
+    for key in (person.key, "wrong"):
+        answer = person.v2.get(f"{running.base_url}{slash}", headers={"OSDI-API-Token": key})
+        assert answer.status_code == 200
+        answers[key] = answer.json()
+    links = answers[person.key]["_links"]
+    assert answers[person.key]["namespace"] == "platform"
+    assert answers[person.key]["max_page_size"] == 25
+    assert links.keys() - answers["wrong"]["_links"].keys() == {"osdi:tags"}
+    for name in links.keys() - {"curies"}:
+        assert person.v2.get(links[name]["href"]).status_code == 200, name
+
+
+# modified_date
+
+
+def test_what_changes_nothing_does_not_move_modified_date(tmp_path, callers):
+    """Interface 2.1 modified_date: a pull since a time sees what changed, and no more."""
+    from datetime import UTC, datetime, timedelta
+
+    from osdi_frames import sandbox
+
+    clock = [datetime(2026, 1, 1, tzinfo=UTC)]
+    with sandbox.serve(sandbox.create_app(now=lambda: clock[0])) as running:
+        caller = callers("group:sandbox", at=running)
+        made = caller.create(location={"postal_code": "94607"}, identifiers=["crm:1"])
+        signup = {"person": ADA}
+        ada = caller.v2.post("/people", json=signup).json()
+        clock[0] += timedelta(hours=1)
+        same = {
+            "title": made["title"],
+            "location": {"postal_code": "94607"},
+            "identifiers": ["crm:1"],
+            "capacity": 7,
+        }
+        for body in ({}, same, {"title": 7}, {"total_accepted": 99}):
+            assert caller.v2.put(f"/events/{event_id(made)}", json=body).json() == made
+        assert caller.v2.post("/people", json=signup).json() == ada
+        assert caller.v2.put(ada["_links"]["self"]["href"], json={}).json() == ada
+        moved = caller.v2.put(f"/events/{event_id(made)}", json={"title": "New"}).json()
+        assert moved["modified_date"] == "2026-01-01T01:00:00Z"
