@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from .conftest import event_id
+import pytest
+
+from .conftest import event_id, wait_for
+from .schemas import assert_valid, delivery
+from .test_collections import pages
 
 
 def attend(client, event, address, *, segment="attendances"):
@@ -73,3 +77,106 @@ def test_targeting_lists_api_events_from_their_first_attendance_on(alone, caller
     for event in (v2, v1, caller.v2.get(f"/events/{by_hand}").json()):
         attend(caller.v2, event, "zoe@example.org").raise_for_status()
     assert alone.admin("GET", "targeting") == ["[1, (CRM) Event], (Picnic)", "[1, (Tests) Event], (March)"]
+
+
+# what an activist does in the service's own pages
+
+
+def rsvp(running, event, address, **arguments):
+    person = {"given_name": "Zoë", "email_addresses": [{"address": address}]}
+    return running.admin("POST", "attendances", event=event, person=person, **arguments)
+
+
+def test_an_rsvp_in_the_service_s_own_pages_is_delivered(running, group, receiver):
+    """Interface 6, 2.7: as deployments deliver osdi:attendance, with what was entered and the referrer's data."""
+    made = event_id(group.create())
+    running.admin("POST", "webhooks", url=receiver.url, account=group.account)
+    recorded = rsvp(
+        running, made, f"{group.key}@example.org", source="poster", website="example.org", add_tags=["a"]
+    )
+    wait_for(lambda: receiver.got)
+    [[element]] = receiver.deliveries()
+    assert_valid([element], delivery())
+    hash_ = element["osdi:attendance"]
+    assert hash_["platform:referrer_data"] == {"source": "poster", "website": "example.org"}
+    assert hash_["person"]["given_name"] == "Zoë"
+    assert (hash_["status"], hash_["add_tags"]) == ("accepted", ["a"])
+    assert hash_["_links"] | recorded["_links"] == recorded["_links"]
+    assert element["platform:sponsor"]["title"] == "Clean Water"
+    page = group.v2.get(f"/events/{made}/attendances").json()
+    assert page["_embedded"]["osdi:attendances"] == [recorded]
+
+
+def test_a_signature_in_the_service_s_own_pages_is_delivered(running, group, receiver):
+    """Interface 6: an activist signs; the API then says none where it says api of its own."""
+    petition = running.admin("POST", "petitions", title="Clean water", account=group.account)["id"]
+    running.admin("POST", "webhooks", url=receiver.url, petition=petition)
+    signed = running.admin("POST", "signatures", petition=petition, person={}, comments="Now!", source="mail")
+    assert signed["platform:referrer_data"] == {"source": "mail", "website": "none"}
+    wait_for(lambda: receiver.got)
+    assert receiver.elements()[0]["osdi:signature"]["platform:referrer_data"] == {"source": "mail"}
+
+
+def test_an_unknown_referrer_code_of_an_rsvp_is_ignored_and_a_known_one_kept(running, group):
+    """Interface 2.7 referrer: must be a valid code, of attendances as of signatures."""
+    made, code = event_id(group.create()), f"code-{group.key}"
+    running.admin("POST", "people", given_name="Ada", referrer_code=code)
+    first = rsvp(running, made, "a@example.org", referrer="made-up")
+    again = rsvp(running, made, "a@example.org", referrer=code, email_referrer="mail-7")
+    assert first["platform:referrer_data"] == {"source": "none", "website": "none"}
+    assert again["platform:referrer_data"] == {
+        "source": "none", "website": "none", "referrer": code, "email_referrer": "mail-7"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [{}, {"event": "unknown", "person": {}}, {"event": 7}])
+def test_an_rsvp_to_nothing_is_refused(running, body):
+    """The admin interface refuses as clearly as the API does."""
+    with pytest.raises((ValueError, LookupError)):
+        running.admin("POST", "attendances", **body)
+
+
+def test_a_webhook_of_one_event_is_sent_its_attendances_and_nothing_else(running, group, receiver):
+    """Interface 6: the trigger can name one event."""
+    here, there = event_id(group.create()), event_id(group.create())
+    petition = running.admin("POST", "petitions", title="Clean water", account=group.account)["id"]
+    running.admin("POST", "webhooks", url=receiver.url, event=here)
+    running.admin("POST", "webhooks", url=f"{receiver.url}/all", account=group.account)
+    for event in (here, there):
+        rsvp(running, event, f"{group.key}@example.org")
+    running.admin("POST", "signatures", petition=petition, person={})
+    wait_for(lambda: len(receiver.got) == 4)
+    told = [
+        element
+        for one, [element] in zip(receiver.got, receiver.deliveries(), strict=True)
+        if one.path == "/hook"
+    ]
+    assert [
+        element["osdi:attendance"]["_links"]["osdi:event"]["href"].rpartition("/")[2] for element in told
+    ] == [here]
+
+
+def test_rsvps_by_source_are_the_same_in_the_collections_and_in_the_deliveries(alone, callers, receiver):
+    """The same RSVPs, repeats included, pulled over the API and received by webhook."""
+    caller = callers("group:sandbox", at=alone)
+    events = [event_id(caller.create()) for _ in range(2)]
+    alone.admin("POST", "webhooks", url=receiver.url)
+    for number in range(30):
+        address = f"{number % 20}@example.org"
+        rsvp(alone, events[number % 2], address, **({"source": f"s{number % 3}"} if number % 4 else {}))
+    wait_for(lambda: len(receiver.got) == 30)
+    collected: dict[str, str] = {}
+    for event in events:
+        for page in pages(caller.v2, f"/events/{event}/attendances"):
+            for one in page["_embedded"]["osdi:attendances"]:
+                collected[one["identifiers"][0]] = one["platform:referrer_data"]["source"]
+    newest = {}
+    for element in receiver.elements():
+        one = element["osdi:attendance"]
+        if one["modified_date"] >= newest.get(one["identifiers"][0], one)["modified_date"]:
+            newest[one["identifiers"][0]] = one
+    delivered = {
+        name: one.get("platform:referrer_data", {}).get("source", "none") for name, one in newest.items()
+    }
+    assert delivered.keys() == collected.keys()
+    assert len(collected) == 20

@@ -244,6 +244,34 @@ def test_a_put_of_one_part_of_the_location_keeps_the_others_and_geocodes_anew(pe
     assert lost["location"] == {"accuracy": "Approximate"}
 
 
+@pytest.mark.parametrize("invalid", ["USA", "", "U", "1A", "ÅÄ", 7, None])
+def test_an_invalid_country_is_ignored_and_geocoding_goes_on(person, invalid):
+    """Interface 2.2 country, 4 rule 1: an ISO 3166-1 alpha-2 code; invalid entries are ignored."""
+    location = located(person, country=invalid, postal_code="94607")
+    assert (location["country"], location["locality"], location["location"]["latitude"]) == (
+        "US",
+        "Oakland",
+        37.8044,
+    )
+    assert located(person, country="fr", postal_code="75001")["country"] == "FR"
+
+
+@pytest.mark.parametrize("version", ["v2", "v1"])
+def test_a_put_of_another_city_is_not_overruled_by_the_stored_postal_code(person, version):
+    """Interface 2.2, 4: what was entered last decides; a postal code that fits the city stays."""
+    made = person.create(location={"venue": "Hall", "postal_code": "94607"})
+    client = person.v1 if version == "v1" else person.v2
+
+    def put(**location):
+        return client.put(f"/events/{event_id(made)}", json={"location": location}).json()["location"]
+
+    assert put(locality="oakland")["postal_code"] == "94607"
+    moved = put(locality="Chicago")
+    assert (moved["venue"], moved["locality"], moved["region"]) == ("Hall", "Chicago", "IL")
+    assert "postal_code" not in moved
+    assert put(postal_code="94607")["locality"] == "Oakland"
+
+
 # 2.5 links
 
 

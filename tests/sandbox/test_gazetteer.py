@@ -48,6 +48,14 @@ def test_a_known_city_without_postal_code_is_approximate(entered, region):
     assert "latitude" in located["location"]
 
 
+def test_an_unknown_postal_code_does_not_block_a_known_city():
+    located = GAZETTEER.geocode(
+        {"postal_code": "00000", "locality": "Oakland", "address_lines": ["1 Main St"]}
+    )
+    assert (located["region"], located["postal_code"]) == ("CA", "00000")
+    assert located["location"] == {"latitude": 37.8044, "longitude": -122.2712, "accuracy": "Approximate"}
+
+
 @given(st.dictionaries(st.sampled_from(["venue", "locality", "region", "postal_code", "country"]), st.text()))
 def test_whatever_is_entered_has_a_language_a_country_and_an_accuracy(entered):
     located = GAZETTEER.geocode(entered)

@@ -39,6 +39,32 @@ def test_an_individual_key_creates_as_its_own_person_whatever_it_names(running, 
 
 
 @pytest.mark.parametrize(
+    "base",
+    [
+        "https://other.example.org/api/v2",
+        "{origin}/elsewhere",
+        "{origin}/api/v3",
+        "http://127.0.0.1:1/api/v2",
+    ],
+)
+def test_a_creator_link_of_another_host_or_path_is_not_that_person(running, crew, base):
+    """Interface 4 rule 2, 7.2: the link must point to a person of this service."""
+    people, caller = crew
+    href = f"{base.format(origin=running.origin)}/people/{people['organizer']}"
+    assert creator_of(caller.create(_links={"osdi:creator": {"href": href}})) == people["creator"]
+    body = {"_links": {"osdi:person": {"href": href}}}
+    assert caller.v2.post(f"/events/{event_id(caller.create())}/attendances", json=body).status_code == 400
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_person_s_link_may_name_this_machine_in_any_way(running, crew, host):
+    """Interface 4 rule 2: links follow the host that was asked."""
+    people, caller = crew
+    href = f"http://{host}:{running.port}/api/v1/people/{people['organizer']}"
+    assert creator_of(caller.create(_links={"osdi:creator": {"href": href}})) == people["organizer"]
+
+
+@pytest.mark.parametrize(
     ("role", "in_v2", "in_v1"),
     [
         ("creator", True, True),

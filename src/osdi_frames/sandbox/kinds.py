@@ -216,6 +216,7 @@ KINDS = {
             fields=fields.TAGGING,
             links=(Link("osdi:tag", "tags/{parent}"), Link("osdi:person", "people/{person_id}")),
         ),
+        Kind("campaign", "campaigns", prefix="<p>"),
         Kind("submission", "submissions", under=("person",)),
         Kind("donation", "donations", under=("person",)),
         Kind("question_answer", "question_answers", under=("person",)),

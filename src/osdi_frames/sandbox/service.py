@@ -133,14 +133,12 @@ class Service:
             above = self._save(counting, counting.changed({name: counting.values()[name] + 1}))
         return made
 
-    def change(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
+    def change(self, known: Resource, body: Body, site: Site) -> Resource:
         """Change what a partial body names; what is not editable or not valid is ignored (interface 4, rule 1; 7.3)."""
-        return self._change(
-            known, self._enter(known.kind, account, body, site, by=(site.version, "put")), site
-        )
+        return self._change(known, self._enter(known.kind, body, site, site.version, "put"), site)
 
-    def _enter(self, kind: str, account: Account, body: Body, site: Site, *, by: Collection[str]) -> Fields:
-        return enter(kind, tolerated(body, site, account) if self.settings.lenient else body, site, by=by)
+    def _enter(self, kind: str, body: Body, site: Site, *by: str) -> Fields:
+        return enter(kind, _with_times(body) if self.settings.lenient else body, site, by=by)
 
     def _change(self, known: Resource, entered: Fields, site: Site) -> Resource:
         return self._save(known, self._claimed(known, entered, site))
@@ -263,8 +261,9 @@ class Service:
         by: str | None = None,
     ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
-        entered = self._enter("event", account, body, site, by=(by or site.version,))
-        require("event", entered, site)
+        entered = self._enter("event", body, site, by or site.version)
+        origin = {"origin_system": account.title} if self.settings.lenient else {}
+        require("event", origin | entered, site)
         if matched := self._matched(entered.get("identifiers", ()), site):
             event = self.store.find("event", resource_id=matched.pop(), account=account.account_id)
             if matched or event is None:
@@ -275,7 +274,7 @@ class Service:
         return self.add(
             "event",
             account,
-            entered | _sponsored(account),
+            origin | entered | _sponsored(account),
             site,
             parent=campaign_id,
             person_id=creator_id,
@@ -397,18 +396,12 @@ def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
     return Row(shown["_links"]["self"], json.dumps(shown, ensure_ascii=False))
 
 
-def tolerated(body: Body, site: Site, account: Account) -> Body:
-    """Return an event's body with what the live service probably takes and the contract does not (``--lenient``).
-
-    An origin is the account's title where none is given; a date and a time may have a space between them.
-    """
-    origin = "origin_system" if site.version == "v2" else "originating_system"
+def _with_times(body: Body) -> Body:
+    """Return an event's body with a ``T`` where its times have a space (``--lenient``)."""
     times = {
-        name: value.replace(" ", "T", 1)
-        for name in ("start_date", "end_date", "start")
-        if isinstance(value := body.get(name), str)
+        name: body[name] for name in ("start_date", "end_date", "start") if isinstance(body.get(name), str)
     }
-    return {origin: account.title, **body, **times}
+    return {**body, **{name: value.replace(" ", "T", 1) for name, value in times.items()}}
 
 
 def _sponsored(account: Account) -> Fields:

@@ -1,0 +1,124 @@
+"""What a sandbox guards: its admin interface, whom it delivers to, and its files."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from osdi_frames import sandbox
+from osdi_frames.errors import RequestRefused
+
+from .conftest import wait_for
+from .process import served
+
+
+def ask(running, method, path, headers):
+    connection = http.client.HTTPConnection(running.host, running.port, timeout=10)
+    connection.request(method, path, "{}" if method == "POST" else None, headers)
+    response = connection.getresponse()
+    answer = json.loads(response.read())
+    connection.close()
+    return response.status, answer
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "attacker.example:8700",
+        "127.0.0.1.attacker.example",
+        "localhost.attacker.example",
+        "0.0.0.0",  # noqa: S104 (nothing is bound)
+        "",
+        "[",
+        "a b",
+    ],
+)
+def test_the_admin_pages_refuse_another_host_s_name(running, host):
+    """DNS rebinding: a page of another site whose name leads here sends that name."""
+    for path in ("/", "/sandbox", "/sandbox/keys", "/sandbox/people"):
+        status, answer = ask(running, "GET", path, {"Host": host})
+        assert status == 403
+        assert "this machine only" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://attacker.example", "null", "http://localhost:1", "http://127.0.0.1"]
+)
+def test_the_admin_pages_refuse_a_post_of_another_site(running, origin):
+    """Cross-site: a form of another page can be posted here by the browser of whoever runs the sandbox."""
+    for method, path in (("POST", "/sandbox/people"), ("DELETE", "/sandbox/faults")):
+        status, answer = ask(running, method, path, {"Origin": origin})
+        assert status == 403
+        assert "page of" in answer["error"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "127.0.0.2"])
+def test_the_admin_pages_answer_this_machine_in_every_name_and_their_own_pages(running, host):
+    here = f"{host}:{running.port}"
+    assert ask(running, "POST", "/sandbox/people", {"Host": here, "Origin": f"http://{here}"})[0] == 200
+    assert ask(running, "GET", "/sandbox/keys", {"Host": host})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.org/hook",
+        "http://10.0.0.1/",
+        "http://127.0.0.1.example.org/",
+        "http://[2001:db8::1]/",
+        "http://0/",
+    ],
+)
+def test_a_webhook_of_another_machine_is_refused(running, url):
+    with pytest.raises(RequestRefused, match="--allow-webhook-hosts"):
+        running.admin("POST", "webhooks", url=url)
+
+
+def test_a_webhook_of_an_allowed_host_is_registered_and_only_while_it_is_allowed_delivered_to(
+    tmp_path, receiver
+):
+    """The list is checked at each delivery: a database may come from a sandbox that allowed more."""
+    db, host = tmp_path / "sandbox.db", "receiver.invalid"
+    arguments = ("--retry-after", "0.01")
+    with served(db, *arguments, "--allow-webhook-hosts", f"other.example, {host}") as process:
+        process.running.admin("POST", "webhooks", url=f"http://{host}/hook")
+    with served(db, *arguments) as process:
+        process.running.admin("POST", "webhooks", url=receiver.url)
+        petition = process.running.admin("POST", "petitions", title="One")["id"]
+        process.running.admin("POST", "signatures", petition=petition, person={})
+        wait_for(lambda: process.running.admin("GET", "dead-letters"))
+        [dead] = process.running.admin("GET", "dead-letters")
+    assert "--allow-webhook-hosts" in dead["last_failure"]
+    assert len(receiver.got) == 1
+
+
+@pytest.mark.parametrize("umask", ["0o000", "0o022", "0o777"])
+def test_the_database_is_readable_by_its_owner_only_whatever_the_umask(tmp_path, umask):
+    """The files hold people: also those that SQLite puts next to it."""
+    db = tmp_path / "sandbox.db"
+    script = (
+        f"import os, sys; os.umask({umask}); from osdi_frames import sandbox; import pathlib;"
+        f"app = sandbox.create_app({str(db)!r});"
+        f"print({{p.name: oct(p.stat().st_mode & 0o777) for p in pathlib.Path({str(tmp_path)!r}).iterdir()}})"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    modes = eval(ran.stdout)  # noqa: S307 (what the line above printed)
+    assert "sandbox.db" in modes
+    assert len(modes) > 1
+    assert set(modes.values()) == {"0o600"}
+
+
+def test_a_database_that_is_there_keeps_its_mode(tmp_path):
+    db = tmp_path / "sandbox.db"
+    sandbox.create_app(db).state.service.store.close()
+    os.chmod(db, 0o640)  # noqa: PTH101
+    sandbox.create_app(db).state.service.store.close()
+    assert stat.S_IMODE(db.stat().st_mode) == 0o640
