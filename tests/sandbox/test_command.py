@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections import Counter
 
 import httpx
 import pytest
@@ -67,12 +68,37 @@ def test_the_demo_is_the_sample_s_world():
         assert event.fields["title"] == made["title"]
         assert event.fields.get("total_accepted", 0) == made["total_accepted"]
         assert (event.created_date, event.modified_date) == (made["created_date"], made["modified_date"])
-    campaigns = app.state.service.store.resources("event_campaign")
+    assert {event.parent for event in events} - {None}
+    campaigns = list(app.state.service.store.resources("event_campaign"))
+    for campaign in campaigns:
+        inside = [event for event in events if event.parent == campaign.resource_id]
+        assert campaign.fields.get("total_events", 0) == len(inside)
+        assert campaign.fields.get("total_rsvps", 0) == sum(
+            event.fields.get("total_accepted", 0) for event in inside
+        )
     told = {event.parent for event in events}
     assert told <= {None, *(campaign.resource_id for campaign in campaigns)}
     sandbox.fill_demo(app)
     assert len(list(app.state.service.store.resources("event"))) == 120
     app.state.service.store.close()
+
+
+def test_the_demo_s_rsvps_have_sources_and_times_of_their_own():
+    """RSVPs by source and over time can be reported from their own collection."""
+    app = sandbox.create_app()
+    sandbox.fill_demo(app)
+    store = app.state.service.store
+    events = {event.resource_id: event for event in store.resources("event")}
+    attendances = list(store.resources("attendance"))
+    store.close()
+    assert len(attendances) == sum(event.fields.get("total_accepted", 0) for event in events.values()) > 1000
+    sources = Counter(one.fields["referrer_data"]["source"] for one in attendances)
+    assert len(sources) > 8
+    assert 0 < sources["none"] < len(attendances) / 4
+    for one in attendances:
+        event = events[one.parent]
+        assert event.created_date <= one.created_date <= event.modified_date
+    assert len({one.created_date for one in attendances}) > 1000
 
 
 def test_a_port_that_is_taken_is_an_error():

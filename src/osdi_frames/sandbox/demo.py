@@ -10,14 +10,16 @@ from typing import Any
 from uuid import UUID
 
 from osdi_frames.sample import World, words
+from osdi_frames.sample.deployment import power_law
 from osdi_frames.sample.events import campaign_href
+from osdi_frames.sample.people import signer
 from osdi_frames.sandbox.admin import GROUP
-from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
 
 EVENTS = 120
 SIGNATURES = 400
+_FIRST_ATTENDEE = 1_000_000  # so that no attendee is one of the signers
 
 
 def fill(service: Service, *, origin: str, seed: int = 7) -> None:
@@ -56,9 +58,9 @@ class _Replay:
         self._events(organizers, campaigns)
         self._signatures(petitions)
 
-    def _at(self, moment: str) -> None:
+    def _at(self, moment: str | datetime) -> None:
         """Set the service's clock."""
-        now = datetime.fromisoformat(moment)
+        now = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
         self._service.settings = replace(self._settings, now=lambda: now)
 
     def _organizers(self) -> dict[str, str]:
@@ -91,24 +93,34 @@ class _Replay:
                 body[campaign_id] = campaigns[href]
             self._at(event["created_date"])
             made = self._service.create_event(self._group, body, self._site, by="ui")
-            self._at(event["modified_date"])
-            made = replace(made, modified_date=event["modified_date"])
-            self._service.store.put(made)
-            self._attend(made, event["total_accepted"], attendees)
+            self._service.store.put(replace(made, modified_date=event["modified_date"]))
+            self._attend(made.resource_id, event, attendees)
 
-    def _attend(self, event: Resource, count: int, attendees: list[str]) -> None:
-        """Let so many people come to an event, the same ones to every event and new ones where more are needed."""
+    def _attend(self, event_id: str, event: Mapping[str, Any], attendees: list[str]) -> None:
+        """Let people come to an event, the same ones to every event and new ones where more are needed.
+
+        They RSVP one after the other, the last one when the event was last modified.
+        """
+        count = event["total_accepted"]
         while len(attendees) < count:
-            address = f"attendee.{len(attendees)}@example.org"
-            attendee = {"email_addresses": [{"address": address}]}
-            attendees.append(self._service.new_person(attendee, self._site).resource_id)
-        for number, person_id in enumerate(attendees[:count]):
-            now = self._service.resource("event", event.resource_id)
-            body: dict[str, Any] = {
+            attendees.append(self._attendee(len(attendees), event["created_date"]))
+        created, modified = (
+            datetime.fromisoformat(event[f"{name}_date"]) for name in ("created", "modified")
+        )
+        for number, person_id in enumerate(attendees[:count], start=1):
+            self._at(created + (modified - created) * (number / count))
+            body = {
                 "_links": {"osdi:person": self._person_link(person_id)},
-                "referrer_data": _referrer_data(f"{event.fields['title']} {number}"),
+                "referrer_data": _referrer_data(f"{event['title']} {number}"),
             }
-            self._service.act("attendance", now, body, self._site, by="page")
+            self._service.act(
+                "attendance", self._service.resource("event", event_id), body, self._site, by="page"
+            )
+
+    def _attendee(self, number: int, moment: str) -> str:
+        random, since = Random(number), datetime.fromisoformat(moment)  # noqa: S311 (reproducible, not secret)
+        person = signer(self._world.deployment, _FIRST_ATTENDEE + number, rng=random, signed=since)
+        return self._service.new_person(person, self._site).resource_id
 
     def _person_link(self, person_id: str) -> dict[str, str]:
         return self._site.link("people", person_id)
@@ -121,15 +133,19 @@ class _Replay:
             self._at(signature["created_date"])
             petition = petitions[signature["_links"]["osdi:petition"]["href"]]
             acted_on = self._service.resource("petition", petition)
-            self._service.act("signature", acted_on, _without_own_identifiers(signature), self._site)
+            body = _without_own_identifiers(signature)
+            signed = self._service.act("signature", acted_on, body, self._site)
+            if signed.created_date != signature["created_date"]:
+                self._service.settings.new_id()  # a repeat draws one, too, so that the ids after it are always the same
 
 
 def _referrer_data(drawn_by: str) -> dict[str, str]:
-    """Draw where an attendee came from, in one case of eight from nowhere that is known."""
+    """Draw where an attendee came from: one in eight from nowhere that is known, most from few sources."""
     random = Random(drawn_by)  # noqa: S311 (reproducible, not secret)
     if random.random() < 0.125:
         return {}
-    return {"source": random.choice(words.SOURCES), "website": random.choice(words.WEBSITES)}
+    (source,) = random.choices(words.SOURCES, cum_weights=power_law(words.SOURCES))
+    return {"source": source, "website": random.choice(words.WEBSITES)}
 
 
 def _ids(random: Random) -> Callable[[], str]:

@@ -159,7 +159,7 @@ class Service:
         """Write a resource; what changes nothing does not move modified_date."""
         if after == before:
             return before
-        after = replace(after, modified_date=self.now())
+        after = replace(after, modified_date=max(self.now(), before.modified_date))
         self.store.put(after)
         return after
 
@@ -214,7 +214,7 @@ class Service:
                 raise refuse("person")
             person = linked
         # a person's modified_date moves whenever they act
-        acted = replace(person, modified_date=self.now())
+        acted = replace(person, modified_date=max(self.now(), person.modified_date))
         if acted != person:
             self.store.put(acted)
         return acted
