@@ -321,6 +321,11 @@ def event_campaign(prefix: str = "platform") -> Schema:
     return closed(fields, optional=(*OPTIONAL, *host, f"{prefix}:sponsor"))
 
 
+def tag(prefix: str = "platform") -> Schema:
+    """Describe a tag."""
+    return closed({**MADE, "name": TEXT, "_links": linked(prefix, "osdi:taggings")})
+
+
 def action(prefix: str, parent: str, own: dict[str, Schema]) -> Schema:
     """Describe what a webhook delivers of an act: what was entered, the person inline (2.7)."""
     dates = {"created_date": DATETIME, "modified_date": DATETIME}

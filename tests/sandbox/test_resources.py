@@ -42,6 +42,7 @@ COLLECTIONS = {
     "events/{event}/attendances": ("osdi:attendances", schemas.attendance(), "osdi:attendance", 2),
     "petitions/{petition}/signatures": ("osdi:signatures", schemas.signature(), None, 2),
     "people": ("osdi:people", schemas.person(), None, 4),
+    "tags": ("osdi:tags", schemas.tag(), None, 1),
     "event_campaigns/{campaign}/events": ("osdi:events", schemas.event_v2(), None, 2),
 }
 
@@ -263,7 +264,7 @@ def test_a_phone_is_unsubscribed_and_an_address_in_the_us_unless_the_body_says_o
     assert [one["country"] for one in made["postal_addresses"]] == ["US", "FR"]
 
 
-def test_a_put_changes_a_person_but_not_to_the_address_of_another(person):
+def test_a_put_changes_a_person_of_the_key_but_not_to_the_address_of_another(person, group):
     addresses = [f"{name}{person.key}@example.org" for name in "ab"]
     first, second = (
         person.v2.post("/people", json={"person": {"email_addresses": [{"address": address}]}}).json()
@@ -275,6 +276,8 @@ def test_a_put_changes_a_person_but_not_to_the_address_of_another(person):
     assert changed["email_addresses"] == first["email_addresses"]
     taken = person.v2.put(here, json={"family_name": "Cole", "email_addresses": second["email_addresses"]})
     assert (taken.status_code, taken.json()) == (200, changed)
+    assert group.v2.get(here).json() == changed
+    assert group.v2.put(here, json={"family_name": "Dole"}).status_code == 404
 
 
 def test_people_who_act_are_on_the_list_of_the_key_and_of_no_other(person, group):

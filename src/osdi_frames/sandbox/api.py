@@ -100,7 +100,7 @@ def change(service: Service, call: Call) -> str:
     """Answer the whole resource after a PUT."""
     named = _named(service, call)
     if named.kind == "person":
-        return service.text(service.change_person(named, call.body, call.site), call.site)
+        return service.text(service.change_person(named, call.account, call.body, call.site), call.site)
     return service.text(service.change(named, call.body, call.site), call.site)
 
 

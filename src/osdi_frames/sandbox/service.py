@@ -190,8 +190,10 @@ class Service:
         self._tag(account, person, body, site)
         return person
 
-    def change_person(self, known: Resource, body: Body, site: Site) -> Resource:
-        """Change a person; with an e-mail address of somebody else nothing is changed."""
+    def change_person(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
+        """Change a person of the account's list; with an e-mail address of somebody else nothing is changed."""
+        if known.resource_id not in self.store.members(account.account_id):
+            raise refuse("unknown", what="person", id=known.resource_id)
         entered = enter("person", body, site, by=(site.version,))
         owners = {self.store.named("email", address) for address in addresses_of(entered)}
         return self._record_person(known, entered, site) if owners <= {None, known.resource_id} else known
