@@ -185,8 +185,11 @@ def sample_element(site: Site, *, sponsor: Mapping[str, str], key: str) -> Field
 
 
 def _element(name: str, shown: Fields, site: Site, *, sponsor: Mapping[str, str], key: str) -> Fields:
-    beside = {site.named("<p>:sponsor"): sponsor_in(sponsor, SPONSOR_ELSEWHERE), "idempotency_key": key}
-    return {name: shown, **beside}
+    return {
+        name: shown,
+        site.named("<p>:sponsor"): sponsor_in(sponsor, SPONSOR_ELSEWHERE),
+        "idempotency_key": key,
+    }
 
 
 def sponsor_in(sponsor: Mapping[str, str], names: tuple[str, str]) -> dict[str, str]:
