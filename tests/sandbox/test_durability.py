@@ -40,9 +40,9 @@ class Load:
                 title = f"{number}.{made}"
                 event = self._post(connection, "events", title=title, origin_system="Load")
                 self.events[event] = title
-                self.attendances.add(self._post(connection, f"events/{event}/attendances", person={}))
                 path = f"petitions/{self.petition}/signatures"
                 self.signatures.add(self._post(connection, path, comments=title, person={}))
+                self.attendances.add(self._post(connection, f"events/{event}/attendances", person={}))
         except (OSError, http.client.HTTPException, ValueError):
             connection.close()  # killed in the middle of this one
 

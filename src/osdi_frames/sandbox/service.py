@@ -129,7 +129,7 @@ class Service:
             counting = self.store.find(str(owners[0]), resource_id=above.parent) if above.parent else None
             if counting is None:
                 break
-            above = self._save(counting, counting.changed({name: counting.values()[name] + 1}))
+            above = self._save(counting, counting.changed({name: counting.fields.get(name, 0) + 1}))
         return made
 
     def change(self, known: Resource, body: Body, site: Site) -> Resource:
