@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
@@ -17,6 +18,9 @@ Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 
 UTC: Final = "datetime64[us, UTC]"
 LOCAL: Final = "datetime64[us]"
+
+_LARGEST: Final = 2**63 - 1
+_HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
 
 
 def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
@@ -36,7 +40,7 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
     """Bring a column to its dtype, rows numbered from 0."""
     try:
         return convert(column.reset_index(drop=True))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
         raise UnfitColumn(f"{report} cannot use the column {column.name}: {reason}") from error
 
@@ -64,8 +68,12 @@ def identity(column: pd.Series) -> pd.Series:
 
 
 def whole(column: pd.Series) -> pd.Series:
-    """Take whole numbers that may be missing."""
-    return column.astype("Int64")
+    """Take whole numbers that may be missing; no sum of them exceeds 64 bits, where pandas would wrap."""
+    with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
+        counts: pd.Series = column.astype("Int64")
+    if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
+        raise OverflowError("the sum of its values does not fit 64 bits")
+    return counts
 
 
 def utc(column: pd.Series) -> pd.Series:
