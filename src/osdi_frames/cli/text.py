@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from osdi_frames.errors import printable
+
 _WIDTH = 60  # characters of a label
 _SHARES = ("share", "fill_rate")
-
-
-def printable(text: str) -> str:
-    r"""Replace what a terminal would obey rather than show.
-
-    >>> printable("a\x1b[2Jb")
-    'a\ufffd[2Jb'
-    """
-    return "".join(each if each.isprintable() else "\ufffd" for each in text)
 
 
 def table(frame: pd.DataFrame, *, top: int) -> str:
