@@ -7,6 +7,7 @@ from osdi_frames.archive import Limits
 from osdi_frames.check import check
 from osdi_frames.errors import OsdiError, ProblemsWarning
 from osdi_frames.export import export
+from osdi_frames.files import write_csv
 from osdi_frames.frames import read_events, read_signatures, read_table
 from osdi_frames.local_time import local_to_utc
 from osdi_frames.reports import (
@@ -49,6 +50,7 @@ __all__ = [
     "signatures_by_source",
     "signatures_by_website",
     "signatures_over_time",
+    "write_csv",
 ]
 
 

@@ -11,11 +11,12 @@ import click
 import pandas as pd
 import pyarrow as pa
 
+from osdi_frames.archive.output import output_folder
 from osdi_frames.check import Inspection, inspect
 from osdi_frames.cli.options import on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.client.manifest import manifests
-from osdi_frames.files import whole_folder, write_batches
+from osdi_frames.files import write_tables
 from osdi_frames.frames import read_events, read_signatures
 from osdi_frames.problems import OnError
 from osdi_frames.reports.standard import EVENT_COLUMNS, PLACE_COLUMNS, REPORTS, SIGNATURE_COLUMNS
@@ -42,7 +43,8 @@ def command(
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
     With --out they are also written: as report.html, one file with plots and tables to open in a browser or to
-    forward, and as CSV and Parquet. A report written earlier to the same folder is replaced.
+    forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
+    files, or a file was changed since, nothing is written.
 
     \b
     Example:
@@ -68,7 +70,7 @@ def command(
         click.echo(f"\n{report.heading}\n{table(frame, top=top)}")
     if out:
         found = inspect(list(source), prefix=prefix, progress=progress)
-        _write({report.name: frame for report, frame in made}, _page(events, signatures, found), out)
+        _write({report.name: frame for report, frame in made}, _page(events, signatures, found), out, source)
         click.echo(f"\nwritten to {out}: {len(made)} reports, each as CSV and Parquet, and {PAGE}")
 
 
@@ -95,10 +97,12 @@ def _page(events: pd.DataFrame, signatures: pd.DataFrame, found: Inspection) -> 
     return page.render(events, signatures, now=datetime.now(UTC), inspection=found)
 
 
-def _write(frames: dict[str, pd.DataFrame], html: str, out: str) -> None:
-    with whole_folder(out, names=[*frames, PAGE.removesuffix(".html")], overwrite=True) as folder:
+def _write(frames: dict[str, pd.DataFrame], html: str, out: str, source: tuple[str, ...]) -> None:
+    with output_folder(out, kind="report", source=source, overwrite=True) as folder:
         (folder / PAGE).write_text(html, encoding="utf-8")
-        for name, frame in frames.items():
-            for kind in ("csv", "parquet"):
-                batches = pa.Table.from_pandas(frame.reset_index(), preserve_index=False).to_reader()
-                write_batches(batches, folder / name, kind)
+        tables = {
+            name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
+            for name, frame in frames.items()
+        }
+        for format in ("csv", "parquet"):  # noqa: A001 (as in `export`)
+            write_tables(((name, table.to_reader()) for name, table in tables.items()), folder, format)
