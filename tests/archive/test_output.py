@@ -114,8 +114,8 @@ def test_what_the_user_put_there_or_changed_is_refused_in_one_line_and_stays(cha
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_what_comes_while_a_run_writes_is_refused_and_stays(change, tmp_path):
     write(tmp_path / "out")
-    with (
-        pytest.raises(DestinationExists, match=r"nothing was overwritten$"),  # noqa: PT012 (raised at the end)
+    with (  # noqa: PT012 (the error comes at the end of the block)
+        pytest.raises(DestinationExists, match=r"nothing was overwritten$"),
         output_folder(tmp_path / "out", kind="report", source=[], overwrite=True) as folder,
     ):
         (folder / "new.html").write_text("new")
