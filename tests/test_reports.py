@@ -40,6 +40,8 @@ SIGNATURES = {
 RSVP_REPORT = {
     "events": "int64",
     "rsvps": "int64",
+    "limited_events": "int64",
+    "limited_rsvps": "int64",
     "capacity": "Int64",
     "fill_rate": "float64",
     "first_start": "datetime64[us]",
