@@ -15,19 +15,18 @@ from osdi_frames.errors import MissingColumn, printable
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.report import read
-from osdi_frames.reports import STANDARD, Period, Report, function_of
-from osdi_frames.reports.measures import PEOPLE, SIGNATURES, show
+from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
+from osdi_frames.reports.measures import show
+from osdi_frames.reports.subjects import SIGNATURES
 from osdi_frames.reports.titles import labelled
 
 THROWAWAY = Report(
-    name="signatures_by_petition_and_week",
-    heading="Signatures by petition and week",
-    about="Count the signatures of each petition in each week.",
-    table="signatures",
-    count="signatures",
-    measures=(SIGNATURES, PEOPLE),
+    SIGNATURES,
+    "signatures_by_petition_and_week",
+    "Signatures by petition and week",
+    "Count the signatures of each petition in each week.",
     by=("petition_id", Period("created_date", "W")),
-    example="",
+    own_measures=(measures.SIGNATURES, measures.PEOPLE),
 )
 
 

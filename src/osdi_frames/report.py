@@ -23,7 +23,6 @@ from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import columns_of
 from osdi_frames.reports.making import make
 from osdi_frames.reports.privacy import hide_personal
-from osdi_frames.reports.titles import TITLED
 from osdi_frames.tables import TABLES
 
 PAGE: Final = "report.html"
@@ -181,11 +180,11 @@ def read(
     _warn_of_incomplete_pulls(source)
     titles = {
         titled.table: table(titled.table, [titled.key, "title"])
-        for titled in {TITLED[name] for name in tables}
+        for titled in {declared.subject.titled for declared in reports}
         if titled.table in TABLES and titled.table not in tables
     }
     made = [
-        (declared, make(declared, tables[declared.table], titles=titles.get(TITLED[declared.table].table)))
+        (declared, make(declared, tables[declared.table], titles=titles.get(declared.subject.titled.table)))
         for declared in reports
         if declared.table in _HEADLINE or len(tables[declared.table])
     ]

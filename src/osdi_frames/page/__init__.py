@@ -103,7 +103,7 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
         plot_of(declared)(report, ax=ax, top=_BARS)
 
     label = f"Plot of {declared.heading}; the table below holds its figures."
-    picture = figures.svg(draw, name=declared.name, height=height, label=label)
+    picture = figures.picture(draw, height=height, label=label)
     return Section(declared.name, declared.heading, picture, tables.of_report(declared, report))
 
 
@@ -117,6 +117,4 @@ def _map(events: pd.DataFrame) -> Section:
             discs.set_rasterized(len(events) > _DISCS)
 
     label = "Map of the events by longitude and latitude, each a disc as large as its RSVPs."
-    return Section(
-        "event_map", "Events on the map", figures.svg(draw, name="event_map", height=5.0, label=label)
-    )
+    return Section("event_map", "Events on the map", figures.picture(draw, height=5.0, label=label))

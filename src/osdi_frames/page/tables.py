@@ -61,7 +61,7 @@ def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Ta
 def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
     """Lay out a frame of texts and a column `count`."""
     keys = [str(name) for name in frame if name != "count"]
-    return _laid_out(frame.set_index(keys), [count_rows("count", "how often")], rows=rows)
+    return _laid_out(frame.set_index(keys), [count_rows("count")], rows=rows)
 
 
 def _laid_out(
@@ -110,7 +110,7 @@ def _visible(character: str) -> str:
 
 
 def _heading(measure: Measure) -> tuple[str, str]:
-    return measure.name, measure.heading or words(measure.name).capitalize()
+    return measure.name, measure.heading
 
 
 def _label(value: object, kind: Kind) -> Cell:

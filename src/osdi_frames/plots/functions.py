@@ -65,10 +65,10 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
         title = declared.heading
         if declared.kind == "over time" and list(counts.columns.names) == [None] and declared.count in counts:
             alone = counts[[declared.count]].set_axis(["count"], axis="columns")
-            return periods.draw_counts(alone, ax=ax, title=title, unit=declared.unit)
+            return periods.draw_counts(alone, ax=ax, title=title, unit=declared.subject.unit)
         draw = growth.draw if declared.kind == "growth" else periods.draw_stacked
         by = frame.joined(counts.columns.names)
-        return draw(counts, ax=ax, top=top, title=f"{title} by {by}", unit=declared.unit)
+        return draw(counts, ax=ax, top=top, title=f"{title} by {by}", unit=declared.subject.unit)
 
     plot.__name__ = plot.__qualname__ = declared.name
     plot.__module__ = __package__
@@ -92,7 +92,9 @@ def _draw_groups(
     if capacity is False or (capacity is None and times):
         counts = counts[["count"]]
     if times and counts.index.nlevels == 1:
-        return periods.draw_counts(counts, ax=ax, title=title, unit=declared.unit)
+        return periods.draw_counts(counts, ax=ax, title=title, unit=declared.subject.unit)
     if len(times) == 1 and counts.index.is_unique:
-        return periods.draw_stacked(frame.spread(counts), ax=ax, top=top, title=title, unit=declared.unit)
-    return categories.draw(counts, ax=ax, top=top, title=title, unit=declared.unit)
+        return periods.draw_stacked(
+            frame.spread(counts), ax=ax, top=top, title=title, unit=declared.subject.unit
+        )
+    return categories.draw(counts, ax=ax, top=top, title=title, unit=declared.subject.unit)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.making import make
-from osdi_frames.reports.titles import TITLED
 
 _BY = 'a column, a pandas Grouper, as ``pd.Grouper(key={!r}, freq="MS")``, or a list of them'
 _RAISES = {
@@ -28,7 +27,7 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     >>> function_of(REPORTS[0]).__name__
     'rsvps_by_campaign'
     """
-    titled = TITLED[report.table]
+    titled = report.subject.titled
     signature = Signature(_parameters(report), return_annotation=pd.DataFrame)
 
     def function(*args: Any, **options: Any) -> pd.DataFrame:
@@ -52,7 +51,7 @@ def _parameters(report: Report) -> list[Parameter]:
         parameters.append(plain("freq", "D"))
     if report.by is None:
         parameters.append(plain("by", Parameter.empty if report.kind == "groups" else None))
-    parameters.append(plain(TITLED[report.table].argument, None))
+    parameters.append(plain(report.subject.titled.argument, None))
     if report.kind == "growth":
         parameters.append(Parameter("pause", Parameter.KEYWORD_ONLY, default="1min"))
     return parameters
@@ -64,10 +63,18 @@ def _documentation(report: Report) -> str:
         "Parameters": _described(_arguments(report)),
         "Returns": f"DataFrame\n{textwrap.indent(_result(report), '    ')}",
         "Raises": _described(_RAISES),
-        "Examples": report.example.strip(),
+        "Examples": _example(report),
     }
     sections = [f"{name}\n{'-' * len(name)}\n{text}" for name, text in parts.items()]
-    return "\n\n".join([report.about, *sections])
+    return "\n\n".join([report.about, report.subject.note, *sections])
+
+
+def _example(report: Report) -> str:
+    shown, *arguments = report.example or ("",)
+    value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
+    return (
+        f"{report.subject.rows}\n>>> {report.name}({', '.join([report.table, *arguments])}){value}\n{shown}"
+    )
 
 
 def _described(items: dict[str, str]) -> str:
@@ -75,7 +82,7 @@ def _described(items: dict[str, str]) -> str:
 
 
 def _arguments(report: Report) -> dict[str, str]:
-    titled = TITLED[report.table]
+    titled = report.subject.titled
     row = (
         "event and pull (``read_events(…, dedupe=False)``)" if report.kind == "growth" else report.table[:-1]
     )
@@ -107,7 +114,7 @@ def _result(report: Report) -> str:
     if report.kind == "over time":
         return (
             "indexed by created_date, the start of the period (UTC); with `by`, the "
-            f"{report.unit} of each value, the value with most of them first; else\n\n{columns}"
+            f"{report.subject.unit} of each value, the value with most of them first; else\n\n{columns}"
         )
     return (
         "indexed by fetched_at (UTC), one row per pull; one column per value, most RSVPs in the last pull\n"

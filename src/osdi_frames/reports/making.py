@@ -9,7 +9,7 @@ from osdi_frames.reports.columns import By, identity, take, utc, whole
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.groups import Groups, group, group_periods
 from osdi_frames.reports.measures import Measure
-from osdi_frames.reports.titles import TITLED, add_titles, distinct_labels, known_titles
+from osdi_frames.reports.titles import add_titles, distinct_labels, known_titles
 
 
 def make(
@@ -27,7 +27,7 @@ def make(
         if by is None:
             raise UnfitColumn(f"{report.name}: by names no column")
         made = _by_group(report, frame, by)
-        return made if titles is None else add_titles(made, titles, TITLED[report.table], name=report.name)
+        return made if titles is None else add_titles(made, titles, report.subject.titled, name=report.name)
     if report.kind == "over time":
         made = _over_time(report, frame, freq, by)
     else:
@@ -37,7 +37,7 @@ def make(
 
 def _by_group(report: Report, frame: pd.DataFrame, by: By) -> pd.DataFrame:
     rows = _rows(report, frame, report.measures, by)
-    groups = group(frame, by, nothing=report.nothing, report=report.name)
+    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
     return groups.rank(_measured(report.measures, rows, groups), report.count)
 
 
@@ -62,7 +62,7 @@ def _over_time(report: Report, frame: pd.DataFrame, freq: str, by: By | None) ->
     periods = group_periods(rows, "created_date", freq, report=report.name)
     if by is None:
         return _measured(report.measures, rows, periods)
-    groups = group(frame, by, nothing=report.nothing, report=report.name)
+    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
     counts = groups.spread(pd.Series(1, index=rows.index), periods.number, groups.number)
     counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
     return groups.label_columns(counts, counts.sum())
@@ -74,7 +74,7 @@ def _growth(report: Report, frame: pd.DataFrame, by: By | None, pause: pd.Timede
     rows = take(frame, needs, by=by, report=report.name)
     for column in ("event_id", "fetched_at"):
         _refuse_missing(rows[column], report=report.name)
-    groups = group(frame, by, nothing=report.nothing, report=report.name)
+    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
     states = _states(rows.assign(group=groups.number), pause=pause)
     changes = _changes(states)
     growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
@@ -109,7 +109,7 @@ def _changes(states: pd.DataFrame) -> pd.DataFrame:
 
 def _title_columns(report: Report, made: pd.DataFrame, titles: pd.DataFrame) -> pd.DataFrame:
     """Name the columns of a report over time by titles, where they are ids."""
-    titled = TITLED[report.table]
+    titled = report.subject.titled
     if list(made.columns.names) != [titled.key]:
         return made
     known = known_titles(titles, titled, name=report.name).to_dict()

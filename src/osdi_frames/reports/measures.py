@@ -19,7 +19,7 @@ Unit: TypeAlias = Literal["number", "share", "time"]
 _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%Y-%m-%d"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Measure:
     """A column of a report.
 
@@ -27,28 +27,31 @@ class Measure:
     ----------
     name, meaning
         The column, and its sentence in the documentation.
-    dtype
-        The dtype; groups without rows have 0 where it is ``int64``.
-    needs
-        The columns that it reads, each with the conversion to its dtype.
     compute
         How it is computed.
+    needs
+        The columns that it reads, each with the conversion to its dtype.
+    dtype
+        The dtype; groups without rows have 0 where it is ``int64``.
     unit
         How it is shown: a number, a percentage, a date.
     total
         What stands for several groups, where anything can: distinct people and rates have no total.
-    heading
-        Its heading in the page, where it is not the name.
     """
 
     name: str
     meaning: str
-    dtype: str
     compute: Compute
     needs: Mapping[str, Convert] = field(default_factory=dict)
+    dtype: str = "int64"
     unit: Unit = "number"
-    total: Literal["sum", "min", "max"] | None = None
-    heading: str | None = None
+    total: Literal["sum", "min", "max"] | None = "sum"
+
+    @property
+    def heading(self) -> str:
+        """The heading of the column in the page."""
+        words = self.name.replace("_", " ").replace("rsvps", "RSVPs")
+        return words[:1].upper() + words[1:]
 
 
 def show(value: Any, unit: Unit) -> str:
@@ -62,125 +65,90 @@ def show(value: Any, unit: Unit) -> str:
     return f"{value:{_FORMATS[unit]}}"
 
 
-def count_rows(name: str, meaning: str, heading: str | None = None) -> Measure:
+def count_rows(name: str, meaning: str = "how many") -> Measure:
     """Count the rows of each group."""
+    return Measure(name, meaning, lambda _, number, __: number.groupby(number).size())
+
+
+def _date(name: str, meaning: str, column: str, convert: Convert, which: Literal["min", "max"]) -> Measure:
+    def compute(rows: pd.DataFrame, number: pd.Series, _: pd.DataFrame) -> pd.Series:
+        return rows[column].groupby(number).agg(which)
+
     return Measure(
-        name=name,
-        meaning=meaning,
-        dtype="int64",
-        compute=lambda _, number, __: number.groupby(number).size(),
-        total="sum",
-        heading=heading,
+        name, meaning, compute, {column: convert}, LOCAL if convert is local else UTC, "time", which
     )
 
 
-def date(name: str, meaning: str, column: str, convert: Convert, which: Literal["min", "max"]) -> Measure:
-    """Take the first or last date of each group."""
-    return Measure(
-        name=name,
-        meaning=meaning,
-        dtype=LOCAL if convert is local else UTC,
-        compute=lambda rows, number, _: rows[column].groupby(number).agg(which),
-        needs={column: convert},
-        unit="time",
-        total=which,
-    )
+def _share_of(count: str) -> Measure:
+    def compute(_: pd.DataFrame, __: pd.Series, before: pd.DataFrame) -> pd.Series:
+        return before[count] / max(before[count].sum(), 1)
+
+    return Measure("share", f"of all {count} of the frame, 0 to 1", compute, {}, "float64", "share")
 
 
-def share_of(count: str) -> Measure:
-    """Compute the part of all rows that are in each group."""
-    return Measure(
-        name="share",
-        meaning=f"of all {count} of the frame, 0 to 1",
-        dtype="float64",
-        compute=lambda _, __, before: before[count] / max(before[count].sum(), 1),
-        unit="share",
-        total="sum",
-    )
-
-
-def cumulative(count: str) -> Measure:
-    """Sum a count up to the end of each period."""
-    return Measure(
-        name="cumulative",
-        meaning=f"{count} up to the end of the period",
-        dtype="int64",
-        compute=lambda _, __, before: before[count].cumsum(),
-        total="max",
-    )
+def _cumulative(count: str) -> Measure:
+    meaning = f"{count} up to the end of the period"
+    return Measure("cumulative", meaning, lambda _, __, before: before[count].cumsum(), total="max")
 
 
 def _limited(rows: pd.DataFrame, number: pd.Series, _: pd.DataFrame) -> pd.Series:
     return rows["total_accepted"].where(rows["capacity"].notna()).groupby(number).sum()
 
 
-EVENTS: Final = count_rows("events", "how many")
+def _fill_rate(_: pd.DataFrame, __: pd.Series, before: pd.DataFrame) -> pd.Series:
+    return before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0)
+
+
+_LIMITED: Final = {"total_accepted": whole, "capacity": whole}
 RSVPS: Final = Measure(
-    name="rsvps",
-    meaning="the sum of total_accepted; missing counts 0",
-    dtype="int64",
-    compute=lambda rows, number, _: rows["total_accepted"].groupby(number).sum(),
-    needs={"total_accepted": whole},
-    total="sum",
-    heading="RSVPs",
-)
-LIMITED_EVENTS: Final = Measure(
-    name="limited_events",
-    meaning="how many events have a capacity (interface 2.1)",
-    dtype="int64",
-    compute=lambda rows, number, _: rows["capacity"].groupby(number).count(),
-    needs={"capacity": whole},
-    total="sum",
-)
-LIMITED_RSVPS: Final = Measure(
-    name="limited_rsvps",
-    meaning="the RSVPs of those events",
-    dtype="int64",
-    compute=_limited,
-    needs={"total_accepted": whole, "capacity": whole},
-    total="sum",
-    heading="Limited RSVPs",
-)
-CAPACITY: Final = Measure(
-    name="capacity",
-    meaning="the capacity of those events; missing when there are none",
-    dtype="Int64",
-    compute=lambda rows, number, _: rows["capacity"].groupby(number).sum(min_count=1),
-    needs={"capacity": whole},
-    total="sum",
-)
-FILL_RATE: Final = Measure(
-    name="fill_rate",
-    meaning="limited_rsvps over capacity; missing when there is none, or 0",
-    dtype="float64",
-    compute=lambda _, __, before: before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0),
-    unit="share",
+    "rsvps",
+    "the sum of total_accepted; missing counts 0",
+    lambda rows, number, _: rows["total_accepted"].groupby(number).sum(),
+    {"total_accepted": whole},
 )
 PEOPLE: Final = Measure(
-    name="people",
-    meaning="how many distinct person_id; a row without one is nobody's",
-    dtype="int64",
-    compute=lambda rows, number, _: rows["person_id"].groupby(number).nunique(),
-    needs={"person_id": identity},
+    "people",
+    "how many distinct person_id; a row without one is nobody's",
+    lambda rows, number, _: rows["person_id"].groupby(number).nunique(),
+    {"person_id": identity},
+    total=None,
 )
-SIGNATURES: Final = count_rows("signatures", "how many")
-ATTENDANCES: Final = count_rows("rsvps", "how many attendances", heading="RSVPs")
-FIRST_START: Final = date("first_start", "wall clock at the place of the event", "start_date", local, "min")
-LAST_START: Final = date("last_start", "wall clock at the place of the event", "start_date", local, "max")
-FIRST: Final = date("first", "the first created_date (UTC)", "created_date", utc, "min")
-LAST: Final = date("last", "the last created_date (UTC)", "created_date", utc, "max")
+SIGNATURES: Final = count_rows("signatures")
+ATTENDANCES: Final = count_rows("rsvps", "how many attendances")
+_DATES: Final = (
+    _date("first", "the first created_date (UTC)", "created_date", utc, "min"),
+    _date("last", "the last created_date (UTC)", "created_date", utc, "max"),
+)
 
 OF_EVENTS: Final = (
-    EVENTS,
+    count_rows("events"),
     RSVPS,
-    LIMITED_EVENTS,
-    LIMITED_RSVPS,
-    CAPACITY,
-    FILL_RATE,
-    FIRST_START,
-    LAST_START,
+    Measure(
+        "limited_events",
+        "how many events have a capacity (interface 2.1)",
+        lambda rows, number, _: rows["capacity"].groupby(number).count(),
+        _LIMITED,
+    ),
+    Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED),
+    Measure(
+        "capacity",
+        "the capacity of those events; missing when there are none",
+        lambda rows, number, _: rows["capacity"].groupby(number).sum(min_count=1),
+        _LIMITED,
+        "Int64",
+    ),
+    Measure(
+        "fill_rate",
+        "limited_rsvps over capacity; missing when there is none, or 0",
+        _fill_rate,
+        dtype="float64",
+        unit="share",
+        total=None,
+    ),
+    _date("first_start", "wall clock at the place of the event", "start_date", local, "min"),
+    _date("last_start", "wall clock at the place of the event", "start_date", local, "max"),
 )
-OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, share_of("signatures"), FIRST, LAST)
-OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, share_of("rsvps"), FIRST, LAST)
-SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, cumulative("signatures"))
-ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, PEOPLE, cumulative("rsvps"))
+OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
+OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, _share_of("rsvps"), *_DATES)
+SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, _cumulative("signatures"))
+ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, PEOPLE, _cumulative("rsvps"))

@@ -22,14 +22,10 @@ class Titled:
     argument: str
 
 
-#: By the table of the report.
-TITLED: Final = {
-    "events": Titled("event_campaign_id", "event_campaigns", "campaigns"),
-    "snapshots": Titled("event_campaign_id", "event_campaigns", "campaigns"),
-    "signatures": Titled("petition_id", "petitions", "petitions"),
-    "attendances": Titled("event_id", "events", "events"),
-}
-_KEYS: Final = frozenset(titled.key for titled in TITLED.values())
+CAMPAIGN: Final = Titled("event_campaign_id", "event_campaigns", "campaigns")
+PETITION: Final = Titled("petition_id", "petitions", "petitions")
+EVENT: Final = Titled("event_id", "events", "events")
+_KEYS: Final = frozenset({CAMPAIGN.key, PETITION.key, EVENT.key})
 
 #: What columns are called in headings, titles and on axes, where the name alone does not say it.
 _WORDS: Final = {
