@@ -256,7 +256,8 @@ def test_exports_are_readable_by_their_owner_only_whatever_the_umask(mask, data,
 
 
 def test_a_folder_that_was_there_keeps_its_mode(data, tmp_path):
-    (tmp_path / "out").mkdir(mode=0o750)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out").chmod(0o750)
     for _ in range(2):
         of.export(data, tmp_path / "out", tables=["events"], overwrite=True)
         assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750

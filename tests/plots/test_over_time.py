@@ -265,7 +265,7 @@ def test_months_far_outside_and_what_has_no_date_stand_apart_and_are_named():
     ax = draw("rsvps_by_month", reports.rsvps_by_month(NEAR))
     assert heights(ax) == [[9, 60, 0, 21, 12, 10]]
     assert texts(ax) == ["before 2026-03\n9", "60", "0", "21", "after 2026-05\n12", "(no date)\n10"]
-    assert dates(ax) == ["2026-03", "2026-04", "2026-05"]
+    assert dates(ax) == ["Mar", "May"]  # no date below those that stand apart
     assert ax.get_title(loc="left") == "RSVPs by month of the event"
     assert ax.get_xlabel() == "month"
 
