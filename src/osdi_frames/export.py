@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from osdi_frames.archive import Source
+from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import UnknownColumn, nearest
-from osdi_frames.files import Format, Partition, whole_folder, write_batches
+from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.identity import Dedupe
 from osdi_frames.problems import OnError
 from osdi_frames.scan import scan
@@ -31,13 +32,14 @@ def export(
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
     overwrite: bool = False,
-    formulas: bool = False,
+    escape_formulas: bool = True,
     progress: bool | None = None,
 ) -> dict[str, int]:
     """Write tables of an archive into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
 
     The folder appears whole at the end, or not at all: an export that is killed leaves an old one as it
-    was. Batches are streamed, so the archive may be larger than memory.
+    was. Batches are streamed, so the archive may be larger than memory. The files are readable by their
+    owner only (a folder that exists keeps its mode), and listed in a manifest, ``.osdi-frames.json``.
 
     Parameters
     ----------
@@ -56,10 +58,11 @@ def export(
     prefix, dedupe, on_error, progress
         As for `read_table`.
     overwrite
-        Replace an earlier export at `destination`.
-    formulas
-        Leave the texts of CSV as they are. By default one that begins with ``= + - @``, tab or return gets
-        an apostrophe before it, so that no spreadsheet takes it for a formula.
+        Replace an earlier export at `destination`. It is refused if the folder contains anything that
+        osdi-frames did not write, or a file that was changed since.
+    escape_formulas
+        CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
+        with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
 
     Returns
     -------
@@ -69,7 +72,8 @@ def export(
     Raises
     ------
     DestinationExists
-        Something is at `destination`, and `overwrite` was not given, or it is no earlier export.
+        Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
+        `destination` is, holds or lies in the source. Nothing was overwritten.
     UnknownTable, UnknownColumn, SourceNotFound, BadDocument
         As for `read_table`.
 
@@ -84,14 +88,12 @@ def export(
         raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
     chosen = [declared(name) for name in (TABLES if tables is None else dict.fromkeys(tables))]
     partitions = {table.name: partition for table, partition in _partitioned(chosen, partition_by)}
-    counts = {}
-    with whole_folder(destination, names=TABLES, overwrite=overwrite) as folder:
-        for name, partition in partitions.items():
-            batches = scan(source, name, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress)
-            counts[name] = write_batches(
-                batches, folder / name, format, partition=partition, formulas=formulas
-            )
-    return counts
+    streams = (
+        (name, scan(source, name, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress))
+        for name in partitions
+    )
+    with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:
+        return write_tables(streams, folder, format, partitions=partitions, escape_formulas=escape_formulas)
 
 
 def _partitioned(tables: Sequence[Table], by: str | None) -> Iterable[tuple[Table, Partition | None]]:

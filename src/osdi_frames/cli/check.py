@@ -9,7 +9,7 @@ import pandas as pd
 
 from osdi_frames.check import check
 from osdi_frames.cli.options import progress, sources
-from osdi_frames.cli.text import printable
+from osdi_frames.errors import printable
 
 
 @click.command()

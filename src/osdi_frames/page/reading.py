@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from osdi_frames.check import Inspection
-from osdi_frames.page.tables import Table, of_frame
+from osdi_frames.page.tables import Table, of_counts
 
 HIDDEN: Final = "(a key that is no name)"
 """Stands for a key that could be a person's: objects can be keyed by an address or a number."""
@@ -61,7 +61,7 @@ def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading
         ],
         int(counts.sum()) - unread,
         unread,
-        of_frame(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
+        of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
     )
 
 
