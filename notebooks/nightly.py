@@ -21,9 +21,7 @@ def nightly(address: str, folder: Path) -> None:
         raise of.OsdiError(manifest.why)
     events = of.read_events(archive)
     for report in (of.rsvps_by_campaign(events), of.rsvps_by(events, "location_region")):
-        draft = folder / ".draft.csv"
-        report.to_csv(draft)
-        draft.replace(folder / f"rsvps_by_{report.index.name}.csv")  # the old report, or the whole new one
+        of.write_csv(report, folder / f"rsvps_by_{report.index.name}.csv")
     of.export(archive, folder / "tables", tables=["events"], overwrite=True)
 
 

@@ -1,5 +1,6 @@
 """The command line: the library in words, with exit statuses and one clear line for an error."""
 
+import json
 import os
 import pty
 import subprocess
@@ -40,6 +41,37 @@ def test_report_replaces_an_earlier_report(tmp_path):
     assert [run("report", "a.json", "--out", "report", cwd=tmp_path).returncode for _ in range(2)] == [0, 0]
 
 
+def test_report_leaves_a_folder_alone_that_holds_files_of_the_user(tmp_path):
+    (tmp_path / "a.json").write_text('{"total_accepted": 1}')
+    run("report", "a.json", "--out", "report", cwd=tmp_path)
+    (tmp_path / "report" / "report.docx").write_text("mine")
+    ran = run("report", "a.json", "--out", "report", cwd=tmp_path)
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        "osdi-frames: report contains files that osdi-frames did not create (report.docx);"
+        " nothing was overwritten\n"
+    )
+    assert (tmp_path / "report" / "report.docx").read_text() == "mine"
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "report").iterdir()} == {0o600, 0o644}
+
+
+def test_report_csv_escapes_formulas(tmp_path):
+    (tmp_path / "a.json").write_text('[{"osdi:signature": {"referrer_data": {"source": " \uff1d1+1"}}}]')
+    run("report", "a.json", "--out", "report", cwd=tmp_path)
+    assert pd.read_csv(tmp_path / "report" / "signatures_by_source.csv")["source"].tolist() == ["' \uff1d1+1"]
+
+
+def test_an_export_into_its_own_source_is_one_line(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "a.json").write_text('{"total_accepted": 1}')
+    ran = run("export", "a", "a", "--overwrite", cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (
+        1,
+        "osdi-frames: a is the source a; choose a destination outside of it\n",
+    )
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["a.json"]
+
+
 def test_report_on_a_problem_is_one_line_and_skip_passes_over_it(tmp_path):
     (tmp_path / "a.json").write_text('{"title": "t", "total_accepted": "lots"}')
     ran = run("report", "a.json", cwd=tmp_path)
@@ -59,6 +91,29 @@ def test_what_a_terminal_would_obey_is_shown_harmless(tmp_path):
     ran = run("report", "a.json", cwd=tmp_path)
     assert "\x1b" not in ran.stdout
     assert "a\ufffd[2Jb" in ran.stdout
+
+
+@pytest.mark.parametrize("hostile", ["\x1b]0;x\x07", "\x9b2J", "\u202e", "\u2066", "\r", "\n"], ids=ascii)
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_errors_and_warnings_carry_no_control_characters_of_the_data(on_error, hostile, tmp_path):
+    name = f"a{hostile}b.json"
+    event = {"title": "t", "total_accepted": f"lots{hostile}"}
+    (tmp_path / name).write_text(json.dumps(event, ensure_ascii=False))
+    ran = run("report", ".", "--on-error", on_error, cwd=tmp_path)
+    assert ran.returncode == (on_error == "raise")
+    (line,) = ran.stderr.splitlines()
+    assert line.isprintable()
+    assert line.count("a\ufffd") == 1
+
+
+def test_a_library_error_and_warning_carry_no_control_characters_of_the_data():
+    event = {"title": "t", "total_accepted": "lots\u202e\x9b"}
+    with pytest.raises(of.OsdiError) as raised:
+        of.read_events(event)
+    assert str(raised.value).isprintable()
+    with pytest.warns(of.ProblemsWarning) as warned:
+        of.read_events(event, on_error="skip")
+    assert str(warned[0].message).isprintable()
 
 
 def test_check_lists_problems_and_ends_with_1(tmp_path):

@@ -52,7 +52,10 @@ def donation(name, amount, modified="2026-01-01T00:00:00Z", **keys):
 ARCHIVE = [
     {"_embedded": {"osdi:donations": [donation("a", "10.5"), donation("b", 3)]}},
     [{"osdi:donation": donation("a", 12, "2026-02-01T00:00:00Z"), "idempotency_key": "k"}],
-    {"fetched_at": "2026-03-01T00:00:00Z", "body": {"amount": 7, "_links": {"self": {"href": "/donations/c"}}}},
+    {
+        "fetched_at": "2026-03-01T00:00:00Z",
+        "body": {"amount": 7, "_links": {"self": {"href": "/donations/c"}}},
+    },
     [{"osdi:signature": {"comments": "Yes!"}, "idempotency_key": "s"}],
 ]
 

@@ -15,10 +15,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import osdi_frames as of
+from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import DestinationExists, UnfitColumn, UnknownColumn
 from osdi_frames.tables import TABLES
 
-HOSTILE = ["=1+1", "+1", "-1", "@x", "\tx", "\rx"]
+HOSTILE = [
+    *("=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx"),
+    *("\n=1+1", " =1+1", "\u00a0=1+1", "\u200b=1+1", "\ufeff=1+1", " \x01-1"),
+    *("\uff1d1", "\uff0b1", "\uff0d1", "\uff20x", " \uff1d1", "\ufe661"),
+]
+
+
+def visible(folder):
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def read(data, table):
@@ -94,19 +103,19 @@ def test_what_exists_is_refused_and_stays(data, tmp_path):
     of.export(data, tmp_path / "out", tables=["events"])
     with pytest.raises(DestinationExists, match="overwrite=True"):
         of.export(data, tmp_path / "out", tables=["signatures"])
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["events.parquet"]
+    assert visible(tmp_path / "out") == ["events.parquet"]
 
 
 def test_overwrite_replaces_the_whole_export(data, tmp_path):
     of.export(data, tmp_path / "out", tables=["events"])
     of.export(data, tmp_path / "out", tables=["signatures"], overwrite=True)
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["signatures.parquet"]
+    assert visible(tmp_path / "out") == ["signatures.parquet"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_overwrite_never_replaces_a_folder_with_other_things_in_it(data, tmp_path):
     (tmp_path / "thesis.txt").write_text("five years of work")
-    with pytest.raises(DestinationExists, match="is not replaced"):
+    with pytest.raises(DestinationExists, match=r"did not create \(thesis.txt\); nothing was overwritten"):
         of.export(data, tmp_path, tables=["events"], overwrite=True)
     assert (tmp_path / "thesis.txt").read_text() == "five years of work"
 
@@ -119,16 +128,56 @@ def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.ndjson"]
 
 
-@pytest.mark.parametrize("after", [0.3, 0.8, 1.0, 1.2, 1.5])
-def test_a_run_that_is_killed_leaves_the_old_export_whole(after, data, tmp_path):
+# What is to be on disk, next to the destination, when the process is killed.
+STAGES = {
+    "draft": ".out.osdi-frames-*",
+    "table": ".out.osdi-frames-*/out/events.parquet",
+    "manifest": ".out.osdi-frames-*/out/.osdi-frames.json",
+}
+
+
+def kill_when(process, folder, pattern):
+    """Kill a process as soon as something matches the pattern; say how many were there."""
+    deadline = time.monotonic() + 60
+    while not (found := list(folder.glob(pattern))):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return found
+
+
+def kill_exports(data, tmp_path, stages):
     of.export(data, tmp_path / "out", tables=["events"])
-    before = (tmp_path / "out" / "events.parquet").read_bytes()
+    expected = pq.read_table(tmp_path / "out" / "events.parquet")
     program = "import sys, osdi_frames as of\nwhile True: of.export(*sys.argv[1:], tables=['events'], overwrite=True)"
-    with subprocess.Popen([sys.executable, "-c", program, str(data), str(tmp_path / "out")]) as process:
-        time.sleep(after)
-        os.kill(process.pid, signal.SIGKILL)
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["events.parquet"]
-    assert pq.read_table(tmp_path / "out" / "events.parquet").equals(pq.read_table(pa.BufferReader(before)))
+    command = [sys.executable, "-c", program, str(data), str(tmp_path / "out")]
+    for stage in stages:
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+            kill_when(process, tmp_path, STAGES[stage])
+        assert pq.read_table(tmp_path / "out" / "events.parquet").equals(expected)
+        drafts = list(tmp_path.glob(".out.osdi-frames-*"))
+        assert len(drafts) <= 1, "a run clears what the one before it left"
+    of.export(data, tmp_path / "out", tables=["events"], overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_killed_export_leaves_the_old_one_whole_and_the_next_clears_its_draft(data, tmp_path):
+    kill_exports(data, tmp_path, STAGES)
+
+
+@pytest.mark.long
+def test_thirty_killed_exports_leave_the_old_one_whole_and_no_draft(data, tmp_path):
+    kill_exports(data, tmp_path, list(STAGES) * 10)
+
+
+def test_a_draft_of_a_running_export_is_not_cleared(tmp_path):
+    with output_folder(tmp_path / "out", kind="export", source=[], overwrite=True) as first:
+        (first / "a.parquet").write_bytes(b"first")
+        with output_folder(tmp_path / "out", kind="export", source=[], overwrite=True) as second:
+            (second / "b.parquet").write_bytes(b"second")
+        assert (first / "a.parquet").read_bytes() == b"first"
+    assert visible(tmp_path / "out") == ["a.parquet"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -142,7 +191,7 @@ def test_csv_makes_formulas_harmless(text, tmp_path):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_csv_leaves_formulas_when_asked(text, tmp_path):
     event = {"title": text, "total_accepted": 1}
-    of.export(event, tmp_path / "out", tables=["events"], format="csv", formulas=True)
+    of.export(event, tmp_path / "out", tables=["events"], format="csv", escape_formulas=False)
     with (tmp_path / "out" / "events.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["title"] == text
@@ -172,3 +221,43 @@ def test_an_unknown_format_is_refused(data, tmp_path):
 def test_one_table_that_is_no_list_is_refused(tmp_path):
     with pytest.raises(TypeError, match=r"tables is a list of names: tables=\['events'\]"):
         of.export({}, tmp_path / "out", tables="events")
+
+
+def test_write_csv_escapes_texts_categories_and_names_and_leaves_numbers(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "=name": ["=1+1", "ok"],
+            "category": pd.Categorical(["+1", "ok"]),
+            "large": pd.array(["@x", "ok"], pd.ArrowDtype(pa.large_string())),
+            "number": [-1, 2],
+        },
+        index=pd.Index(["-key", "b"], name="source"),
+    )
+    of.write_csv(frame, tmp_path / "a.csv")
+    written = (tmp_path / "a.csv").read_text().splitlines()
+    assert written[0] == '"source","\'=name","category","large","number"'
+    assert written[1] == '"\'-key","\'=1+1","\'+1","\'@x",-1'
+    of.write_csv(frame, tmp_path / "a.csv", escape_formulas=False)
+    assert (tmp_path / "a.csv").read_text().splitlines()[1] == '"-key","=1+1","+1","@x",-1'
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077], ids=oct)
+def test_exports_are_readable_by_their_owner_only_whatever_the_umask(mask, data, tmp_path):
+    before = os.umask(mask)
+    try:
+        of.export(data, tmp_path / "new" / "out", tables=["events"], partition_by="location_region")
+        of.write_csv(pd.DataFrame({"a": [1]}), tmp_path / "new" / "a.csv")
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_dir()}
+    assert modes == {0o700}
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()} == {0o600}
+
+
+def test_a_folder_that_was_there_keeps_its_mode(data, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out").chmod(0o750)
+    for _ in range(2):
+        of.export(data, tmp_path / "out", tables=["events"], overwrite=True)
+        assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750

@@ -40,6 +40,8 @@ SIGNATURES = {
 RSVP_REPORT = {
     "events": "int64",
     "rsvps": "int64",
+    "limited_events": "int64",
+    "limited_rsvps": "int64",
     "capacity": "Int64",
     "fill_rate": "float64",
     "first_start": "datetime64[us]",
@@ -784,3 +786,34 @@ def test_no_key_at_all_is_refused():
 def test_what_is_no_frame_is_refused():
     with pytest.raises(UnfitColumn, match="signatures_by_source takes a pandas DataFrame, not a str"):
         reports.signatures_by_source("data")
+
+
+@pytest.mark.parametrize("column", ["total_accepted", "capacity"])
+@pytest.mark.parametrize("values", [[2**62, 2**62], [2**63 - 1, 1], [-(2**62), -(2**62), -1]])
+def test_a_sum_that_does_not_fit_64_bits_is_an_error_that_names_the_column(column, values):
+    rows = [{"event_campaign_id": "c", "event_id": str(number)} for number in range(len(values))]
+    events = frame(EVENTS, [{**row, column: value} for row, value in zip(rows, values, strict=True)])
+    message = f"rsvps_by_campaign cannot use the column {column}: the sum of its values does not fit 64 bits"
+    with pytest.raises(UnfitColumn, match=message):
+        reports.rsvps_by_campaign(events)
+    with pytest.raises(UnfitColumn, match=f"rsvps_by cannot use the column {column}"):
+        reports.rsvps_by(events, ["event_campaign_id", "event_id"])
+
+
+def test_growth_beyond_64_bits_is_an_error_too():
+    pulled = pd.Timestamp("2026-05-01", tz="UTC")
+    rows = [{"event_id": name, "total_accepted": 2**62, "fetched_at": pulled} for name in "ab"]
+    with pytest.raises(UnfitColumn, match="total_accepted: the sum of its values"):
+        reports.rsvps_over_time(frame(EVENTS, rows))
+
+
+def test_the_largest_sum_that_fits_is_exact():
+    rows = [{"event_campaign_id": "c", "total_accepted": 2**62 + part} for part in (-1, 0)]
+    assert reports.rsvps_by_campaign(frame(EVENTS, rows))["rsvps"].tolist() == [2**63 - 1]
+
+
+@pytest.mark.parametrize("value", [1e300, 2**63 + 1, 2**70], ids=["float", "unsigned", "object"])
+def test_a_count_beyond_64_bits_is_an_error_that_names_the_column(value):
+    events = frame(EVENTS, [{"event_campaign_id": "c"}]).assign(total_accepted=[value])
+    with pytest.raises(UnfitColumn, match="cannot use the column total_accepted"):
+        reports.rsvps_by_campaign(events)

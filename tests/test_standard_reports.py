@@ -6,32 +6,36 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.errors import MissingColumn
-from osdi_frames.reports.standard import EVENT_COLUMNS, REPORTS, SIGNATURE_COLUMNS
-
-NEEDED = {"events": EVENT_COLUMNS, "signatures": SIGNATURE_COLUMNS}
+from osdi_frames.reports import STANDARD, function_of
+from osdi_frames.reports.declared import columns_of
 
 
 @pytest.fixture(scope="module")
 def frames(data) -> dict[str, pd.DataFrame]:
-    return {"events": of.read_events(data), "signatures": of.read_signatures(data)}
+    signatures = of.read_signatures(data)
+    return {"events": of.read_events(data), "signatures": signatures, "attendances": signatures}
 
 
-def test_every_report_counts_every_row_of_the_columns_that_the_set_declares(frames):
-    for each in REPORTS:
-        report = each.make(frames[each.table][list(NEEDED[each.table])])
-        assert report[each.table].sum() == len(frames[each.table])
+@pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)
+def test_every_report_counts_every_row_of_the_columns_that_it_declares(report, frames):
+    made = function_of(report)(frames[report.table][list(report.columns)])
+    total = (
+        frames["events"]["total_accepted"].sum() if report.table == "events" else len(frames["signatures"])
+    )
+    assert made[report.count].sum() == total
 
 
-@pytest.mark.parametrize("table", NEEDED)
+@pytest.mark.parametrize("table", ["events", "signatures", "attendances"])
 def test_every_declared_column_is_needed_by_a_report(frames, table):
-    for column in NEEDED[table]:
+    for column in columns_of(STANDARD, table):
         lacking = frames[table].drop(columns=column)
         with pytest.raises(MissingColumn, match=column):
-            [each.make(lacking) for each in REPORTS if each.table == table]
+            [function_of(report)(lacking) for report in STANDARD if report.table == table]
 
 
-def test_a_report_made_twice_is_the_same_and_leaves_no_trace_of_the_first_frame(frames):
-    for each in REPORTS:
-        first = each.make(frames[each.table])
-        each.make(frames[each.table].head(1))
-        assert_frame_equal(each.make(frames[each.table]), first)
+@pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)
+def test_a_report_made_twice_is_the_same_and_leaves_no_trace_of_the_first_frame(report, frames):
+    function = function_of(report)
+    first = function(frames[report.table])
+    function(frames[report.table].head(1))
+    assert_frame_equal(function(frames[report.table]), first)

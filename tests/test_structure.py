@@ -18,9 +18,10 @@ FLOORS = [
     {"problems"},
     {"archive", "sample"},
     {"reading"},
-    {"reports", "plots", "files", "client"},
-    {"export", "local_time", "page"},
-    {"sandbox", "receiver"},
+    {"reports", "files", "client"},
+    {"export", "local_time", "plots"},
+    {"page"},
+    {"report", "sandbox", "receiver"},
     {"cli"},
 ]
 
@@ -77,9 +78,8 @@ def test_a_library_is_imported_in_its_room_only(library):
 
 
 def test_the_package_shows_what_it_promises_and_nothing_else():
-    assert sorted(of.__all__) == of.__all__
     assert all(getattr(of, name).__doc__ for name in of.__all__)
-    assert dir(of) == of.__all__
+    assert dir(of) == sorted(of.__all__)
 
 
 def test_the_import_stays_light():

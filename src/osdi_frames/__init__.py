@@ -6,27 +6,21 @@ from typing import TYPE_CHECKING, Any
 from osdi_frames.archive import Limits
 from osdi_frames.errors import OsdiError, ProblemsWarning
 from osdi_frames.export import export
+from osdi_frames.files import write_csv
 from osdi_frames.local_time import local_to_utc
 from osdi_frames.reading.check import check
 from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
 from osdi_frames.reading.scan import scan
-from osdi_frames.reports import (
-    rsvps_by,
-    rsvps_by_campaign,
-    rsvps_over_time,
-    signatures_by,
-    signatures_by_referrer,
-    signatures_by_source,
-    signatures_by_website,
-    signatures_over_time,
-)
+from osdi_frames.report import report, write_report
+from osdi_frames.reports import FUNCTIONS as _REPORTS
 from osdi_frames.tables import describe
 
 if TYPE_CHECKING:
     from osdi_frames import plots
     from osdi_frames.client import Client, Manifest
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 (the names of the reports)
+    *_REPORTS,
     "Client",
     "Limits",
     "Manifest",
@@ -41,24 +35,21 @@ __all__ = [
     "read_signatures",
     "read_table",
     "read_tables",
-    "rsvps_by",
-    "rsvps_by_campaign",
-    "rsvps_over_time",
+    "report",
     "scan",
-    "signatures_by",
-    "signatures_by_referrer",
-    "signatures_by_source",
-    "signatures_by_website",
-    "signatures_over_time",
+    "write_csv",
+    "write_report",
 ]
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import the client and the plots when they are asked for: who reads archives needs neither."""
+    """Return a report's function; import the client and the plots when they are asked for."""
+    if name in _REPORTS:
+        return _REPORTS[name]
     if name in ("Client", "Manifest"):
         return getattr(import_module("osdi_frames.client"), name)
     if name == "plots":

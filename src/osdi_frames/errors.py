@@ -56,7 +56,7 @@ class OsdiError(Exception):
 
     # KeyError shows the repr of its argument; these messages are sentences.
     def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
+        return printable(str(self.args[0])) if self.args else ""
 
     def _render_traceback_(self) -> list[str]:
         """Show the caller's own lines only: IPython asks for this, so a notebook's reader sees what to mend.
@@ -265,6 +265,18 @@ class MissingExtra(OsdiError, ImportError):
 
 class ProblemsWarning(UserWarning):
     """Problems were passed over with ``on_error="skip"``; the message says how many."""
+
+    def __str__(self) -> str:
+        return printable(str(self.args[0])) if self.args else ""
+
+
+def printable(text: str) -> str:
+    r"""Replace what a terminal would obey or a reader not see: escapes, C1 and bidi controls, line ends.
+
+    >>> printable("a\x1b[2Jb\u202ec")
+    'a\ufffd[2Jb\ufffdc'
+    """
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -6,18 +6,17 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from osdi_frames.archive import Source
+from osdi_frames.archive import Limits, Source
+from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import UnknownColumn, nearest
-from osdi_frames.files import Format, Partition, whole_folder, write_batches
+from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.problems import OnError
+from osdi_frames.reading.frames import named_tables
 from osdi_frames.reading.plan import Dedupe
-from osdi_frames.reading.scan import scan
-from osdi_frames.tables import TABLES
+from osdi_frames.reading.scan import scan_tables
+from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
-
-#: The column of which ``partition_by="month"`` takes the month.
-_MONTH_OF = {"events": "start_date", "signatures": "created_date"}
 
 
 def export(
@@ -30,14 +29,17 @@ def export(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    limits: Limits | None = None,
     overwrite: bool = False,
-    formulas: bool = False,
+    escape_formulas: bool = True,
     progress: bool | None = None,
 ) -> dict[str, int]:
     """Write tables of an archive into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
 
     The folder appears whole at the end, or not at all: an export that is killed leaves an old one as it
-    was. Batches are streamed, so the archive may be larger than memory.
+    was. All tables are read in one pass and streamed, so the archive may be larger than memory. The files are
+    readable by their owner only (a folder that exists keeps its mode), and listed in a manifest,
+    ``.osdi-frames.json``.
 
     Parameters
     ----------
@@ -53,13 +55,14 @@ def export(
         A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
         ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` or a signature's
         `created_date`. A table without the column is one file all the same.
-    prefix, dedupe, on_error, progress
+    prefix, dedupe, on_error, limits, progress
         As for `read_table`.
     overwrite
-        Replace an earlier export at `destination`.
-    formulas
-        Leave the texts of CSV as they are. By default one that begins with ``= + - @``, tab or return gets
-        an apostrophe before it, so that no spreadsheet takes it for a formula.
+        Replace an earlier export at `destination`. It is refused if the folder contains anything that
+        osdi-frames did not write, or a file that was changed since.
+    escape_formulas
+        CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
+        with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
 
     Returns
     -------
@@ -69,7 +72,8 @@ def export(
     Raises
     ------
     DestinationExists
-        Something is at `destination`, and `overwrite` was not given, or it is no earlier export.
+        Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
+        `destination` is, holds or lies in the source. Nothing was overwritten.
     UnknownTable, UnknownColumn, SourceNotFound, BadDocument
         As for `read_table`.
 
@@ -80,18 +84,22 @@ def export(
     ...     of.export({"title": "March", "total_accepted": 3}, f"{folder}/out", tables=["events"])
     {'events': 1}
     """
-    if isinstance(tables, str):
-        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
-    chosen = [declared(name) for name in (TABLES if tables is None else dict.fromkeys(tables))]
+    chosen = [declared(name) for name in named_tables(tables)]
     partitions = {table.name: partition for table, partition in _partitioned(chosen, partition_by)}
-    counts = {}
-    with whole_folder(destination, names=TABLES, overwrite=overwrite) as folder:
-        for name, partition in partitions.items():
-            batches = scan(source, name, prefix=prefix, dedupe=dedupe, on_error=on_error, progress=progress)
-            counts[name] = write_batches(
-                batches, folder / name, format, partition=partition, formulas=formulas
-            )
-    return counts
+    rows = scan_tables(
+        source,
+        dict.fromkeys(partitions),
+        prefix=prefix,
+        dedupe=dedupe,
+        on_error=on_error,
+        limits=limits,
+        progress=progress,
+    )
+    schemas = {table.name: table.schema() for table in chosen}
+    with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:
+        return write_tables(
+            schemas, rows, folder, format, partitions=partitions, escape_formulas=escape_formulas
+        )
 
 
 def _partitioned(tables: Sequence[Table], by: str | None) -> Iterable[tuple[Table, Partition | None]]:
@@ -109,5 +117,5 @@ def _partitioned(tables: Sequence[Table], by: str | None) -> Iterable[tuple[Tabl
 
 
 def _month(table: Table) -> Partition | None:
-    column = _MONTH_OF.get(table.name)
-    return Partition(column, by_month=True) if column else None
+    column = table.element.month
+    return Partition(column, by_month=True) if column and table == main_table(table.element) else None

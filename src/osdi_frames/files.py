@@ -1,34 +1,35 @@
-"""Batches written to files, and folders that appear whole."""
+"""Tables written to Parquet and CSV files: batches as they come, texts that no spreadsheet runs."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 
-from osdi_frames.errors import DestinationExists, UnfitColumn
+from osdi_frames.archive import durable
+from osdi_frames.errors import UnfitColumn
 
 Format = Literal["parquet", "csv"]
 
-#: What a spreadsheet takes for the beginning of a formula.
-_FORMULA = r"^([=+\-@\t\r])"
+#: What a spreadsheet takes for the beginning of a formula: a sign, also fullwidth or small, also after blanks
+#: and characters that are not seen; and the blanks that some programs drop before they look.
+_FORMULA = (
+    r"^([\pZ\p{Cc}\p{Cf}]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}\x{fe66}\x{fe62}\x{fe63}\x{fe6b}]|[\t\r\n])"
+)
 
-_EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
-_HERE = -100  # AT_FDCWD
+
+_TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +62,36 @@ class Partition:
         return schema.append(pa.field(self.folder, pa.string()))
 
 
-def write_batches(
-    batches: pa.RecordBatchReader,
-    path: Path,
+def write_tables(
+    schemas: Mapping[str, pa.Schema],
+    rows: Iterable[tuple[str, pa.Table]],
+    folder: Path,
     format: Format,  # noqa: A002 (the word that pandas users know)
     *,
-    partition: Partition | None = None,
-    formulas: bool = False,
-) -> int:
-    """Write a stream of batches to ``path.parquet`` or ``path.csv``, or partitioned into the folder `path`.
+    partitions: Mapping[str, Partition | None] | None = None,
+    escape_formulas: bool = True,
+) -> dict[str, int]:
+    """Write tables into a folder: ``name.parquet`` or ``name.csv``, a partitioned one into the folder `name`.
+
+    Parameters
+    ----------
+    schemas
+        The schema of each table, by its name.
+    rows
+        Pairs of a table's name and some of its rows, in any order of the tables.
+    folder
+        An existing folder.
+    format
+        ``"parquet"`` or ``"csv"``.
+    partitions
+        The partition of a table, by the table's name.
+    escape_formulas
+        CSV: see `export`.
 
     Returns
     -------
-    int
-        The number of rows.
+    dict
+        The number of rows of each table.
 
     Raises
     ------
@@ -85,146 +102,156 @@ def write_batches(
     """
     if format not in ("parquet", "csv"):
         raise ValueError(f"format is 'parquet' or 'csv', not {format!r}")
-    rows = 0
-
-    def counted() -> Iterator[pa.RecordBatch]:
-        nonlocal rows
-        for batch in batches:
-            rows += batch.num_rows
-            yield partition.add_to(batch) if partition else batch
-
-    schema = partition.schema(batches.schema) if partition else batches.schema
-    stream = pa.RecordBatchReader.from_batches(schema, counted())
-    if format == "csv":
-        stream = _as_text(stream, formulas=formulas)
-    if partition:
-        _write_partitioned(stream, path, format, partition)
-    else:
-        _write_file(stream, path.with_suffix(f".{format}"), format)
-    return rows
+    counts = dict.fromkeys(schemas, 0)
+    with contextlib.ExitStack() as stack:
+        writers: dict[str, _File | _Folder] = {}
+        for name, schema in schemas.items():
+            partition = (partitions or {}).get(name)
+            made = (
+                _Folder(partition.schema(schema), folder / name, format, partition, escape_formulas)
+                if partition
+                else _File(schema, folder / f"{name}.{format}", format, escape_formulas)
+            )
+            writers[name] = stack.enter_context(contextlib.closing(made))
+        for name, some in rows:
+            counts[name] += some.num_rows
+            writers[name].write(some)
+    return counts
 
 
-def _write_file(stream: pa.RecordBatchReader, path: Path, format: Format) -> None:  # noqa: A002 (as in `export`)
-    if format == "csv":
-        writer = pa.csv.CSVWriter(path, stream.schema)
-    else:
-        writer = pa.parquet.ParquetWriter(path, stream.schema, compression="zstd")
-    with writer:
-        for batch in stream:
-            writer.write_batch(batch)
+def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formulas: bool = True) -> None:
+    """Write a report, or any frame, to a CSV file that is safe to open in a spreadsheet.
 
-
-def _write_partitioned(
-    stream: pa.RecordBatchReader,
-    path: Path,
-    format: Format,  # noqa: A002 (as in `export`)
-    partition: Partition,
-) -> None:
-    parquet = pa.dataset.ParquetFileFormat()
-    pa.dataset.write_dataset(
-        stream,
-        path,
-        format="csv" if format == "csv" else parquet,
-        file_options=None if format == "csv" else parquet.make_write_options(compression="zstd"),
-        partitioning=pa.dataset.partitioning(
-            pa.schema([stream.schema.field(partition.folder)]), flavor="hive"
-        ),
-        basename_template=f"part-{{i}}.{format}",
-        max_partitions=1 << 14,
-    )
-
-
-def _as_text(stream: pa.RecordBatchReader, *, formulas: bool) -> pa.RecordBatchReader:
-    """Give what CSV can hold: lists as JSON, datetimes as ISO 8601, and no formulas."""
-    fields = [
-        field if _is_plain(field.type) else pa.field(field.name, pa.string()) for field in stream.schema
-    ]
-    schema = pa.schema(fields)
-
-    def texts() -> Iterator[pa.RecordBatch]:
-        for batch in stream:
-            columns = [_text(column) for column in batch.columns]
-            if not formulas:
-                columns = [_harmless(column) for column in columns]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, texts())
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    return not (pa.types.is_nested(kind) or pa.types.is_timestamp(kind))
-
-
-def _text(column: pa.Array) -> pa.Array:
-    if pa.types.is_nested(column.type):
-        texts = [
-            None if each is None else json.dumps(each, ensure_ascii=False) for each in column.to_pylist()
-        ]
-        return pa.array(texts, pa.string())
-    if pa.types.is_timestamp(column.type):
-        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ" if column.type.tz else "%Y-%m-%dT%H:%M:%S")
-    return column
-
-
-def _harmless(column: pa.Array) -> pa.Array:
-    if not pa.types.is_string(column.type):
-        return column
-    return pc.replace_substring_regex(column, _FORMULA, r"'\1")
-
-
-@contextlib.contextmanager
-def whole_folder(
-    destination: str | os.PathLike[str], *, names: Iterable[str], overwrite: bool
-) -> Iterator[Path]:
-    """Give a folder to write into that becomes `destination` at the end, or never.
+    The file appears whole, replaces an earlier one, and is readable by its owner only. Lists are JSON,
+    datetimes ISO 8601.
 
     Parameters
     ----------
-    destination
-        Where the folder is to stand.
-    names
-        The names, without suffix, that an earlier folder of this kind can hold: no other is replaced.
-    overwrite
-        Replace an earlier one.
+    frame
+        The frame; an index that has a name is written before the columns.
+    path
+        The file to write.
+    escape_formulas
+        Write an apostrophe before a text, or a column's name, that a spreadsheet would run as a formula:
+        one that begins with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
 
-    Raises
-    ------
-    DestinationExists
-        Something stands there that is not to be replaced.
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv(pd.DataFrame({"source": ["=1+1"], "count": [-2]}), f"{folder}/a.csv")
+    ...     print(Path(f"{folder}/a.csv").read_text(), end="")
+    "source","count"
+    "'=1+1",-2
     """
-    target = Path.cwd() / destination
-    if target.exists() or target.is_symlink():
-        if not overwrite:
-            raise DestinationExists(f"{destination} exists; overwrite=True (--overwrite) replaces it")
-        if not _is_ours(target, set(names)):
-            raise DestinationExists(
-                f"{destination} is not replaced: it holds what no earlier run has written"
-            )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        folder = beside / target.name
-        folder.mkdir()
-        yield folder
-        if target.exists():
-            _exchange(folder, target)
+    named = any(name is not None for name in frame.index.names)
+    table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
+    target = Path(os.path.realpath(path))
+    with durable.draft(target) as drafts:
+        with contextlib.closing(_File(table.schema, drafts / target.name, "csv", escape_formulas)) as file:
+            file.write(table)
+        durable.publish_file(drafts / target.name, target)
+
+
+@dataclass(slots=True)
+class _File:
+    """A table written to one file."""
+
+    schema: pa.Schema
+    path: Path
+    format: Format
+    escape_formulas: bool
+    writer: pa.csv.CSVWriter | pa.parquet.ParquetWriter = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.format == "csv":
+            empty = _as_text(self.schema.empty_table(), escape_formulas=self.escape_formulas)
+            self.writer = pa.csv.CSVWriter(self.path, empty.schema)
         else:
-            folder.rename(target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+            self.writer = pa.parquet.ParquetWriter(self.path, self.schema, compression="zstd")
+
+    def write(self, rows: pa.Table) -> None:
+        if self.format == "csv":
+            rows = _as_text(rows, escape_formulas=self.escape_formulas)
+        self.writer.write_table(rows)
+
+    def close(self) -> None:
+        self.writer.close()
 
 
-def _is_ours(target: Path, names: set[str]) -> bool:
-    return target.is_dir() and all(each.name.partition(".")[0] in names for each in target.iterdir())
+@dataclass(slots=True)
+class _Folder:
+    """A table written to a file for each value of its partition, or several where there are many rows."""
+
+    schema: pa.Schema
+    path: Path
+    format: Format
+    partition: Partition
+    escape_formulas: bool
+    waiting: list[pa.Table] = field(default_factory=list)
+    files: int = 0
+
+    def write(self, rows: pa.Table) -> None:
+        added = pa.Table.from_batches(map(self.partition.add_to, rows.to_batches()), self.schema)
+        self.waiting.append(added)
+        if sum(each.nbytes for each in self.waiting) > _TOGETHER:
+            self._flush()
+
+    def close(self) -> None:
+        if self.waiting or not self.files:
+            self._flush()
+
+    def _flush(self) -> None:
+        rows = pa.concat_tables([self.schema.empty_table(), *self.waiting])
+        self.waiting.clear()
+        parquet = pa.dataset.ParquetFileFormat()
+        pa.dataset.write_dataset(
+            _as_text(rows, escape_formulas=self.escape_formulas) if self.format == "csv" else rows,
+            self.path,
+            format="csv" if self.format == "csv" else parquet,
+            file_options=None if self.format == "csv" else parquet.make_write_options(compression="zstd"),
+            partitioning=pa.dataset.partitioning(
+                pa.schema([self.schema.field(self.partition.folder)]), flavor="hive"
+            ),
+            basename_template=f"part-{self.files}-{{i}}.{self.format}",
+            existing_data_behavior="overwrite_or_ignore",
+            max_partitions=1 << 14,
+        )
+        self.files += 1
 
 
-def _exchange(new: Path, old: Path) -> None:
-    """Put one folder in the place of another, and the other in its place, in one step."""
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.renameat2(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0:
-            return
-    # Two steps where the system has no single one: between them the old folder stands beside its place.
-    aside = new.with_name(f"{new.name}-old")
-    old.rename(aside)
-    new.rename(old)
+def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
+    """Convert to what CSV can hold: lists to JSON, datetimes to ISO 8601; names and texts without formulas."""
+    names = rows.schema.names
+    columns = [
+        pa.chunked_array([_text(part) for part in column.chunks], _text_type(column.type))
+        for column in rows.columns
+    ]
+    if escape_formulas:
+        names = _escaped(pa.array(names, pa.string())).to_pylist()
+        columns = [_escaped(column) if column.type == pa.string() else column for column in columns]
+    return pa.table(columns, names=names)
+
+
+def _text_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _text_type(kind.value_type)
+    is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if is_text or pa.types.is_nested(kind) or pa.types.is_timestamp(kind) else kind
+
+
+def _text(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        return _text(column.dictionary_decode())
+    if pa.types.is_nested(column.type):
+        values = column.to_pylist()
+        texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+        return pa.array(texts, pa.string())
+    if pa.types.is_timestamp(column.type):
+        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ" if column.type.tz else "%Y-%m-%dT%H:%M:%S")
+    return column.cast(_text_type(column.type))
+
+
+def _escaped(texts: pa.Array) -> pa.Array:
+    """Write an apostrophe before texts that a spreadsheet would run as a formula."""
+    return pc.replace_substring_regex(texts, _FORMULA, r"'\1")

@@ -16,6 +16,7 @@ import pytest
 import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.reading.check import inspect
+from osdi_frames.report import read
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -25,8 +26,8 @@ QUIET = ("background-networking", "component-update", "sync", "gpu", "extensions
 
 def rendered(source: Any, **options: Any) -> str:
     """Give the page of a source, as the command makes it."""
-    events, signatures = of.read_events(source, **options), of.read_signatures(source, **options)
-    return page.render(events, signatures, now=NOW, inspection=inspect(source))
+    reading = read(source, places=True, **options)
+    return page.render(reading.reports, reading.tables, now=NOW, inspection=inspect(source))
 
 
 def event(number: int = 0, **fields: Any) -> dict[str, Any]:
@@ -99,7 +100,7 @@ class Opened:
         return self.page.locator(f"#{report} tbody tr > :nth-child({column + 1})").all_inner_texts()
 
     def heading(self, report: str, name: str) -> Any:
-        return self.page.locator(f"#{report} thead th", has_text=name)
+        return self.page.locator(f"#{report}").get_by_role("columnheader", name=name, exact=True)
 
 
 Open = Callable[..., Any]

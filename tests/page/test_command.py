@@ -23,7 +23,7 @@ def test_a_problem_that_was_passed_over_is_told_in_the_page(archive):
     program = f"{COMMAND}; print('pyplot', 'matplotlib.pyplot' in sys.modules)"
     ran = run("report", "a.json", "--on-error", "skip", "--out", "out", cwd=archive, program=program)
     assert ran.returncode == 0, ran.stderr
-    assert "written to out: 8 reports, each as CSV and Parquet, and report.html\n" in ran.stdout
+    assert "written to out: 9 reports, each as CSV and Parquet, and report.html\n" in ran.stdout
     assert "pyplot False" in ran.stdout
     html = (archive / "out" / "report.html").read_text(encoding="utf-8")
     assert "not an integer" in html

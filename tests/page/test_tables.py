@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import osdi_frames as of
 from osdi_frames.page import tables
 from osdi_frames.page.tables import Cell
+from osdi_frames.reports import REPORTS
 
+DECLARED = {report.name: report for report in REPORTS}
 COUNTS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 
 
@@ -34,7 +36,7 @@ def events(counts: list[int]) -> pd.DataFrame:
 @settings(max_examples=30, deadline=None)
 def test_what_is_shown_and_the_others_sum_to_the_report(counts, rows):
     report = of.rsvps_by_campaign(events(counts))
-    table = tables.of_report(report, rows=rows)
+    table = tables.of_report(DECLARED["rsvps_by_campaign"], report, rows=rows)
     assert len(table.rows) == min(rows, len(report))
     assert (table.other is None) == (len(report) <= rows)
     for heading, measure in (("Events", "events"), ("RSVPs", "rsvps"), ("Capacity", "capacity")):
@@ -49,7 +51,7 @@ def test_others_have_no_people_and_no_rate_since_neither_can_be_summed():
             "created_date": pd.to_datetime(["2026-05-03", "2026-05-01", None], utc=True),
         }
     )
-    table = tables.of_report(of.signatures_by_source(signed), rows=1)
+    table = tables.of_report(DECLARED["signatures_by_source"], of.signatures_by_source(signed), rows=1)
     assert [cell.text for cell in table.other] == [
         "(other: 2)",
         "2",
@@ -68,7 +70,7 @@ def test_a_report_over_time_shows_the_newest_first_and_what_has_no_date_last():
             "created_date": pd.to_datetime(["2026-03-03", "2026-05-01", None], utc=True),
         }
     )
-    table = tables.of_report(of.signatures_over_time(signed, "MS"))
+    table = tables.of_report(DECLARED["signatures_by_month"], of.signatures_by_month(signed))
     assert [cell.text for cell in column(table, "Month")] == ["2026-05", "2026-04", "2026-03", "(no date)"]
     assert [each.sorted for each in table.columns] == ["descending", None, None, None]
     assert column(table, "Month")[-1].sort is None
@@ -84,7 +86,22 @@ def test_a_report_over_time_shows_the_newest_first_and_what_has_no_date_last():
         (pd.NaT, "time", Cell("–")),
         ("(none)", "text", Cell("(none)")),
         ("a\x00b\nc", "text", Cell("a\ufffdb c", "a\ufffdb c")),
+        ("2026-05", "month", Cell("2026-05", "2026-05")),
+        ("(no date)", "month", Cell("(no date)")),
     ],
 )
 def test_a_value_is_shown_for_reading_and_kept_for_sorting(value, kind, cell):
-    assert tables._cell(value, kind) == cell
+    made = tables._label if kind in ("text", "month") else tables._cell
+    assert made(value, kind) == cell
+
+
+def test_periods_far_outside_sort_to_their_ends():
+    names = ["(no date)", "after 2026-05", "2026-04", "before 2024-01", "2024-01"]
+    cells = sorted((tables._label(name, "month") for name in names), key=lambda cell: cell.sort or "z")
+    assert [cell.text for cell in cells] == [
+        "before 2024-01",
+        "2024-01",
+        "2026-04",
+        "after 2026-05",
+        "(no date)",
+    ]

@@ -14,6 +14,7 @@ EVENTS = pd.DataFrame(
     {
         "event_id": ["1", "2", "3", "4"],
         "event_campaign_id": ["climate", "climate", None, "housing"],
+        "location_country": ["US", "US", "US", None],
         "location_region": ["CA", None, "CA", "NY"],
         "total_accepted": [30, 12, 5, 9],
         "capacity": pd.array([40, None, None, 10], dtype="Int64"),
@@ -28,12 +29,17 @@ SIGNATURES = pd.DataFrame(
         "source": ["email", "email", "none", "ads", "email"],
         "referrer": ["g", None, None, "g", None],
         "website": [None, "example.org", None, None, "example.org"],
+        "petition_id": ["p", "p", "q", "q", "q"],
+        "location_country": ["US", "US", "US", "US", None],
+        "location_region": ["CA", "NY", "CA", "CA", None],
         "person_id": ["1", "1", "2", "3", None],
         "created_date": pd.to_datetime(
             ["2026-03-05", "2026-03-09", "2026-05-01", None, "2026-05-03"], utc=True
         ),
     }
 )
+ATTENDANCES = SIGNATURES.assign(event_id=["1", "1", "2", "3", "4"])
+TABLES = {"events": EVENTS, "snapshots": EVENTS, "signatures": SIGNATURES, "attendances": ATTENDANCES}
 MONTHLY = pd.Grouper(key="start_date", freq="MS")
 
 #: Every plot, with a report to draw.
@@ -42,6 +48,8 @@ DRAWN = {
     "rsvps_by region": ("rsvps_by", lambda: reports.rsvps_by(EVENTS, "location_region")),
     "rsvps_by month": ("rsvps_by", lambda: reports.rsvps_by(EVENTS, MONTHLY)),
     "rsvps_by region and month": ("rsvps_by", lambda: reports.rsvps_by(EVENTS, ["location_region", MONTHLY])),
+    "rsvps_by_region": ("rsvps_by_region", lambda: reports.rsvps_by_region(EVENTS)),
+    "rsvps_by_month": ("rsvps_by_month", lambda: reports.rsvps_by_month(EVENTS)),
     "rsvps_over_time": ("rsvps_over_time", lambda: reports.rsvps_over_time(EVENTS)),
     "signatures_by_source": ("signatures_by_source", lambda: reports.signatures_by_source(SIGNATURES)),
     "signatures_by_referrer": ("signatures_by_referrer", lambda: reports.signatures_by_referrer(SIGNATURES)),
@@ -54,6 +62,12 @@ DRAWN = {
     ),
     "event_map": ("event_map", lambda: EVENTS),
 }
+
+
+def made(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Make a report; one that groups by what it is asked for, by region or source."""
+    by = {"rsvps_by": "location_region", "signatures_by": "source", "attendances_by": "source"}
+    return getattr(reports, name)(table, *filter(None, [by.get(name)]))
 
 
 def axes(width: float = 8, height: float = 4.5) -> Axes:

@@ -16,9 +16,9 @@ import osdi_frames as of
 from osdi_frames import plots, reports
 from osdi_frames.errors import MissingColumn, NotAReport, OsdiError
 
-from .drawn import DRAWN, EVENTS, SIGNATURES, axes, draw, every_text, render, texts
+from .drawn import DRAWN, EVENTS, TABLES, axes, draw, every_text, made, render, texts
 
-REPORTS = [name for name in plots.__all__ if name != "event_map"]
+REPORTS = {report.name: report for report in reports.REPORTS}
 
 
 @pytest.fixture(params=DRAWN)
@@ -29,13 +29,14 @@ def drawn(request) -> tuple[str, pd.DataFrame]:
 
 @pytest.fixture(scope="module")
 def sample(data) -> dict[str, pd.DataFrame]:
-    events = of.read_events(data, columns=list(EVENTS))
-    signatures = of.read_signatures(data, columns=[*SIGNATURES, "location_region"])
-    return {"rsvps": events.dropna(subset="fetched_at"), "signatures": signatures}
+    events, signatures = of.read_events(data), of.read_signatures(data)
+    attendances = signatures.assign(event_id=signatures["petition_id"])  # as attendances have it
+    snapshots = events.dropna(subset="fetched_at")
+    return {"events": events, "snapshots": snapshots, "signatures": signatures, "attendances": attendances}
 
 
 def test_every_report_has_its_plot_and_every_plot_its_report():
-    assert {name for name in reports.__all__ if name.islower()} == set(REPORTS)
+    assert set(reports.FUNCTIONS) == set(REPORTS) <= set(of.__all__)
 
 
 @pytest.mark.parametrize("name", plots.__all__)
@@ -111,10 +112,8 @@ def test_an_empty_report_says_that_there_is_nothing(drawn):
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_report_of_an_empty_archive_says_that_there_is_nothing(name):
-    table = (EVENTS if name.startswith("rsvps") else SIGNATURES).head(0)
-    options = {"rsvps_by": ["location_region"], "signatures_by": ["source"]}.get(name, [])
-    report = getattr(reports, name)(table, *options)
-    assert texts(draw(name, report)) == ["nothing to report"]
+    table = TABLES[REPORTS[name].table].head(0)
+    assert texts(draw(name, made(name, table))) == ["nothing to report"]
     if name == "signatures_over_time":
         by = reports.signatures_over_time(table, by="source")
         assert texts(draw(name, by)) == ["nothing to report"]
@@ -129,9 +128,9 @@ def test_one_row_is_drawn(drawn):
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_raw_frame_is_refused_with_what_to_call(name):
-    table = EVENTS if name.startswith("rsvps") else SIGNATURES
-    with pytest.raises(NotAReport, match=rf"of\.plots\.{name}\(of\.{name}\((events|signatures)") as caught:
-        draw(name, table)
+    table = REPORTS[name].table
+    with pytest.raises(NotAReport, match=rf"of\.plots\.{name}\(of\.{name}\({table}") as caught:
+        draw(name, TABLES[table])
     assert isinstance(caught.value, (OsdiError, ValueError))
     assert "\n" not in str(caught.value)
 
@@ -184,8 +183,6 @@ def test_a_report_read_back_from_parquet_is_drawn_the_same(drawn, tmp_path):
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_sample_archive_is_drawn(name, sample):
-    table = sample["rsvps" if name.startswith("rsvps") else "signatures"]
-    options = {"rsvps_by": ["location_region"], "signatures_by": ["location_region"]}.get(name, [])
-    ax = draw(name, getattr(reports, name)(table, *options))
+    ax = draw(name, made(name, sample[REPORTS[name].table]))
     render(ax)
     assert ax.has_data()

@@ -90,7 +90,7 @@ def test_several_keys_are_joined_and_grey_only_where_all_are_missing():
     ax = draw("signatures_by", report)
     assert names(ax) == ["email · (none)", "(none) · (none)", "ads · g", "email · g"]
     assert [to_hex(bar.get_facecolor()) == GREY for bar in ax.patches] == [False, True, False, False]
-    assert ax.get_title(loc="left") == "Signatures by source · referrer"
+    assert ax.get_title(loc="left") == "Signatures by source and referrer"
 
 
 @pytest.mark.parametrize(

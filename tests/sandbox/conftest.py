@@ -16,6 +16,8 @@ import pytest
 
 from osdi_frames import sandbox
 
+collect_ignore = ["clients"]  # scripts for the interpreters of other environments
+
 
 @dataclass
 class Caller:

@@ -23,11 +23,12 @@ RETRIES = ("--retry-after", "0.05,0.1,0.2")
 
 @dataclass
 class Load:
-    """Clients that post events and signatures until the sandbox is gone, and what was acknowledged to them."""
+    """Clients that post events, RSVPs and signatures until the sandbox is gone, and what was acknowledged to them."""
 
     running: sandbox.Running
     petition: str
     events: dict[str, str] = field(default_factory=dict)  # id to title
+    attendances: set[str] = field(default_factory=set)
     signatures: set[str] = field(default_factory=set)
 
     def run(self, number: int) -> None:
@@ -41,6 +42,7 @@ class Load:
                 self.events[event] = title
                 path = f"petitions/{self.petition}/signatures"
                 self.signatures.add(self._post(connection, path, comments=title, person={}))
+                self.attendances.add(self._post(connection, f"events/{event}/attendances", person={}))
         except (OSError, http.client.HTTPException, ValueError):
             connection.close()  # killed in the middle of this one
 
@@ -74,26 +76,34 @@ def test_nothing_that_was_answered_200_is_lost_by_sigkill(tmp_path, receiver, ki
     process = start(*arguments)
     petition = process.running.admin("POST", "petitions", title="Load", account="group:sandbox")["id"]
     process.running.admin("POST", "webhooks", url=receiver.url)
-    events, signatures = {}, set()
+    events, attendances, signatures = {}, set(), set()
     for _ in range(kills):
         load = killed_under_load(process, petition, after=moments.uniform(0.02, 0.4))
         events |= load.events
+        attendances |= load.attendances
         signatures |= load.signatures
         process = start(*arguments)
     wait_for(lambda: not process.running.admin("GET", "messages?state=waiting"), seconds=60)
     kept = process.running.admin("GET", "events?account=group:sandbox")
     signed = process.running.admin("GET", "signatures")
+    attended = process.running.admin("GET", "attendances")
+    [counted] = process.running.admin("GET", "petitions")
     process.kill()
     process.process.stdout.close()
     assert len(signatures) >= kills
     stored = {event["_links"]["self"]["href"].rpartition("/")[2]: event["title"] for event in kept}
     assert events.items() <= stored.items()
     assert signatures <= {one["_links"]["self"]["href"].rpartition("/")[2] for one in signed}
+    assert attendances <= {one["_links"]["self"]["href"].rpartition("/")[2] for one in attended}
+    assert counted["total_signatures"] == len(signed)
+    assert sum(event["total_accepted"] for event in kept) == len(attended)
     told = {
         element["osdi:signature"]["_links"]["self"]["href"].rpartition("/")[2]
         for element in receiver.elements()
     }
     assert signatures <= told
+    acknowledged = f"{len(events)} events, {len(attendances)} RSVPs, {len(signatures)} signatures"
+    print(f"{kills} kills: {acknowledged} acknowledged, none lost; {len(told)} signatures delivered")
 
 
 def test_a_signature_whose_delivery_was_cut_off_is_delivered_after_the_restart(tmp_path, receiver):

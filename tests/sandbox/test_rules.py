@@ -289,6 +289,9 @@ def test_two_keys_of_one_group_see_the_same(group, callers):
         ("GET", "/nothing", 404),
         ("PATCH", "/events", 405),
         ("POST", "/event_campaigns", 405),
+        ("DELETE", "/event_campaigns", 405),
+        ("DELETE", "", 405),
+        ("POST", "", 405),
     ],
 )
 def test_an_unknown_id_address_or_method_is_a_json_error(person, method, path, status):

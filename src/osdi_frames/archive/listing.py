@@ -105,7 +105,7 @@ class _Listing:
                 if not (is_readable(entry.name) or ("." not in entry.name and _is_dangling(entry))):
                     continue
                 if entry.is_file(follow_symlinks=False) or not _is_special(entry.path):
-                    yield entry.path
+                    yield entry.path.removeprefix("./")
                 else:
                     self._handle(unreadable(printable(entry.path), _SPECIAL))
 

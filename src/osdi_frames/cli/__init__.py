@@ -8,7 +8,7 @@ import warnings
 
 import click
 
-from osdi_frames.errors import BadDocument, OsdiError
+from osdi_frames.errors import BadDocument, OsdiError, printable
 
 # Each command lives in the module of its name and is imported when it is asked for,
 # so `osdi-frames --help` needs none of the optional dependencies.
@@ -27,7 +27,12 @@ class _Commands(click.Group):
 
 
 def _warn(message: Warning | str, *_: object) -> None:
-    click.echo(f"osdi-frames: warning: {message}", err=True)
+    _complain(f"osdi-frames: warning: {message}")
+
+
+def _complain(*lines: str) -> None:
+    for line in lines:
+        click.echo(printable(line), err=True)
 
 
 @click.group(cls=_Commands)
@@ -42,10 +47,8 @@ def main() -> None:
     try:
         group(prog_name="osdi-frames")
     except BadDocument as error:
-        click.echo(
-            f"osdi-frames: {error} (--on-error skip passes over it, osdi-frames check lists all)", err=True
-        )
+        _complain(f"osdi-frames: {error} (--on-error skip passes over it, osdi-frames check lists all)")
         sys.exit(1)
     except (OsdiError, OSError) as error:
-        click.echo("\n".join([f"osdi-frames: {error}", *getattr(error, "__notes__", [])]), err=True)
+        _complain(f"osdi-frames: {error}", *getattr(error, "__notes__", []))
         sys.exit(1)

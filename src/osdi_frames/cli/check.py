@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from osdi_frames.cli.options import progress, sources
-from osdi_frames.cli.text import printable
+from osdi_frames.errors import printable
 from osdi_frames.reading.check import check
 
 

@@ -18,8 +18,13 @@ from osdi_frames.problems import OnError
 )
 @click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @click.option("--partition-by", help="A column, or month: a folder for each value.")
-@click.option("--overwrite", is_flag=True, help="Replace an earlier export at DESTINATION.")
-@click.option("--formulas", is_flag=True, help="CSV: leave texts that a spreadsheet takes for formulas.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier export; other files are never replaced.")
+@click.option(
+    "--escape-formulas/--no-escape-formulas",
+    default=True,
+    show_default=True,
+    help="CSV: an apostrophe before texts that a spreadsheet would run.",
+)
 @on_error
 @progress
 def command(
@@ -29,7 +34,7 @@ def command(
     format: Format,  # noqa: A002 (click names the parameter for the option)
     partition_by: str | None,
     overwrite: bool,
-    formulas: bool,
+    escape_formulas: bool,
     prefix: str | None,
     on_error: OnError,
     progress: bool | None,
@@ -47,7 +52,7 @@ def command(
         format=format,
         partition_by=partition_by,
         overwrite=overwrite,
-        formulas=formulas,
+        escape_formulas=escape_formulas,
         prefix=prefix,
         on_error=on_error,
         progress=progress,

@@ -1,48 +1,41 @@
-"""Data as text for a terminal."""
+"""Reports as text for a terminal."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from osdi_frames.errors import printable
+from osdi_frames.reports import Report
+from osdi_frames.reports.measures import show
+from osdi_frames.reports.titles import labelled, words
+
 _WIDTH = 60  # characters of a label
-_SHARES = ("share", "fill_rate")
 
 
-def printable(text: str) -> str:
-    r"""Replace what a terminal would obey rather than show.
-
-    >>> printable("a\x1b[2Jb")
-    'a\ufffd[2Jb'
-    """
-    return "".join(each if each.isprintable() else "\ufffd" for each in text)
-
-
-def table(frame: pd.DataFrame, *, top: int) -> str:
+def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
     """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
     if frame.empty:
         return "nothing to report"
-    over_time = isinstance(frame.index, pd.DatetimeIndex)
-    shown = (frame.tail(top) if over_time else frame.head(top)).reset_index()
-    for name in shown:
-        shown[name] = shown[name].map(_percent if name in _SHARES else _cell).astype("str")
-    label = shown.columns[0]
-    width = max(shown[label].str.len().max(), len(label))
-    shown[label] = shown[label].str.ljust(width)
-    text = shown.rename(columns={label: label.ljust(width)}).to_string(index=False)
+    over_time = bool(report.periods)
+    frame = labelled(frame)
+    shown = frame.tail(top) if over_time else frame.head(top)
+    columns = [
+        _aligned([words(name), *map(_label, shown.index.get_level_values(number))])
+        for number, name in enumerate(shown.index.names)
+    ]
+    for measure in report.measures:
+        values = [show(value, measure.unit) for value in shown[measure.name]]
+        columns.append(_aligned([measure.name, *values], left=False))
+    text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
     more = len(frame) - len(shown)
     return f"{text}\n… and {more:,} {'before' if over_time else 'more'}" if more else text
 
 
-def _cell(value: object) -> str:
-    if pd.isna(value):  # type: ignore[call-overload] # any scalar will do
-        return "–"
-    if isinstance(value, pd.Timestamp):
-        return value.strftime("%Y-%m-%d")
-    if isinstance(value, int):
-        return f"{value:,}"
+def _aligned(cells: list[str], *, left: bool = True) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+
+
+def _label(value: object) -> str:
     text = printable(str(value))
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
-
-
-def _percent(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:.1%}"

@@ -43,27 +43,26 @@ def write(
     )
     style, script = ((files / name).read_text("utf-8") for name in ("page.css", "page.js"))
     template = environment.from_string((files / "page.html.jinja").read_text("utf-8"))
-    pictures = any("<image" in each.plot for sections in parts.values() for each in sections)
     return template.render(
         title=title,
         cards=cards,
         parts=parts,
         reading=reading,
         now=now,
-        policy=_policy(style, script, pictures=pictures),
+        policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 (the package's own)
         script=Markup(script),  # noqa: S704 (the package's own)
         version=_version(),
     )
 
 
-def _policy(style: str, script: str, *, pictures: bool) -> str:
-    """Forbid what the page does not need: everything but its own style and script."""
+def _policy(style: str, script: str) -> str:
+    """Forbid what the page does not need: everything but its own style, script and images."""
     allowed = {
         "default-src": "'none'",
         "style-src": f"'sha256-{_sha256(style)}'",
         "script-src": f"'sha256-{_sha256(script)}'",
-        "img-src": "data:" if pictures else "'none'",
+        "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }

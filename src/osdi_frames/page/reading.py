@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.page.tables import Table, of_frame
+from osdi_frames.page.tables import Table, of_counts
 from osdi_frames.reading.check import Inspection
 
 HIDDEN: Final = "(a key that is no name)"
@@ -61,7 +61,7 @@ def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading
         ],
         int(counts.sum()) - unread,
         unread,
-        of_frame(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
+        of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
     )
 
 

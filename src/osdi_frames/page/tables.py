@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
-from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
-from osdi_frames.plots.labels import NO_DATE
-from osdi_frames.tables.schema import NONE
+from osdi_frames.reports import NO_DATE, NONE, Report
+from osdi_frames.reports.measures import Measure, Unit, count_rows, show
+from osdi_frames.reports.titles import labelled, words
 
 ROWS: Final = 200
 """Rows that a table shows; the others are one."""
 
-Kind: TypeAlias = Literal["text", "number", "share", "time", "month"]
+Kind: TypeAlias = Literal["text", "month"] | Unit
 Direction: TypeAlias = Literal["ascending", "descending"]
-
-_SHARES = ("share", "fill_rate")
-_HEADINGS: Mapping[str, str] = {
-    "event_campaign_id": "Campaign",
-    "location_region": "Region",
-    "start_date": "Month",
-    "created_date": "Month",
-    "rsvps": "RSVPs",
-}
-
-#: How a time is written, by what the column holds: the standard reports over time are monthly.
-_TIMES: Mapping[Kind, str] = {"time": "%Y-%m-%d", "month": "%Y-%m"}
-
-#: What stands for several rows in a column; in the others (distinct people, rates) nothing can.
-_TOGETHER: Mapping[str, str] = {
-    **dict.fromkeys(("count", "events", "rsvps", "signatures", "share", "capacity"), "sum"),
-    **dict.fromkeys(("first", "first_start"), "min"),
-    **dict.fromkeys(("last", "last_start"), "max"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +48,48 @@ class Table:
     length: int
 
 
-def of_report(report: pd.DataFrame, *, rows: int = ROWS) -> Table:
+def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
     """Lay out a report: ranked as it is, over time the newest first."""
-    over_time = isinstance(report.index, pd.DatetimeIndex)
-    if over_time:
-        report = report.sort_index(ascending=False, na_position="last")
-    measure = (
-        report.index.name if over_time else next(each for each in report if each in ("rsvps", "signatures"))
-    )
-    return of_frame(report.reset_index(), rows=rows, descending=str(measure))
+    report = labelled(report)
+    if declared.periods and report.index.nlevels == 1:
+        dated = report.index != NO_DATE
+        report = pd.concat([report[dated][::-1], report[~dated]])
+    order = str(report.index.name) if declared.periods else declared.count
+    return _laid_out(report, declared.measures, rows=rows, descending=order, periods=declared.periods)
 
 
-def of_frame(frame: pd.DataFrame, *, rows: int = ROWS, descending: str | None = None) -> Table:
-    """Lay out a frame; `descending` is the column in whose order its rows are, the largest first."""
+def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
+    """Lay out a frame of texts and a column `count`."""
+    keys = [str(name) for name in frame if name != "count"]
+    return _laid_out(frame.set_index(keys), [count_rows("count")], rows=rows)
+
+
+def _laid_out(
+    frame: pd.DataFrame,
+    measures: Sequence[Measure],
+    *,
+    rows: int,
+    descending: str | None = None,
+    periods: Sequence[str] = (),
+) -> Table:
+    keys = [str(name) for name in frame.index.names]
+    kinds: list[Kind] = ["month" if name in periods else "text" for name in keys]
     shown, rest = frame.head(rows), frame.iloc[rows:]
-    kinds = {str(name): _kind(frame[name]) for name in frame}
-    cells = [[_cell(value, kind) for value in shown[name]] for name, kind in kinds.items()]
+    labels = [
+        [_label(value, kind) for value in shown.index.get_level_values(number)]
+        for number, kind in enumerate(kinds)
+    ]
+    cells = [[_cell(value, measure.unit) for value in shown[measure.name]] for measure in measures]
+    heads = [*((name, words(name).capitalize()) for name in keys), *map(_heading, measures)]
+    units = [*kinds, *(measure.unit for measure in measures)]
     return Table(
         [
-            Column(_heading(name), kind, "descending" if name == descending else None)
-            for name, kind in kinds.items()
+            Column(heading, kind, "descending" if name == descending else None)
+            for (name, heading), kind in zip(heads, units, strict=True)
         ],
-        [list(row) for row in zip(*cells, strict=True)],
-        _together(rest, kinds, f"(other: {len(rest):,})") if len(rest) else None,
-        _together(frame, kinds, "Total") if len(frame) else None,
+        [list(row) for row in zip(*labels, *cells, strict=True)],
+        _together(rest, len(keys), measures, f"(other: {len(rest):,})") if len(rest) else None,
+        _together(frame, len(keys), measures, "Total") if len(frame) else None,
         len(frame),
     )
 
@@ -110,38 +109,40 @@ def _visible(character: str) -> str:
     return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs", "Cn") else character
 
 
-def _heading(name: str) -> str:
-    return _HEADINGS.get(name, name.replace("_", " ").capitalize())
+def _heading(measure: Measure) -> tuple[str, str]:
+    return measure.name, measure.heading
 
 
-def _kind(column: pd.Series) -> Kind:
-    if column.name in _SHARES:
-        return "share"
-    if is_datetime64_any_dtype(column.dtype):
-        return "month" if _heading(str(column.name)) == "Month" else "time"
-    return "number" if is_numeric_dtype(column.dtype) else "text"
-
-
-def _cell(value: Any, kind: Kind) -> Cell:
-    if pd.isna(value):
-        return Cell(NO_DATE if kind == "month" else "–")
-    if kind == "share":
-        return Cell(f"{value:.1%}", f"{value:.6g}")
-    if kind == "number":
-        return Cell(f"{value:,}", str(value))
-    if kind in _TIMES:
-        return Cell(f"{value:{_TIMES[kind]}}", value.isoformat())
+def _label(value: object, kind: Kind) -> Cell:
     text = visible(str(value))
-    return Cell(text, None if text == NONE else text)
+    return Cell(text, None if text in (NONE, NO_DATE) else _order(text) if kind == "month" else text)
 
 
-def _together(frame: pd.DataFrame, kinds: Mapping[str, Kind], name: str) -> list[Cell]:
-    cells = [Cell("") if kind == "text" else _cell(_one(frame[each]), kind) for each, kind in kinds.items()]
-    return [Cell(name), *cells[1:]]
+def _order(period: str) -> str:
+    """Sort what is before and after the other periods to their ends."""
+    return (
+        f"0 {period}"
+        if period.startswith("before ")
+        else f"a {period}"
+        if period.startswith("after ")
+        else period
+    )
 
 
-def _one(column: pd.Series) -> Any:
-    how = _TOGETHER.get(str(column.name))
-    if how is None:
+def _cell(value: Any, unit: Unit) -> Cell:
+    if pd.isna(value):
+        return Cell(show(value, unit))
+    sort = value.isoformat() if unit == "time" else f"{value:.6g}" if unit == "share" else str(value)
+    return Cell(show(value, unit), sort)
+
+
+def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:
+    cells = [_cell(_one(frame[measure.name], measure), measure.unit) for measure in measures]
+    return [Cell(name), *[Cell("")] * (keys - 1), *cells]
+
+
+def _one(column: pd.Series, measure: Measure) -> Any:
+    """Return what stands for several rows; nothing can for distinct people and rates."""
+    if measure.total is None:
         return pd.NA
-    return column.sum(min_count=1) if how == "sum" else column.agg(how)
+    return column.sum(min_count=1) if measure.total == "sum" else column.agg(measure.total)

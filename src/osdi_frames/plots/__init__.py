@@ -1,14 +1,4 @@
-"""Plots: the reports as pictures, a function for each report, of the same name.
-
-::
-
-    rsvps_by_campaign     bars, most RSVPs on top, against the capacity
-    rsvps_by              the same; bars over time for periods
-    rsvps_over_time       lines, from pull to pull
-    signatures_by_source  bars, most signatures on top; and _by_referrer, _by_website
-    signatures_by         the same; bars over time for periods
-    signatures_over_time  bars over time, stacked if the report is by a value
-    event_map             takes the events: discs by longitude and latitude, sized by RSVPs
+"""Plots: the reports as pictures, a function for each declared report, of the same name; and `event_map`.
 
 A plot takes the report, ``of.plots.rsvps_by_campaign(of.rsvps_by_campaign(events))``, and gives back the
 matplotlib Axes it drew on: yours (``ax=``), or those of a new pyplot figure, which a notebook shows at the
@@ -23,24 +13,27 @@ never taken for a formula, a label too long loses its middle, and a character th
 drawn as �.
 """
 
-from osdi_frames.plots.map import event_map
-from osdi_frames.plots.rsvps import rsvps_by, rsvps_by_campaign, rsvps_over_time
-from osdi_frames.plots.signatures import (
-    signatures_by,
-    signatures_by_referrer,
-    signatures_by_source,
-    signatures_by_website,
-    signatures_over_time,
-)
+from __future__ import annotations
 
-__all__ = [
-    "event_map",
-    "rsvps_by",
-    "rsvps_by_campaign",
-    "rsvps_over_time",
-    "signatures_by",
-    "signatures_by_referrer",
-    "signatures_by_source",
-    "signatures_by_website",
-    "signatures_over_time",
-]
+from collections.abc import Callable
+
+from matplotlib.axes import Axes
+
+from osdi_frames.plots.functions import plot_of
+from osdi_frames.plots.map import event_map
+from osdi_frames.reports import REPORTS
+
+FUNCTIONS = {report.name: plot_of(report) for report in REPORTS}
+
+__all__ = ["event_map", *FUNCTIONS]  # noqa: PLE0604 (names)
+
+
+def __getattr__(name: str) -> Callable[..., Axes]:
+    """Return the plot of a report."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC
 
 import numpy as np
@@ -13,22 +14,27 @@ from numpy.typing import NDArray
 
 from osdi_frames.plots import axes
 from osdi_frames.plots.labels import cleaned
+from osdi_frames.reports.columns import PERIOD_NAMES
+from osdi_frames.reports.titles import words
 
+# The names of periods, as reports write them.
+_PERIOD = re.compile(r"(?:(?:before |after )?\d{4}(?:-\d\d){0,2})|\(no date\)")
 _FEW = 6  # so many times are each named below the axis, if there is room
 _RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
 
-class DatesUntil(AutoDateLocator):
-    """Put dates up to the last one only: what stands beyond it has none."""
+class DatesBetween(AutoDateLocator):
+    """Put dates from the first one to the last one only: what stands beyond them has none."""
 
-    def __init__(self, last: float) -> None:
+    def __init__(self, first: float, last: float) -> None:
         # These are wall clocks already; the timezone of the rcParams would shift them.
         super().__init__(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
+        self.first = first
         self.last = last
 
     def __call__(self) -> list[float]:
         """Give the places of the dates."""
-        return [float(day) for day in super().__call__() if day <= self.last]  # type: ignore[no-untyped-call] # matplotlib.dates
+        return [float(day) for day in super().__call__() if self.first <= day <= self.last]  # type: ignore[no-untyped-call] # matplotlib.dates
 
 
 def days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
@@ -48,7 +54,7 @@ def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> Non
         ax.xaxis.set_major_locator(FixedLocator(list(names)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda day, _: names.get(day, "")))
     else:
-        locator = DatesUntil(at.max())
+        locator = DatesBetween(left if len(at) == 1 else at.min(), at.max())
         ax.xaxis.set_major_locator(locator)
         formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
         ax.xaxis.set_major_formatter(formatter)
@@ -56,7 +62,24 @@ def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> Non
 
 def name(times: pd.DatetimeIndex) -> str:
     """Name the axis, and say what its times are."""
-    return cleaned(f"{times.name or 'time'}{'' if times.tz is None else f' ({times.tz})'}")
+    return cleaned(f"{words(times.name or 'time')}{'' if times.tz is None else f' ({times.tz})'}")
+
+
+def is_time(labels: pd.Index) -> bool:
+    """Whether the labels of a key are times, or the names of periods."""
+    if isinstance(labels, pd.DatetimeIndex):
+        return True
+    if labels.name not in PERIOD_NAMES.values() or labels.empty:
+        return False
+    return all(isinstance(label, str) and _PERIOD.fullmatch(label) for label in labels)
+
+
+def parsed(labels: pd.Index) -> pd.DatetimeIndex:
+    """Return the times of labels; none for those that stand apart: before and after the others, and undated."""
+    if isinstance(labels, pd.DatetimeIndex):
+        return labels
+    times = pd.to_datetime(labels.to_series(), format="ISO8601", errors="coerce")
+    return pd.DatetimeIndex(times, name=labels.name)
 
 
 def _room(ax: Axes, at: NDArray[np.float64]) -> float:

@@ -8,26 +8,28 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import NotAReport
+from osdi_frames.plots import dates
+from osdi_frames.reports import Report
+from osdi_frames.reports.titles import words
 
 
-def rows(report: pd.DataFrame, measure: str, *, plot: str) -> pd.DataFrame:
+def rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
     """Take the counts of a report of one row per value: `count`, and the seats: `capacity` and `taken`."""
-    refuse_unless_frame(report, plot=plot)
-    if measure not in report.columns or not is_numeric_dtype(report[measure].dtype):
-        raise not_a_report(plot, f"has no counts in a column {measure}")
+    if plot.count not in report.columns or not is_numeric_dtype(report[plot.count].dtype):
+        raise not_a_report(plot, f"has no counts in a column {plot.count}")
     if isinstance(report.index, pd.RangeIndex):  # as of a report read back from a file
         raise not_a_report(plot, "is not indexed by its values, as set_index makes it")
-    drawn = pd.DataFrame({"count": report[measure].fillna(0).astype("int64")}, index=report.index)
-    if {"capacity", "fill_rate"} <= set(report.columns):
+    drawn = pd.DataFrame({"count": report[plot.count].fillna(0).astype("int64")}, index=report.index)
+    if {"capacity", "limited_rsvps"} <= set(report.columns):
         drawn["capacity"] = report["capacity"].astype("Float64").fillna(0).astype("float64")
-        drawn["taken"] = report["fill_rate"].astype("Float64").fillna(0).astype("float64") * drawn["capacity"]
+        drawn["taken"] = report["limited_rsvps"].fillna(0).astype("int64")
     return drawn
 
 
 def time_levels(index: pd.Index) -> list[int]:
-    """Tell which keys of a report are times."""
-    levels = index.levels if isinstance(index, pd.MultiIndex) else [index]
-    return [number for number, level in enumerate(levels) if isinstance(level, pd.DatetimeIndex)]
+    """Return which keys of a report are times or periods."""
+    levels = [index.get_level_values(number) for number in range(index.nlevels)]
+    return [number for number, level in enumerate(levels) if dates.is_time(level)]
 
 
 def spread(counts: pd.DataFrame) -> pd.DataFrame:
@@ -37,9 +39,8 @@ def spread(counts: pd.DataFrame) -> pd.DataFrame:
     return counts["count"].unstack(others, fill_value=0)
 
 
-def columns(report: pd.DataFrame, *, plot: str) -> pd.DataFrame:
+def columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
     """Take the counts of a report of one row per time and one column per value."""
-    refuse_unless_frame(report, plot=plot)
     if not isinstance(report.index, pd.DatetimeIndex):
         raise not_a_report(plot, "is not indexed by time")
     if not all(map(is_numeric_dtype, report.dtypes)):
@@ -47,21 +48,21 @@ def columns(report: pd.DataFrame, *, plot: str) -> pd.DataFrame:
     return report.fillna(0).astype("int64")
 
 
-def refuse_unless_frame(report: object, *, plot: str) -> None:
+def refuse_unless_frame(report: object, *, plot: Report) -> None:
     """Refuse a Series, a path, a list: all that cannot be a report."""
     if not isinstance(report, pd.DataFrame):
         raise not_a_report(plot, f"is a {type(report).__name__}", this="what it was given")
 
 
-def not_a_report(plot: str, why: str, *, this: str = "this frame") -> NotAReport:
+def not_a_report(plot: Report, why: str, *, this: str = "this frame") -> NotAReport:
     """Say what to call."""
-    table = "events" if plot.startswith("rsvps") else "signatures"
+    by = ", …" if plot.by is None and plot.kind == "groups" else ""
     return NotAReport(
-        f"plots.{plot} draws the report of the same name, and {this} {why}: "
-        f"of.plots.{plot}(of.{plot}({table}{', …' if plot.endswith('_by') else ''}))"
+        f"plots.{plot.name} draws the report of the same name, and {this} {why}: "
+        f"of.plots.{plot.name}(of.{plot.name}({plot.table}{by}))"
     )
 
 
 def joined(names: Sequence[object]) -> str:
-    """Name the keys of a report."""
-    return " · ".join("value" if name is None else str(name) for name in names)
+    """Name the keys of a report in words."""
+    return " and ".join("value" if name is None else words(name) for name in names)

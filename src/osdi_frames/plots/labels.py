@@ -11,9 +11,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib import font_manager
 
-from osdi_frames.tables.schema import NONE
-
-NO_DATE: Final = "(no date)"
+from osdi_frames.tables.schema import NO_DATE, NONE
 
 #: Properties of every Text that holds data: ``$x$`` is no formula, and LaTeX never sees it.
 PLAIN: Final[dict[str, Any]] = {"parse_math": False, "usetex": False}

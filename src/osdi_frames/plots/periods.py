@@ -12,9 +12,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.container import BarContainer
 from numpy.typing import NDArray
 
-from osdi_frames.plots import axes, colors, dates, series
-from osdi_frames.plots.labels import NO_DATE, PLAIN
+from osdi_frames.plots import axes, colors, dates, labels, series
+from osdi_frames.plots.labels import PLAIN
+from osdi_frames.tables.schema import NO_DATE
 
+_STACKED = 8  # series that can be told apart; the others are one
 _LABELLED = 12  # up to so many bars have their count above them
 _HEADROOM = 1.12  # for the counts above the bars
 _BARS = 1500  # so many bars are drawn one by one; of more, which would take seconds, each series is one shape
@@ -23,21 +25,26 @@ _FINEST = 1500  # parts of the span: a narrower bar could not be seen
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the bars stand, in days, and how wide they are; what has no date stands last, apart."""
+    """Where the bars stand, in days, and how wide they are.
+
+    What has no date, or is far outside, stands apart: before the others, or after them.
+    """
 
     times: pd.DatetimeIndex
     centers: NDArray[np.float64]
     widths: NDArray[np.float64]
+    before: list[str]
+    after: list[str]
 
     @property
-    def undated(self) -> bool:
-        """Tell whether the last bar has no date."""
-        return len(self.times) < len(self.centers)
+    def names(self) -> list[str]:
+        """The name of each bar that stands apart, and nothing for the others."""
+        return [*self.before, *[""] * len(self.times), *self.after]
 
 
 def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str) -> Axes:
     """Draw the counts of periods, with their seats if there are any."""
-    counts = counts.sort_index(kind="stable")  # what has no date last
+    counts = _in_order(counts)
     ax = axes.own_or(ax)
     if counts.empty:
         return axes.say_nothing(ax, title)
@@ -60,9 +67,9 @@ def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str)
 
 
 def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
-    """Draw the counts of periods, one column on the other, at most `top` and the others together."""
-    counts = counts.sort_index(kind="stable")  # what has no date last
-    stack = series.leading(counts, counts.sum(), top=top)
+    """Draw the counts of periods, one column on the other, at most `top`, and eight, and the others together."""
+    counts = _in_order(counts)
+    stack = series.leading(counts, counts.sum(), top=min(top, _STACKED))
     ax = axes.own_or(ax, height=series.height(len(stack)))
     if counts.empty:
         return axes.say_nothing(ax, title)
@@ -82,22 +89,34 @@ def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str,
     return ax
 
 
+def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows by time: what is before all others first, what is after them and what has no date last."""
+    names = pd.Series([str(label) for label in counts.index])
+    place = names.str.startswith("after ") + 2 * (names == NO_DATE) - names.str.startswith("before ")
+    times = dates.parsed(counts.index)
+    order = pd.DataFrame({"place": place, "time": times.tz_localize(None)}).sort_values(["place", "time"])
+    return counts.iloc[order.index]
+
+
 def _places(index: pd.Index) -> Places:
-    times = pd.DatetimeIndex(index.dropna())
-    apart = len(index) - len(times)
+    times = dates.parsed(index)
+    apart = [labels.name_of(label) for label in index[times.isna()]]
+    times = pd.DatetimeIndex(times.dropna())
+    before = [name for name in apart if name.startswith("before ")]
+    after = apart[len(before) :]
     if times.empty:
-        return Places(times, np.zeros(apart), np.ones(apart))
+        return Places(times, np.arange(len(apart), dtype="float64"), np.full(len(apart), 0.5), before, after)
     at = dates.days(times)
     span = at[-1] - at[0]
     between = np.diff(at)
     between = between[between > 0]
     width = max(between.min() if len(between) else 1.0, span / max(_FINEST, len(at)))
-    aside = at[-1] + max(2 * width, span / 11)
-    return Places(
-        times,
-        np.append(at, [aside] * apart),
-        np.append(np.full(len(at), width), [max(width, span / 50)] * apart),
-    )
+    aside = max(2 * width, span / 11)
+    apart_width = max(width, span / 50)
+    left = at[0] - aside * np.arange(len(before), 0, -1)
+    right = at[-1] + aside * np.arange(1, len(after) + 1)
+    widths = [apart_width] * len(before) + [width] * len(at) + [apart_width] * len(after)
+    return Places(times, np.concatenate([left, at, right]), np.array(widths), before, after)
 
 
 def _bars(
@@ -125,8 +144,8 @@ def _bars(
 def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
     """Give the axes their limits, dates and names."""
     left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
-    if places.undated:
-        right += (right - left) / 18  # half of its name
+    margin = (right - left) / 18  # half of a name
+    left, right = left - margin * bool(places.before), right + margin * bool(places.after)
     if places.times.empty:
         ax.set(xlim=(left, right), xticks=[])
     else:
@@ -135,10 +154,11 @@ def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:
-    """Write the counts above the bars, if not all then of the one without a date."""
-    texts = [f"{top:,}" if all_of_them else "" for top in tops]
-    if places.undated:
-        texts[-1] = f"{NO_DATE}\n{tops[-1]:,}"
+    """Write the counts above the bars, if not all then of those that stand apart."""
+    texts = [
+        f"{name}\n{top:,}".lstrip() if all_of_them or name else ""
+        for name, top in zip(places.names, tops, strict=True)
+    ]
     for center, top, text in zip(places.centers, tops, texts, strict=True):
         if text:
             ax.annotate(

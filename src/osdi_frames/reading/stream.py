@@ -153,7 +153,9 @@ class Documents:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Give the documents to a query."""
-        return (_documents(np.zeros(0, np.int64), []) if self.table is None else self.table).__arrow_c_stream__(requested_schema)
+        return (
+            _documents(np.zeros(0, np.int64), []) if self.table is None else self.table
+        ).__arrow_c_stream__(requested_schema)
 
 
 @dataclass(slots=True)

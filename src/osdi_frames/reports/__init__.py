@@ -1,43 +1,44 @@
-"""Reports: what staff ask of events and signatures, DataFrame in, DataFrame out.
+"""Reports: what staff ask of events, attendances and signatures; each takes a DataFrame and returns one.
 
-::
-
-    rsvps_by_campaign     RSVPs and capacity of each campaign     counts RSVPs
-    rsvps_by              the same by any column, or by period    counts RSVPs
-    rsvps_over_time       growth, from repeated pulls             counts RSVPs
-    signatures_by_source  and _by_referrer, _by_website           counts signatures; people beside
-    signatures_by         the same by any column, or by period    counts signatures; people beside
-    signatures_over_time  by hour, day, week, month               counts signatures; people beside
+Each report is declared once, in `osdi_frames.reports.declared`; the functions here, the plots of the same
+names, the page, the terminal's text and the files of ``osdi-frames report`` are made from that declaration.
 
 Every row of a frame is counted in some row of its report, so the sums equal the totals: what has no value
-is the row ``(none)``, for times ``NaT``, for numbers and booleans ``NA``. A key column without any value
-counts as text, unless it is one of times.
+is the row ``(none)``, for times ``NaT`` or ``(no date)``, for numbers and booleans ``NA``. A key column
+without any value counts as text, unless it is one of times.
 
-A report takes a frame with the columns of the tables `events` and `signatures`, whoever made it: read back
-from Parquet by pandas, polars or DuckDB, with text as ``object``, ``category`` or Arrow, with counts as
-``float64``, with any index. The report is the same, and the frame is left as it was.
+Frames read back from Parquet work too, by pandas, polars or DuckDB, with text as ``object``, ``category`` or
+Arrow, with counts as ``float64``, with any index. The report is the same, and the frame is left as it was.
 """
 
-from osdi_frames.reports.columns import By
-from osdi_frames.reports.rsvps import rsvps_by, rsvps_by_campaign, rsvps_over_time
-from osdi_frames.reports.signatures import (
-    signatures_by,
-    signatures_by_referrer,
-    signatures_by_source,
-    signatures_by_website,
-    signatures_over_time,
-)
-from osdi_frames.tables.schema import NONE
+from __future__ import annotations
 
-__all__ = [
-    "NONE",
-    "By",
-    "rsvps_by",
-    "rsvps_by_campaign",
-    "rsvps_over_time",
-    "signatures_by",
-    "signatures_by_referrer",
-    "signatures_by_source",
-    "signatures_by_website",
-    "signatures_over_time",
-]
+from collections.abc import Callable
+
+import pandas as pd
+
+from osdi_frames.reports.columns import By, Period
+from osdi_frames.reports.declared import REPORTS, STANDARD, Report
+from osdi_frames.reports.functions import function_of
+from osdi_frames.tables.schema import NO_DATE, NONE
+
+FUNCTIONS = {report.name: function_of(report) for report in REPORTS}
+
+__all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "Report", "function_of", *FUNCTIONS]  # noqa: PLE0604 (names)
+
+#: Where doctest finds the examples of the functions.
+__test__ = {
+    name: f">>> import pandas as pd\n>>> from osdi_frames.reports import {name}\n\n{function.__doc__}"
+    for name, function in FUNCTIONS.items()
+}
+
+
+def __getattr__(name: str) -> Callable[..., pd.DataFrame]:
+    """Return the function of a report."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from osdi_frames.errors import MissingColumn, UnfitColumn, nearest
 
-By: TypeAlias = str | pd.Grouper | Sequence[str | pd.Grouper]
-"""What to group by: a column, a pandas Grouper with a key, or a list of them."""
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The periods of a column of times, each named by its start as text: ``2026-05``.
+
+    Rows far outside of most others are ``before 2024-01`` and ``after 2026-12``, those without a time
+    ``(no date)``.
+    """
+
+    column: str
+    freq: Literal["D", "W", "M", "Q", "Y"] = "M"
+
+    @property
+    def name(self) -> str:
+        """The name of the index."""
+        return PERIOD_NAMES[self.freq]
+
+    @property
+    def format(self) -> str:
+        """How a period is written, by the day on which it starts."""
+        return {"M": "%Y-%m", "Q": "%Y-%m", "Y": "%Y"}.get(self.freq, "%Y-%m-%d")
+
+
+By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
+"""What to group by: a column, a pandas Grouper with a key, a Period, or a list of them."""
 
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 
+PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
+
 UTC: Final = "datetime64[us, UTC]"
 LOCAL: Final = "datetime64[us]"
+
+_LARGEST: Final = 2**63 - 1
+_HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
 
 
 def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
@@ -36,22 +66,24 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
     """Bring a column to its dtype, rows numbered from 0."""
     try:
         return convert(column.reset_index(drop=True))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
         raise UnfitColumn(f"{report} cannot use the column {column.name}: {reason}") from error
 
 
-def named_keys(by: By, *, report: str) -> list[tuple[str, str | pd.Grouper]]:
+def named_keys(by: By, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
     """List the keys of `by`, each with the name of its column."""
-    keys = [by] if isinstance(by, (str, pd.Grouper)) else list(by)
+    keys = [by] if isinstance(by, (str, pd.Grouper, Period)) else list(by)
     if not keys:
         raise UnfitColumn(f"{report}: by names no column")
     return [(_column_of(key, report=report), key) for key in keys]
 
 
-def _column_of(key: str | pd.Grouper, *, report: str) -> str:
+def _column_of(key: str | pd.Grouper | Period, *, report: str) -> str:
     if isinstance(key, str):
         return key
+    if isinstance(key, Period):
+        return key.column
     if key.key is None:
         raise UnfitColumn(f"{report} groups by columns: the Grouper has no key")
     return str(key.key)
@@ -64,8 +96,12 @@ def identity(column: pd.Series) -> pd.Series:
 
 
 def whole(column: pd.Series) -> pd.Series:
-    """Take whole numbers that may be missing."""
-    return column.astype("Int64")
+    """Take whole numbers that may be missing; no sum of them exceeds 64 bits, where pandas would wrap."""
+    with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
+        counts: pd.Series = column.astype("Int64")
+    if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
+        raise OverflowError("the sum of its values does not fit 64 bits")
+    return counts
 
 
 def utc(column: pd.Series) -> pd.Series:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import copy
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Final
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
 
 from osdi_frames.errors import UnfitColumn
-from osdi_frames.reports.columns import By, converted, named_keys, time
-from osdi_frames.tables.schema import NONE
+from osdi_frames.reports.columns import By, Period, converted, named_keys, time
+from osdi_frames.tables.schema import NO_DATE, NONE
+
+_FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
+_PLAUSIBLE: Final = range(2000, 2100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +29,6 @@ class Groups:
     number: pd.Series
     labels: pd.Index
     in_time: bool
-
-    def label(self, table: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
-        """Give a table of one row per number its labels, the groups without rows, and its dtypes."""
-        table = table.reindex(range(len(self.labels)))
-        counts = {column: 0 for column, dtype in dtypes.items() if dtype == "int64"}
-        return table.fillna(counts).astype(dict(dtypes)).set_axis(self.labels)
 
     def rank(self, table: pd.DataFrame, measure: str) -> pd.DataFrame:
         """Put the largest first, equal ones in the order of the labels; times stay in order."""
@@ -53,9 +53,11 @@ def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str)
     keys: list[pd.Series] = []
     periods: pd.Index | None = None
     named = named_keys(by, report=report)
-    for name, key in named:
-        column = frame[name]
-        if isinstance(key, pd.Grouper) and key.freq is not None:
+    for column_name, key in named:
+        column = frame[column_name]
+        if isinstance(key, Period):
+            key_of_row, periods = _in_periods(converted(column, time, report=report), key)
+        elif isinstance(key, pd.Grouper) and key.freq is not None:
             key_of_row, periods = _binned(converted(column, time, report=report), key)
         else:
             key_of_row = _labelled(column.reset_index(drop=True), nothing=nothing, report=report)
@@ -64,10 +66,18 @@ def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str)
     same = table.groupby(list(table), dropna=False, observed=True)
     number, labels = same.ngroup(), same.size().index
     if periods is not None and len(keys) == 1:  # the periods without rows are groups, too
-        labels = periods.append(labels[labels.isna()])
-        number = pd.Series(labels.get_indexer(pd.Index(keys[0])), index=table.index)
-    labels = labels.set_names([name for name, _ in named])
-    return Groups(number, labels, in_time=any(map(is_datetime64_any_dtype, table.dtypes)))
+        in_text = isinstance(periods.dtype, pd.StringDtype)
+        labels = periods if in_text else periods.append(labels[labels.isna()])
+        alone = pd.Index(keys[0].astype("str") if in_text else keys[0])
+        number = pd.Series(labels.get_indexer(alone).astype("int64"), index=table.index)
+    names = [key.name if isinstance(key, Period) else column_name for column_name, key in named]
+    return Groups(
+        number,
+        _without_categories(labels).set_names(names),
+        in_time=any(
+            is_datetime64_any_dtype(key) or isinstance(key.dtype, pd.CategoricalDtype) for key in keys
+        ),
+    )
 
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
@@ -83,12 +93,61 @@ def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) ->
 
 
 def _binned(times: pd.Series, grouper: pd.Grouper) -> tuple[pd.Series, pd.Index]:
-    """Give each time its period, and every period from the first to the last."""
+    """Return the period of each time, and every period from the first to the last, without long gaps."""
     # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
     in_order = times.dropna().sort_values()
-    sizes = in_order.to_frame(grouper.key).groupby(grouper).size()
-    period = pd.Series(sizes.index.repeat(sizes), index=in_order.index)
-    return period.reindex(times.index), sizes.index
+    far = pd.Timedelta(days=_FAR * 365.25)
+    parts = [part for _, part in in_order.groupby((in_order.diff() > far).cumsum())] or [in_order]
+    # Copied, since pandas keeps notes in a Grouper.
+    sizes = [part.to_frame(grouper.key).groupby(copy.copy(grouper)).size() for part in parts]
+    counted = pd.concat(sizes) if len(sizes) > 1 else sizes[0]
+    period = pd.Series(counted.index.repeat(counted), index=in_order.index)
+    return period.reindex(times.index), counted.index
+
+
+def _in_periods(times: pd.Series, period: Period) -> tuple[pd.Series, pd.Index]:
+    """Return the name of each time's period, and every name in order, those far outside as one.
+
+    Far outside is what more than ten years without any row part from most of the rows.
+    """
+    known = pd.PeriodIndex(times.dt.tz_localize(None).dt.to_period(period.freq))
+    present = known.dropna()
+    if present.empty:
+        undated = pd.Index([NO_DATE] if len(times) else [], dtype="str")
+        return pd.Series(pd.Categorical([NO_DATE] * len(times), undated, ordered=True)), undated
+    window = _window(present)
+    inside = window.asfreq("D", how="S").strftime(period.format)
+    names = [f"before {inside[0]}", *inside, f"after {inside[-1]}", NO_DATE]
+    place = np.clip(known.asi8 - window[0].ordinal + 1, 0, len(inside) + 1)
+    place[known.isna()] = len(names) - 1
+    used = {*range(1, len(inside) + 1), *place.tolist()}
+    categories = pd.Index([name for number, name in enumerate(names) if number in used], dtype="str")
+    texts = np.asarray(names, dtype=object)[place]
+    return pd.Series(pd.Categorical(texts, categories, ordered=True)), categories
+
+
+def _window(present: pd.PeriodIndex) -> pd.PeriodIndex:
+    """Return every period from the first to the last of those that stand together with most rows."""
+    ordinals = pd.Series(np.sort(present.asi8))
+    years = pd.Series(present.year).sort_values(ignore_index=True)
+    cluster = (years.diff() > _FAR).cumsum()
+    sizes = cluster.groupby(cluster).size()
+    plausible = years.isin(_PLAUSIBLE).groupby(cluster).any()
+    rank = pd.DataFrame({"size": sizes, "plausible": plausible}).sort_values(["size", "plausible"])
+    together = ordinals[cluster == rank.index[-1]]
+    in_order = present.sort_values()
+    return pd.period_range(in_order[int(together.index[0])], in_order[int(together.index[-1])])
+
+
+def _without_categories(labels: pd.Index) -> pd.Index:
+    """Turn the names of periods into text; their order is that of the rows already."""
+    if isinstance(labels, pd.MultiIndex):
+        texts = [
+            level.astype("str") if isinstance(level, pd.CategoricalIndex) else level
+            for level in labels.levels
+        ]
+        return labels.set_levels(texts)  # type: ignore[arg-type] # an Index is a sequence
+    return labels.astype("str") if isinstance(labels, pd.CategoricalIndex) else labels
 
 
 def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> pd.Series:

@@ -290,7 +290,7 @@ def targeting(service: Service, _call: AdminCall) -> Any:
     return [
         targeting_label(event)
         for event in service.store.resources("event")
-        if event.made_by in ("v1", "v2") and event.values()["total_accepted"] > 0
+        if event.made_by in ("v1", "v2") and event.fields.get("total_accepted", 0) > 0
     ]
 
 

@@ -106,9 +106,11 @@ def change(service: Service, call: Call) -> str:
 
 def embed(service: Service, call: Call) -> str:
     """Answer the embed code of a resource."""
-    href = call.site.link(_named(service, call).path(call.site))["href"]
+    named = _named(service, call)
+    href = call.site.link(named.path(call.site))["href"]
+    rel = call.site.named(f"{named.declared.prefix}:{named.kind}")
     code = f'<iframe src="{href}/embed"></iframe>'
-    links = {"self": {"href": f"{href}/embed"}, "osdi:event": {"href": href}}
+    links = {"self": {"href": f"{href}/embed"}, rel: {"href": href}}
     return json.dumps({"embed_code": code, "_links": links})
 
 

@@ -42,6 +42,7 @@ class ApiEndpoint:
         self._version = version
         self._is_collection = not path.endswith("}")
         self._asks_key = bool(path)  # the entry point asks for none
+        self._what = path.split("/")[1] if path else "the entry point"
         self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +72,7 @@ class ApiEndpoint:
     async def _respond(self, request: Request, struck: Sequence[Order]) -> Response:
         try:
             if request.method == "DELETE":
-                raise refuse("delete", what=request.scope["path"].split("/")[3])
+                raise refuse("delete", what=self._what)
             handler = _of_method(self._handlers, request.method)
             account = self._account(request)
             if handler is self._handlers.get("GET"):

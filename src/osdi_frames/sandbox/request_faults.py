@@ -27,13 +27,15 @@ async def instead(struck: Sequence[Order], seen: Seen) -> Response | None:
 
 
 def _response(order: Order, seen: Seen) -> Response | None:
-    told = order.settings
+    settings = order.settings
     if order.name == "rate_limit" and order.refuses(seen.at):
-        return _failed(429, told["retry_after"])
+        return _failed(429, settings["retry_after"])
     if order.name == "status":
-        return _failed(told["status"], told["retry_after"])
+        return _failed(settings["status"], settings["retry_after"])
     if order.name == "html_error":
-        return HTMLResponse("<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>", told["status"])
+        return HTMLResponse(
+            "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>", settings["status"]
+        )
     return None
 
 

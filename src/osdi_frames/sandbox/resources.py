@@ -60,13 +60,10 @@ class Resource:
         return replace(self, fields=merged)
 
     def values(self) -> Fields:
-        """Return everything that its declared fields can show, by their names."""
-        defaults = {each.name: each.default for each in self.declared.fields if each.default is not None}
-        made = {
-            name: getattr(self, name) for name in ("created_date", "modified_date", "parent", "person_id")
-        }
-        shown = {"location": self.fields["geocoded"]} if "geocoded" in self.fields else {}
-        return {**defaults, **self.fields, **made, **shown}
+        """Return everything that its declared fields can show, by their names; defaults are the declaration's."""
+        shown = self.fields | {"created_date": self.created_date, "modified_date": self.modified_date}
+        shown |= {"parent": self.parent, "person_id": self.person_id}
+        return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
 def enter(kind: str, body: Mapping[str, object], site: Site, *, by: Collection[str]) -> Fields:
@@ -127,7 +124,7 @@ def represent(resource: Resource, site: Site, *, person: Resource | None = None)
         values["sponsor"] = sponsor_in(sponsor, names)
     shown: Fields = {}
     for each in resource.declared.fields:
-        value = values.get(each.name)
+        value = values.get(each.name, each.default)
         if value is not None and (name := each.named(site)):
             shown[name] = value
     shown["_links"] = links(resource, site)
@@ -185,8 +182,11 @@ def sample_element(site: Site, *, sponsor: Mapping[str, str], key: str) -> Field
 
 
 def _element(name: str, shown: Fields, site: Site, *, sponsor: Mapping[str, str], key: str) -> Fields:
-    beside = {site.named("<p>:sponsor"): sponsor_in(sponsor, SPONSOR_ELSEWHERE), "idempotency_key": key}
-    return {name: shown, **beside}
+    return {
+        name: shown,
+        site.named("<p>:sponsor"): sponsor_in(sponsor, SPONSOR_ELSEWHERE),
+        "idempotency_key": key,
+    }
 
 
 def sponsor_in(sponsor: Mapping[str, str], names: tuple[str, str]) -> dict[str, str]:
@@ -198,9 +198,10 @@ def searched(resource: Resource) -> dict[str, list[str]]:
     """Return the values that filters compare, by the name of the filter."""
     values = resource.values()
     values["identifiers"] = [resource.resource_id, *resource.fields.get("identifiers", ())]
+    defaults = {each.name: each.default for each in resource.declared.fields}
     found = {}
     for each in resource.declared.filtered(Site("", "", "v2")).values():
-        value = values.get(each.field)
+        value = values.get(each.field, defaults[each.field])
         many = value if isinstance(value, list) else [] if value is None else [value]
         texts = [entry.get(each.key) for entry in many] if each.key else many
         found[each.name] = [text for text in map(each.written, filter(None, texts)) if text is not None]

@@ -1,4 +1,4 @@
-"""What the service does: each act reads and writes the store, and decides by the rules of the modules beside it."""
+"""What the service does: each act reads and writes the store, and decides by the rules of the other modules."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Service:
         self.faults = faults
         self.seen = seen
         self._gazetteer = Gazetteer.bundled()
-        # A page is read and not made. Rows depend on what is stored and where they are shown alone: none gets stale.
+        # A row is a function of what is stored and of where it is shown, so that none of these gets stale.
         self._row = lru_cache(_ROWS_KEPT)(_row)
 
     def now(self) -> str:
@@ -106,10 +106,9 @@ class Service:
 
     def row(self, stored: Stored, site: Site) -> Row:
         """Return a stored resource as a row of a collection."""
-        kind, person_id = stored[0], stored[4]
-        people = (
-            self.store.stored("person", resource_id=person_id) if site.version in KINDS[kind].embeds else []
-        )
+        kind, person_id, *_ = stored
+        embedded = site.version in KINDS[kind].embeds
+        people = self.store.stored("person", resource_id=person_id) if embedded else []
         return self._row(stored, people[0] if people else None, site)
 
     def text(self, resource: Resource, site: Site) -> str:
@@ -130,7 +129,7 @@ class Service:
             counting = self.store.find(str(owners[0]), resource_id=above.parent) if above.parent else None
             if counting is None:
                 break
-            above = self._save(counting, counting.changed({name: counting.values()[name] + 1}))
+            above = self._save(counting, counting.changed({name: counting.fields.get(name, 0) + 1}))
         return made
 
     def change(self, known: Resource, body: Body, site: Site) -> Resource:

@@ -30,7 +30,7 @@ class Site:
 
     def link(self, *segments: str) -> Link:
         """Return a link below the base address."""
-        return {"href": "/".join((self.base_url, *segments))}
+        return {"href": f"{self.origin}/api/{self.version}/{'/'.join(segments)}".rstrip("/")}
 
     def named(self, name: str) -> str:
         """Write the service's own prefix where a declared name has ``<p>``."""

@@ -23,7 +23,7 @@ from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Resource, searched
 
 Document = dict[str, Any]
-Stored = tuple[Any, ...]  # a row of the table of resources, as `read` reads it
+Stored = tuple[Any, ...]  # a row of the table of resources: kind, person_id, and the rest, which `read` reads
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS resource (
@@ -56,7 +56,7 @@ _SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit is on disk before a 200 says so
 )
 
-_COLUMNS = ("kind", "resource_id", "account", "parent", "person_id", "listed")
+_COLUMNS = ("kind", "person_id", "resource_id", "account", "parent", "listed")
 _REST = tuple(each.name for each in fields(Resource) if each.name not in _COLUMNS)
 _READ = f"SELECT {', '.join(_COLUMNS)}, document FROM resource"  # noqa: S608 (the names above)
 

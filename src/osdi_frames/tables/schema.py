@@ -51,8 +51,9 @@ SCHEMA_VERSION = "1"
 #: The service's own prefixes that are recognised without being told (interface 2.1, ``<p>:``).
 PREFIXES = ("platform", "action_network")
 
-#: The label of what has no value, in reports and their plots.
+#: The labels of what has no value, and of what has no date, in reports and their plots.
 NONE = "(none)"
+NO_DATE = "(no date)"
 
 FIRST, PRIMARY, EACH, PAIRS = 0, -1, -2, -3
 _INDEX = {"[0]": FIRST, "[primary]": PRIMARY, "[]": EACH, "{}": PAIRS}

@@ -1,0 +1,272 @@
+"""Every report, declared once: its function, plot, page, terminal text, files and documentation read it here.
+
+To add a report is to add it to `REPORTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from osdi_frames.reports import measures
+from osdi_frames.reports.columns import By, Period, named_keys
+from osdi_frames.reports.measures import Measure
+from osdi_frames.reports.subjects import ATTENDANCES, EVENTS, SIGNATURES, SNAPSHOTS, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report.
+
+    Attributes
+    ----------
+    subject
+        What it counts: the table, the measures, and what they have in common.
+    name, heading
+        The name of its function, plot and files; its heading, and the title of its plot.
+    about
+        The first sentence of its documentation, and what else is to be known.
+    by
+        What it groups by; None where the caller says it.
+    kind
+        ``groups``: a row for each value; ``over time``: a row for each period, with `by` a column for each
+        value; ``growth``: the same for repeated pulls.
+    own_measures
+        Its columns, where they are not those of the subject.
+    example
+        The values of its count that its documentation shows; after the arguments where there are any.
+    standard
+        Whether ``osdi-frames report`` makes it: every report whose values are declared.
+    """
+
+    subject: Subject
+    name: str
+    heading: str
+    about: str = field(repr=False)
+    by: By | None = None
+    kind: Literal["groups", "over time", "growth"] = "groups"
+    own_measures: tuple[Measure, ...] = field(default=(), repr=False)
+    example: tuple[str, ...] = field(default=(), repr=False)
+    standard: bool = True
+
+    @property
+    def table(self) -> str:
+        """The table whose frame it takes."""
+        return self.subject.table
+
+    @property
+    def count(self) -> str:
+        """The measure by which rows are ranked, and which is drawn."""
+        return self.subject.count
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Its columns."""
+        return self.own_measures or self.subject.measures
+
+    @property
+    def periods(self) -> tuple[str, ...]:
+        """The names of the keys that are periods."""
+        keys = [] if self.by is None else named_keys(self.by, report=self.name)
+        return tuple(key.name for _, key in keys if isinstance(key, Period))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that it needs."""
+        keys = [] if self.by is None else [name for name, _ in named_keys(self.by, report=self.name)]
+        needs = [name for measure in self.measures for name in measure.needs]
+        return tuple(dict.fromkeys([*keys, *needs]))
+
+
+def columns_of(reports: Iterable[Report], table: str) -> list[str]:
+    """List the columns of a table that reports need, all together."""
+    return list(dict.fromkeys(name for report in reports if report.table == table for name in report.columns))
+
+
+_REGION: Final = ("location_country", "location_region")
+_ANY: Final = """by any column, by several, or by a period of time.
+
+With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between the
+first and the last, with 0 where there was nothing, but no gap of more than ten years. A list-valued column is
+refused: a row with two values would count twice."""
+_PERIODS: Final = """of each day, week, month or other period, periods without any included.
+
+Periods are named by their start, in UTC: a week by its first day ("W" is Monday to Sunday), a month by its first;
+gaps of more than ten years are left out. What has no created_date (the service's "send test") is the row ``NaT``,
+last, and only there if there is any: ``report[report.index.notna()]`` is without it."""
+_GROWTH: Final = """Show how the RSVPs of each campaign grew from pull to pull.
+
+At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
+RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be told from one that was not
+pulled: it stays.
+
+The pages of one pull are fetched seconds apart. Rows belong to one pull as long as no `pause` lies between one
+fetched_at and the next, and the pull is shown at its last. Too short a pause makes a slow pull two points, the first
+of which may be a part of the events; too long a pause makes two pulls one."""
+
+REPORTS: Final = (
+    Report(
+        EVENTS,
+        "rsvps_by_campaign",
+        "RSVPs by campaign",
+        "Sum the RSVPs of each event campaign, most RSVPs first.",
+        by="event_campaign_id",
+        example=("{'climate': 42, '(none)': 5}",),
+    ),
+    Report(
+        EVENTS,
+        "rsvps_by_region",
+        "RSVPs by region",
+        "Sum the RSVPs of each region, told apart by country, most RSVPs first.",
+        by=_REGION,
+        example=("{('US', 'CA'): 30, ('US', '(none)'): 12, ('CA', 'ON'): 5}",),
+    ),
+    Report(
+        EVENTS,
+        "rsvps_by_month",
+        "RSVPs by month of the event",
+        "Sum the RSVPs of the events of each month, months without any included.",
+        by=Period("start_date"),
+        example=("{'2026-05': 35, '2026-06': 0, '2026-07': 12}",),
+    ),
+    Report(
+        EVENTS,
+        "rsvps_by",
+        "RSVPs",
+        f"Sum the RSVPs {_ANY}",
+        standard=False,
+        example=("{'CA': 30, '(none)': 12, 'ON': 5}", "'location_region'"),
+    ),
+    Report(
+        SNAPSHOTS,
+        "rsvps_over_time",
+        "RSVPs over time",
+        _GROWTH,
+        kind="growth",
+        standard=False,
+        example=("[[3, 4], [9, 4]]",),
+    ),
+    Report(
+        ATTENDANCES,
+        "rsvps_by_source",
+        "RSVPs by source",
+        "Count the RSVPs of each source code, most first.",
+        by="source",
+        example=("{'email': 2, '(none)': 1}",),
+    ),
+    Report(
+        ATTENDANCES,
+        "rsvps_by_referrer",
+        "RSVPs by referrer",
+        "Count the RSVPs of each referrer code, most first.",
+        by="referrer",
+        example=("{'(none)': 2, 'group-a': 1}",),
+    ),
+    Report(
+        ATTENDANCES,
+        "attendances_by_month",
+        "RSVPs by the month in which they were made",
+        "Count the RSVPs that were made in each month (UTC), months without any included.",
+        by=Period("created_date"),
+        own_measures=measures.ATTENDANCES_OVER_TIME,
+        example=("{'2026-05': 2, '2026-06': 1}",),
+    ),
+    Report(
+        ATTENDANCES,
+        "attendances_by",
+        "RSVPs",
+        f"Count the RSVPs {_ANY}",
+        standard=False,
+        example=(
+            "{('(none)', '(none)'): 1, ('email', '(none)'): 1, ('email', 'group-a'): 1}",
+            "['source', 'referrer']",
+        ),
+    ),
+    Report(
+        ATTENDANCES,
+        "attendances_over_time",
+        "RSVPs over time",
+        f"Count the RSVPs {_PERIODS}",
+        kind="over time",
+        own_measures=measures.ATTENDANCES_OVER_TIME,
+        standard=False,
+        example=("[[2, 2, 2], [1, 1, 3]]", "'MS'"),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_by_petition",
+        "Signatures by petition",
+        "Count the signatures of each petition, most first.",
+        by="petition_id",
+        example=("{'x': 2, 'y': 2}",),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_by_source",
+        "Signatures by source",
+        """Count the signatures of each source code, most first.
+
+``_`` and ``-`` are the same to the service's targeting but are not merged here.""",
+        by="source",
+        example=("{'email': 3, '(none)': 1}",),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_by_referrer",
+        "Signatures by referrer",
+        """Count the signatures of each referrer code, most first.
+
+A referrer often is the sponsoring group's own code, not a person's (interface 2.7).""",
+        by="referrer",
+        example=("{'(none)': 3, 'group-a': 1}",),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_by_website",
+        "Signatures by website",
+        """Count the signatures that came from each website, most first.
+
+The service sends a host or a whole address (interface 2.7); each is shown as it was sent.""",
+        by="website",
+        example=("{'(none)': 2, 'example.org': 2}",),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_by_region",
+        "Signatures by region",
+        "Count the signatures of each region, told apart by country, most first.",
+        by=_REGION,
+        example=("{('US', 'CA'): 3, ('(none)', '(none)'): 1}",),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_by_month",
+        "Signatures by month",
+        "Count the signatures of each month (UTC), months without any included.",
+        by=Period("created_date"),
+        own_measures=measures.SIGNATURES_OVER_TIME,
+        example=("{'2026-05': 2, '2026-06': 0, '2026-07': 1, '(no date)': 1}",),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_by",
+        "Signatures",
+        f"Count the signatures {_ANY}",
+        standard=False,
+        example=("{('x', 'email'): 2, ('y', '(none)'): 1, ('y', 'email'): 1}", "['petition_id', 'source']"),
+    ),
+    Report(
+        SIGNATURES,
+        "signatures_over_time",
+        "Signatures over time",
+        f"Count the signatures {_PERIODS}",
+        kind="over time",
+        own_measures=measures.SIGNATURES_OVER_TIME,
+        standard=False,
+        example=("[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]", "'MS'"),
+    ),
+)
+"""Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
+
+STANDARD: Final = tuple(report for report in REPORTS if report.standard)

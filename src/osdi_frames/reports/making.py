@@ -1,0 +1,117 @@
+"""Reports computed from their declarations."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from osdi_frames.errors import UnfitColumn
+from osdi_frames.reports.columns import By, identity, take, utc, whole
+from osdi_frames.reports.declared import Report
+from osdi_frames.reports.groups import Groups, group, group_periods
+from osdi_frames.reports.measures import Measure
+from osdi_frames.reports.titles import add_titles, distinct_labels, known_titles
+
+
+def make(
+    report: Report,
+    frame: pd.DataFrame,
+    *,
+    by: By | None = None,
+    freq: str = "D",
+    pause: str | pd.Timedelta = "1min",
+    titles: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
+    by = report.by if by is None else by
+    if report.kind == "groups":
+        if by is None:
+            raise UnfitColumn(f"{report.name}: by names no column")
+        made = _by_group(report, frame, by)
+        return made if titles is None else add_titles(made, titles, report.subject.titled, name=report.name)
+    if report.kind == "over time":
+        made = _over_time(report, frame, freq, by)
+    else:
+        made = _growth(report, frame, by, pd.Timedelta(pause))
+    return made if titles is None else _title_columns(report, made, titles)
+
+
+def _by_group(report: Report, frame: pd.DataFrame, by: By) -> pd.DataFrame:
+    rows = _rows(report, frame, report.measures, by)
+    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
+    return groups.rank(_measured(report.measures, rows, groups), report.count)
+
+
+def _rows(report: Report, frame: pd.DataFrame, measures: tuple[Measure, ...], by: By | None) -> pd.DataFrame:
+    needs = {column: convert for measure in measures for column, convert in measure.needs.items()}
+    return take(frame, needs, by=by, report=report.name)
+
+
+def _measured(measures: tuple[Measure, ...], rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+    """Compute the measures of each group, also of those without rows."""
+    table = pd.DataFrame(index=range(len(groups.labels)))
+    for measure in measures:
+        values = measure.compute(rows, groups.number, table).reindex(table.index)
+        table[measure.name] = values.fillna(0) if measure.dtype == "int64" else values
+        table = table.astype({measure.name: measure.dtype})
+    return table.set_axis(groups.labels)
+
+
+def _over_time(report: Report, frame: pd.DataFrame, freq: str, by: By | None) -> pd.DataFrame:
+    needs = {"created_date": utc, **({} if by is not None else {"person_id": identity})}
+    rows = take(frame, needs, by=by, report=report.name)
+    periods = group_periods(rows, "created_date", freq, report=report.name)
+    if by is None:
+        return _measured(report.measures, rows, periods)
+    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
+    counts = groups.spread(pd.Series(1, index=rows.index), periods.number, groups.number)
+    counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
+    return groups.label_columns(counts, counts.sum())
+
+
+def _growth(report: Report, frame: pd.DataFrame, by: By | None, pause: pd.Timedelta) -> pd.DataFrame:
+    by = "event_campaign_id" if by is None else by
+    needs = {"event_id": identity, "fetched_at": utc, "total_accepted": whole}
+    rows = take(frame, needs, by=by, report=report.name)
+    for column in ("event_id", "fetched_at"):
+        _refuse_missing(rows[column], report=report.name)
+    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
+    states = _states(rows.assign(group=groups.number), pause=pause)
+    changes = _changes(states)
+    growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
+    growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
+    return groups.label_columns(growth, growth.iloc[-1:].sum())
+
+
+def _refuse_missing(column: pd.Series, *, report: str) -> None:
+    count = int(column.isna().sum())
+    if count:
+        raise UnfitColumn(
+            f"{report}: {count} of {len(column)} rows have no {column.name} and cannot be followed "
+            f"through time; to leave them out: frame[frame.{column.name}.notna()]"
+        )
+
+
+def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
+    """Keep what was last known of each event in each pull."""
+    # Rows of one instant have no order of their own: the larger count is taken for the later.
+    rows = rows.sort_values(["fetched_at", "total_accepted", "group"], na_position="first", ignore_index=True)
+    rows["pull"] = (rows["fetched_at"].diff() > pause).cumsum()
+    rows["rsvps"] = rows.groupby("event_id")["total_accepted"].ffill().fillna(0).astype("int64")
+    return rows.drop_duplicates(["pull", "event_id"], keep="last")
+
+
+def _changes(states: pd.DataFrame) -> pd.DataFrame:
+    """Turn states into what each pull adds to a group, and takes from the group the event was in before."""
+    before = states.groupby("event_id")[["group", "rsvps"]].shift()
+    taken = states.assign(group=before["group"], rsvps=-before["rsvps"]).dropna(subset="group")
+    return pd.concat([states, taken.astype({"group": "int64", "rsvps": "int64"})])
+
+
+def _title_columns(report: Report, made: pd.DataFrame, titles: pd.DataFrame) -> pd.DataFrame:
+    """Name the columns of a report over time by titles, where they are ids."""
+    titled = report.subject.titled
+    if list(made.columns.names) != [titled.key]:
+        return made
+    known = known_titles(titles, titled, name=report.name).to_dict()
+    labels = distinct_labels({str(key): known.get(str(key)) for key in made.columns})
+    return made.set_axis(pd.Index(list(labels.values()), dtype="str", name=titled.key), axis="columns")

@@ -1,0 +1,154 @@
+"""Measures: what a report computes of each group of rows, with the columns, the unit and the total of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+import pandas as pd
+
+from osdi_frames.reports.columns import LOCAL, UTC, Convert, identity, local, utc, whole
+
+Compute: TypeAlias = Callable[[pd.DataFrame, pd.Series, pd.DataFrame], pd.Series]
+"""Takes the rows, the number of each row's group, and the measures before; returns a value per group."""
+
+Unit: TypeAlias = Literal["number", "share", "time"]
+
+
+_FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%Y-%m-%d"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column of a report.
+
+    Attributes
+    ----------
+    name, meaning
+        The column, and its sentence in the documentation.
+    compute
+        How it is computed.
+    needs
+        The columns that it reads, each with the conversion to its dtype.
+    dtype
+        The dtype; groups without rows have 0 where it is ``int64``.
+    unit
+        How it is shown: a number, a percentage, a date.
+    total
+        What stands for several groups, where anything can: distinct people and rates have no total.
+    """
+
+    name: str
+    meaning: str
+    compute: Compute
+    needs: Mapping[str, Convert] = field(default_factory=dict)
+    dtype: str = "int64"
+    unit: Unit = "number"
+    total: Literal["sum", "min", "max"] | None = "sum"
+
+    @property
+    def heading(self) -> str:
+        """The heading of the column in the page."""
+        words = self.name.replace("_", " ").replace("rsvps", "RSVPs")
+        return words[:1].upper() + words[1:]
+
+
+def show(value: Any, unit: Unit) -> str:
+    """Return a value as it is shown, in the terminal and on the page.
+
+    >>> show(1234, "number"), show(0.125, "share"), show(pd.Timestamp("2026-05-01 18:00"), "time"), show(pd.NA, "share")
+    ('1,234', '12.5%', '2026-05-01', '–')
+    """
+    if pd.isna(value):
+        return "–"
+    return f"{value:{_FORMATS[unit]}}"
+
+
+def count_rows(name: str, meaning: str = "how many") -> Measure:
+    """Count the rows of each group."""
+    return Measure(name, meaning, lambda _, number, __: number.groupby(number).size())
+
+
+def _date(name: str, meaning: str, column: str, convert: Convert, which: Literal["min", "max"]) -> Measure:
+    def compute(rows: pd.DataFrame, number: pd.Series, _: pd.DataFrame) -> pd.Series:
+        return rows[column].groupby(number).agg(which)
+
+    return Measure(
+        name, meaning, compute, {column: convert}, LOCAL if convert is local else UTC, "time", which
+    )
+
+
+def _share_of(count: str) -> Measure:
+    def compute(_: pd.DataFrame, __: pd.Series, before: pd.DataFrame) -> pd.Series:
+        return before[count] / max(before[count].sum(), 1)
+
+    return Measure("share", f"of all {count} of the frame, 0 to 1", compute, {}, "float64", "share")
+
+
+def _cumulative(count: str) -> Measure:
+    meaning = f"{count} up to the end of the period"
+    return Measure("cumulative", meaning, lambda _, __, before: before[count].cumsum(), total="max")
+
+
+def _limited(rows: pd.DataFrame, number: pd.Series, _: pd.DataFrame) -> pd.Series:
+    return rows["total_accepted"].where(rows["capacity"].notna()).groupby(number).sum()
+
+
+def _fill_rate(_: pd.DataFrame, __: pd.Series, before: pd.DataFrame) -> pd.Series:
+    return before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0)
+
+
+_LIMITED: Final = {"total_accepted": whole, "capacity": whole}
+RSVPS: Final = Measure(
+    "rsvps",
+    "the sum of total_accepted; missing counts 0",
+    lambda rows, number, _: rows["total_accepted"].groupby(number).sum(),
+    {"total_accepted": whole},
+)
+PEOPLE: Final = Measure(
+    "people",
+    "how many distinct person_id; a row without one is nobody's",
+    lambda rows, number, _: rows["person_id"].groupby(number).nunique(),
+    {"person_id": identity},
+    total=None,
+)
+SIGNATURES: Final = count_rows("signatures")
+ATTENDANCES: Final = count_rows("rsvps", "how many attendances")
+_DATES: Final = (
+    _date("first", "the first created_date (UTC)", "created_date", utc, "min"),
+    _date("last", "the last created_date (UTC)", "created_date", utc, "max"),
+)
+
+OF_EVENTS: Final = (
+    count_rows("events"),
+    RSVPS,
+    Measure(
+        "limited_events",
+        "how many events have a capacity (interface 2.1)",
+        lambda rows, number, _: rows["capacity"].groupby(number).count(),
+        _LIMITED,
+    ),
+    Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED),
+    Measure(
+        "capacity",
+        "the capacity of those events; missing when there are none",
+        lambda rows, number, _: rows["capacity"].groupby(number).sum(min_count=1),
+        _LIMITED,
+        "Int64",
+    ),
+    Measure(
+        "fill_rate",
+        "limited_rsvps over capacity; missing when there is none, or 0",
+        _fill_rate,
+        dtype="float64",
+        unit="share",
+        total=None,
+    ),
+    _date("first_start", "wall clock at the place of the event", "start_date", local, "min"),
+    _date("last_start", "wall clock at the place of the event", "start_date", local, "max"),
+)
+OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
+OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, _share_of("rsvps"), *_DATES)
+SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, _cumulative("signatures"))
+ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, PEOPLE, _cumulative("rsvps"))

@@ -1,0 +1,97 @@
+"""Titles in place of ids: those of campaigns, petitions and events, as far as they are known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from osdi_frames.errors import MissingColumn
+from osdi_frames.tables.schema import NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """Rows that a report groups by their id: the column of the id, the table of the titles, their argument."""
+
+    key: str
+    table: str
+    argument: str
+
+
+CAMPAIGN: Final = Titled("event_campaign_id", "event_campaigns", "campaigns")
+PETITION: Final = Titled("petition_id", "petitions", "petitions")
+EVENT: Final = Titled("event_id", "events", "events")
+_KEYS: Final = frozenset({CAMPAIGN.key, PETITION.key, EVENT.key})
+
+#: What columns are called in headings, titles and on axes, where the name alone does not say it.
+_WORDS: Final = {
+    "event_campaign_id": "campaign",
+    "petition_id": "petition",
+    "event_id": "event",
+    "person_id": "person",
+    "location_country": "country",
+    "location_region": "region",
+    "sponsor_title": "sponsor",
+}
+
+
+def words(column: object) -> str:
+    """Return what a column is called in a sentence.
+
+    >>> words("event_campaign_id"), words("start_date")
+    ('campaign', 'start date')
+    """
+    return _WORDS.get(str(column), str(column).replace("_", " "))
+
+
+def add_titles(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
+    """Add the column `title` to a report that has the ids in its index; missing where none is known."""
+    if titled.key not in report.index.names:
+        return report
+    ids = report.index.get_level_values(titled.key)
+    report.insert(0, "title", known_titles(titles, titled, name=name).reindex(ids).set_axis(report.index))
+    return report
+
+
+def known_titles(titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.Series:
+    """Return the title of each id; the last row of an id holds."""
+    missing = [column for column in (titled.key, "title") if column not in titles.columns]
+    if missing:
+        raise MissingColumn(f"{name}: {titled.argument} needs {', '.join(missing)}")
+    known = titles[[titled.key, "title"]].astype("str").dropna()
+    known = known[(known["title"].str.strip() != "") & (known[titled.key] != NONE)]
+    return known.drop_duplicates(titled.key, keep="last").set_index(titled.key)["title"]
+
+
+def labelled(report: pd.DataFrame) -> pd.DataFrame:
+    """Return a report as it is shown: titles in place of ids, with the id where titles are equal.
+
+    >>> ids = pd.Index(["x", "y", "z"], name="petition_id")
+    >>> labelled(pd.DataFrame({"title": ["Park", "Park", None], "signatures": 1}, index=ids)).index.tolist()
+    ['Park (x)', 'Park (y)', 'z']
+    """
+    keys = [name for name in report.index.names if name in _KEYS]
+    if "title" not in report.columns or not keys:
+        return report
+    place = report.index.names.index(keys[0])
+    ids = [str(key) for key in report.index.get_level_values(place)]
+    found = dict(zip(ids, report["title"], strict=True))
+    labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in found.items()})
+    levels = [report.index.get_level_values(number) for number in range(report.index.nlevels)]
+    levels[place] = pd.Index([labels[key] for key in ids], dtype="str", name=keys[0])
+    index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+    return report.drop(columns="title").set_axis(index)
+
+
+def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
+    """Return a label for each id: its title, if it has one; with its id where another has the same label."""
+    plain: dict[str, str] = {key: title or key for key, title in titles.items()}
+    counts: Counter[Hashable] = Counter(plain.values())
+    return {
+        key: label if counts[label] == 1 or label == key else f"{label} ({key})"
+        for key, label in plain.items()
+    }

@@ -1,0 +1,278 @@
+"""A report is one declaration: declared here, it appears in functions, plots, page, terminal and files."""
+
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import osdi_frames as of
+from osdi_frames import page
+from osdi_frames.cli.text import table
+from osdi_frames.errors import MissingColumn, printable
+from osdi_frames.page import tables
+from osdi_frames.plots.functions import plot_of
+from osdi_frames.report import read
+from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
+from osdi_frames.reports.measures import show
+from osdi_frames.reports.subjects import SIGNATURES
+from osdi_frames.reports.titles import labelled
+
+THROWAWAY = Report(
+    SIGNATURES,
+    "signatures_by_petition_and_week",
+    "Signatures by petition and week",
+    "Count the signatures of each petition in each week.",
+    by=("petition_id", Period("created_date", "W")),
+    own_measures=(measures.SIGNATURES, measures.PEOPLE),
+)
+
+
+def signed(number, petition, day, **referrer):
+    links = {"osdi:petition": {"href": f"https://x.example/petitions/{petition}"}} if petition else {}
+    signature = {
+        "identifiers": [f"platform:{number}"],
+        "created_date": day,
+        "platform:referrer_data": referrer,
+        "_links": links,
+    }
+    return [{"osdi:signature": signature, "idempotency_key": str(number)}]
+
+
+def event(number, **fields):
+    return {"identifiers": [f"platform:{number}"], "title": "t", "total_accepted": 1} | fields
+
+
+ARCHIVE = [
+    signed(1, "p", "2026-05-04T10:00:00Z"),
+    signed(2, "p", "2026-05-10T10:00:00Z"),
+    signed(3, "q", "2026-05-11T10:00:00Z"),
+]
+
+
+def test_a_declaration_appears_in_function_plot_page_terminal_and_files(tmp_path):
+    made = function_of(THROWAWAY)(of.read_signatures(ARCHIVE))
+    counts = {("p", "2026-05-04"): 2, ("q", "2026-05-11"): 1}
+    assert made["signatures"].to_dict() == counts
+    assert made.index.names == ["petition_id", "week"]
+    assert "- people: how many distinct" in function_of(THROWAWAY).__doc__
+    assert of.report(ARCHIVE, reports=[THROWAWAY])["signatures_by_petition_and_week"].equals(made)
+
+    axes = plot_of(THROWAWAY)(made, ax=Figure().subplots())
+    assert axes.get_title(loc="left") == "Signatures by petition and week"
+    assert sum(bar.get_height() for bar in axes.patches) == 3
+
+    terminal = table(THROWAWAY, made, top=10).splitlines()
+    assert [line.split() for line in terminal] == [
+        ["petition", "week", "signatures", "people"],
+        ["p", "2026-05-04", "2", "0"],
+        ["q", "2026-05-11", "1", "0"],
+    ]
+
+    of.write_report(ARCHIVE, tmp_path / "out", reports=[*STANDARD, THROWAWAY])
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert html.count("Signatures by petition and week</h3>") == 1
+    written = pd.read_csv(tmp_path / "out" / f"{THROWAWAY.name}.csv", index_col=["petition_id", "week"])
+    assert written["signatures"].to_dict() == counts
+    assert pd.read_parquet(tmp_path / "out" / f"{THROWAWAY.name}.parquet")["signatures"].tolist() == [2, 1]
+
+
+def test_page_terminal_csv_and_parquet_show_the_same_cells(data, tmp_path):
+    reading = read(data, places=True)
+    frames = of.write_report(data, tmp_path / "out")
+    assert list(frames) == [report.name for report, _ in reading.reports]
+    for report, _ in reading.reports:
+        frame = frames[report.name]
+        shown = labelled(frame)
+        keys = [_visible(shown.index.get_level_values(number)) for number in range(shown.index.nlevels)]
+        cells = [[show(value, each.unit) for value in shown[each.name]] for each in report.measures]
+        expected = sorted(zip(*keys, *cells, strict=True))
+
+        laid_out = tables.of_report(report, frame, rows=10_000)
+        rows = [[cell.text for cell in row] for row in laid_out.rows]
+        assert sorted((*_visible(row[: len(keys)]), *row[len(keys) :]) for row in rows) == expected
+        terminal = [re.split("  +", line.strip()) for line in table(report, frame, top=10_000).splitlines()]
+        rows = [[*_visible(line[: len(keys)]), *line[len(keys) :]] for line in terminal[1:]]
+        assert sorted(map(tuple, rows)) == expected
+
+        parquet = pd.read_parquet(tmp_path / "out" / f"{report.name}.parquet")
+        csv = pd.read_csv(tmp_path / "out" / f"{report.name}.csv", keep_default_na=False, dtype="str")
+        for each in report.measures:
+            values = frame[each.name].tolist()
+            assert [show(value, each.unit) for value in parquet[each.name]] == [
+                show(value, each.unit) for value in values
+            ]
+            texts = [show(_read(text, each.unit), each.unit) for text in csv[each.name]]
+            assert texts == [show(value, each.unit) for value in values]
+        for name in frame.index.names:
+            labels = list(frame.index.get_level_values(name))
+            assert parquet[name].tolist() == labels
+            assert [text.removeprefix("'") for text in csv[name]] == [
+                text.removeprefix("'") for text in labels
+            ]
+
+
+def _visible(labels):
+    """Return labels without what page and terminal replace or cut off, each in its own way."""
+    return [re.sub(r"[\s�]+", " ", printable(str(label))).strip()[:59] for label in labels]
+
+
+def _read(text, unit):
+    return (
+        pd.NA
+        if text == ""
+        else pd.Timestamp(text)
+        if unit == "time"
+        else float(text)
+        if unit == "share"
+        else int(text)
+    )
+
+
+def test_reports_load_no_http_library_and_no_matplotlib():
+    program = (
+        "import sys, osdi_frames as of; of.report({'title': 't', 'total_accepted': 1});"
+        "print([name for name in ('httpx', 'matplotlib', 'jinja2') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+# ------------------------------------------------------------------------------------------------- titles
+
+CAMPAIGNS = pd.DataFrame(
+    {
+        "event_campaign_id": ["a", "b", "c", "d", "a", "f"],
+        "title": ["Old", "Climate", "Climate", "  ", "<b>Zoë</b>\u202e", "b"],
+    }
+)
+
+
+def campaigns_report():
+    events = [event(n, **{"platform:event_campaign_id": key}) for n, key in enumerate([*"abcdef", None])]
+    return of.rsvps_by_campaign(of.read_events(events), CAMPAIGNS)
+
+
+def test_titles_stand_beside_their_ids_where_they_are_known():
+    report = campaigns_report()
+    assert report.columns[0] == "title"
+    assert report.index.name == "event_campaign_id"
+    assert report["title"].fillna("-").to_dict() == {
+        "a": "<b>Zoë</b>\u202e",
+        "b": "Climate",
+        "c": "Climate",
+        "d": "-",
+        "e": "-",
+        "f": "b",
+        "(none)": "-",
+    }
+    assert "title" not in of.rsvps_by_campaign(of.read_events([event(1)]))
+
+
+def test_equal_titles_stay_apart_and_no_title_shows_the_id_in_plot_page_and_terminal():
+    report = campaigns_report()
+    labels = ["(none)", "<b>Zoë</b>\u202e", "Climate (b)", "Climate (c)", "d", "e", "b"]
+    assert labelled(report).index.tolist() == labels
+    axes = of.plots.rsvps_by_campaign(report, ax=Figure().subplots())
+    drawn = [label.get_text() for label in axes.get_yticklabels()]
+    assert drawn == [label.replace("\u202e", "�") for label in labels]
+    declared = next(each for each in STANDARD if each.name == "rsvps_by_campaign")
+    lines = table(declared, report, top=10).splitlines()[1:]
+    assert [line.split("  ")[0] for line in lines] == [label.replace("\u202e", "�") for label in labels]
+    rows = tables.of_report(declared, report).rows
+    assert [row[0].text for row in rows] == labels
+
+
+def test_titles_name_the_columns_of_a_report_over_time():
+    signatures = of.read_signatures(ARCHIVE)
+    petitions = pd.DataFrame({"petition_id": ["p"], "title": ["Save the park"]})
+    report = of.signatures_over_time(signatures, "MS", by="petition_id", petitions=petitions)
+    assert list(report.columns) == ["Save the park", "q"]
+    by = of.signatures_by(signatures, ["source", "petition_id"], petitions)
+    assert by["title"].fillna("-").tolist() == ["Save the park", "-"]
+
+
+def test_a_frame_of_titles_without_titles_is_refused():
+    with pytest.raises(MissingColumn, match="rsvps_by_campaign: campaigns needs title"):
+        of.rsvps_by_campaign(of.read_events([event(1)]), CAMPAIGNS[["event_campaign_id"]])
+
+
+# ------------------------------------------------------------------------------------------------ periods
+
+
+@pytest.mark.parametrize("number", [1, 40])
+def test_one_event_in_the_year_9999_is_one_row(number):
+    dates = ["9999-12-31T00:00:00Z", "0001-01-01T00:00:00Z", "2026-07-01T10:00:00Z", None]
+    events = [event(n, start_date="2026-05-01T18:00:00Z") for n in range(number)]
+    events += [event(100 + n, start_date=date) for n, date in enumerate(dates)]
+    report = of.rsvps_by_month(of.read_events(events))
+    assert report["rsvps"].to_dict() == {
+        "before 2026-05": 1,
+        "2026-05": number,
+        "2026-06": 0,
+        "2026-07": 1,
+        "after 2026-07": 1,
+        "(no date)": 1,
+    }
+    by_month = of.rsvps_by(of.read_events(events), pd.Grouper(key="start_date", freq="MS"))
+    assert by_month["rsvps"].sum() == number + 4
+    assert len(by_month) == 6
+
+
+def test_signatures_far_apart_make_no_row_for_each_hour_between():
+    days = ["1970-01-01T00:00:00Z", "2026-05-01T08:00:00Z", "2026-05-01T10:00:00Z"]
+    signatures = of.read_signatures([signed(n, "p", day) for n, day in enumerate(days)])
+    assert of.signatures_over_time(signatures, "h")["signatures"].tolist() == [1, 1, 0, 1]
+
+
+# ---------------------------------------------------------------------------------- what reports show
+
+PERSONAL = {
+    "ada@lovelace.example": "(e-mail)",
+    "to=ada%40lovelace.example": "to=(e-mail)",
+    "to=ada%2540lovelace.example": "to=(e-mail)",
+    "https://site.example/a?token=s3cret&x=1": "https://site.example/a?…",
+    "site.example/a?token=s3cret": "site.example/a?…",
+    "https://site.example/a%3Ftoken=s3cret": "https://site.example/a?…",
+    "site.example#phone=5105550199": "site.example?…",
+    "call +1 (510) 555-0199 now": "call (phone) now",
+    "tel:%2B15105550199": "tel:(phone)",
+}
+HARMLESS = [
+    "email-2026-05-newsletter",
+    "2026-03-05",
+    "what now? yes",
+    "group-a",
+    "site.example/a",
+    "C++ 2026",
+]
+
+
+@pytest.mark.parametrize("text", PERSONAL)
+@pytest.mark.parametrize("show_addresses", [False, True])
+def test_personal_data_within_sources_is_hidden_everywhere_unless_asked_for(text, show_addresses, tmp_path):
+    archive = [signed(1, "p", "2026-05-04T10:00:00Z", source=text, website=text)]
+    frames = of.write_report(archive, tmp_path / "out", show_addresses=show_addresses)
+    expected = text if show_addresses else PERSONAL[text]
+    assert frames["signatures_by_source"].index.tolist() == [expected]
+    assert pd.read_parquet(tmp_path / "out" / "signatures_by_website.parquet")["website"].tolist() == [
+        expected
+    ]
+    html = (tmp_path / "out" / "report.html").read_text()
+    if not show_addresses:
+        assert not re.search("lovelace|s3cret|555-?0199", html)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_not_personal_is_shown_as_it_is(text):
+    archive = [signed(1, "p", "2026-05-04T10:00:00Z", source=text)]
+    assert of.report(archive)["signatures_by_source"].index.tolist() == [text]
+
+
+def test_the_page_is_made_of_any_reports():
+    reading = read(ARCHIVE, reports=[THROWAWAY])
+    html = page.render(reading.reports, reading.tables, now=pd.Timestamp("2026-06-01", tz="UTC"))
+    assert "Signatures by petition and week" in html
+    assert "RSVPs by campaign" not in html
