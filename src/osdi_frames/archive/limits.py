@@ -23,7 +23,7 @@ class Limits:
     ValueError: Limits.nesting is at least 1, not 0
     """
 
-    document_bytes: int = 128 << 20
+    document_bytes: int = 64 << 20
     """Size of one document, decompressed; at most a gibibyte. A larger one is skipped, the next is read."""
     decompressed_bytes: int = 1 << 40
     """Sum of all that is decompressed from one file, at every level. Reading of the file stops there."""

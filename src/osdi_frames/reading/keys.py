@@ -23,8 +23,14 @@ class KeyPath:
     """Where it stands in its element."""
 
 
-def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[KeyPath]:
-    """Give the objects of a form's elements whose keys are declared."""
+def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[list[KeyPath]]:
+    """Give the objects of a form's elements whose keys are declared, as they can be looked up together."""
+    paths = list(_key_paths(form, shapes))
+    yield [path for path in paths if all(isinstance(step, str) for step in path.steps)]
+    yield from ([path] for path in paths if not all(isinstance(step, str) for step in path.steps))
+
+
+def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[KeyPath]:
     if form.kind == "delivery":
         siblings = Shape(form="object")
         for element in form.types:

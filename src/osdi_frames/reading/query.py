@@ -43,27 +43,18 @@ def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
     number, position, stamps, x (the element, in a delivery with its siblings), and suspect0, suspect1 … for
     each of the element types.
     """
-    structure = _element_structure(form, shapes)
-    steps = _steps(form)
-    inside: Any = structure if form.kind == "single" else [structure]
-    for step in reversed(steps):
-        inside = {step: inside}
-    if form.enveloped:
-        inside = dict.fromkeys(STAMPS, "VARCHAR") | inside
-    found = at("doc", steps)
-    found = f"[{found}]" if form.kind == "single" else found
     stamps = "doc" if form.enveloped else null_of(dict.fromkeys(STAMPS, "VARCHAR"))
-    path = literal(json_path(steps))
+    path = literal(json_path(_steps(form)))
     if form.kind != "single":
         path = f"{path} || '[' || (position - start) || ']'"
-    parsed, layers = structure_of(inside), Layers()
+    parsed, layers = structure_of(_inside_of(form, _element_structure(form, shapes))), Layers()
     suspects = [
         f"{_suspect(form, element, shapes[element], path, layers)} AS suspect{number}"
         for number, element in enumerate(form.types)
     ]
     relation = f"""(SELECT number, start, start + unnest(range(len(list))) AS position, unnest(list) AS x,
             document, lax, stamps
-        FROM (SELECT number, start, document, {_LAX} AS lax, {stamps} AS stamps, {found} AS list
+        FROM (SELECT number, start, document, {_LAX} AS lax, {stamps} AS stamps, {_list_of(form)} AS list
         FROM (SELECT number, start, document, json_transform(document, {parsed}) AS doc FROM documents)))"""
     return f"SELECT number, position, stamps, x, {', '.join(suspects)} FROM {layers.over(relation)}"
 
@@ -90,20 +81,39 @@ class Layers:
 
 def texts(form: Form) -> str:
     """Return the query that gives each element of the documents of a form as JSON: number, element."""
-    steps = _steps(form)
-    path = literal(json_path(steps))
-    if form.kind == "single":
-        return f"SELECT number, json_extract(document, {path}) AS element FROM documents"
-    return f"SELECT number, unnest(from_json(json_extract(document, {path}), '[\"JSON\"]')) AS element FROM documents"
+    parsed = structure_of(_inside_of(form, "JSON"))
+    return f"""SELECT number, unnest({_list_of(form)}) AS element
+        FROM (SELECT number, json_transform(document, {parsed}) AS doc FROM documents)"""
 
 
-def keys(path: Sequence[Step], texts: str) -> str:
-    """Return the query that counts the keys of an object of the elements: keys, count, number of the first."""
-    steps = "".join("[*]" if not isinstance(step, str) else f".{json.dumps(step)}" for step in path)
-    found = f"json_keys(element, {literal('$' + steps)})"
-    found = f"unnest({found})" if "[*]" in steps else found
-    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM {texts})
-        WHERE len(keys) > 0 GROUP BY keys"""
+def keys(paths: Sequence[Sequence[Step]], texts: str) -> str:
+    """Return the query that counts the keys of objects of the elements: a list for each path, count, first number.
+
+    A path into a list stands alone, and gives a row for each entry.
+    """
+    written = [
+        "$" + "".join(f".{json.dumps(step)}" if isinstance(step, str) else "[*]" for step in path)
+        for path in paths
+    ]
+    found = f"json_keys(element, {listed(written)})"
+    if any("[*]" in path for path in written):
+        found = f"[unnest(json_keys(element, {literal(written[0])}))]"
+    return (
+        f"SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM {texts}) GROUP BY keys"
+    )
+
+
+def _inside_of(form: Form, element: Any) -> Any:
+    """Return the structure of the documents of a form around that of their elements."""
+    inside: Any = element if form.kind == "single" else [element]
+    for step in reversed(_steps(form)):
+        inside = {step: inside}
+    return dict.fromkeys(STAMPS, "VARCHAR") | inside if form.enveloped else inside
+
+
+def _list_of(form: Form) -> str:
+    found = at("doc", _steps(form))
+    return f"[{found}]" if form.kind == "single" else found
 
 
 def _steps(form: Form) -> Keys:

@@ -6,7 +6,7 @@ same queries.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -250,9 +250,15 @@ class Reader:
         """List the keys of every object whose keys are declared, of the elements and of their pages."""
         self.documents.table = documents
         texts = self._held(query.texts(each))
-        for path in key_paths(each, self.plan.shapes):
-            for keys, count, number in self._run(query.keys(path.steps, texts)).fetchall():
-                self.observer.keys(place(number), path, keys, count)
+        for paths in key_paths(each, self.plan.shapes):
+            steps = [path.steps for path in paths]
+            counts, first = Counter[tuple[int, tuple[str, ...]]](), dict[tuple[int, tuple[str, ...]], int]()
+            for found, count, number in self._run(query.keys(steps, texts)).fetchall():
+                for key in ((path, tuple(keys)) for path, keys in enumerate(found) if keys):
+                    counts[key] += count
+                    first[key] = min(first.get(key, number), number)
+            for (path, keys), count in counts.items():
+                self.observer.keys(place(first[path, keys]), paths[path], keys, count)
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
         """Sort documents by their form; give also the numbers of those that need a closer look."""
