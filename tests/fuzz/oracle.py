@@ -167,18 +167,14 @@ def of_tar(name: str, data: bytes, into: Reading) -> None:
     rest = data[end : end + 1024]
     if rest.strip(b"\0") or len(rest) < 1024:
         into.damage(name, f"no end of the tar at {end}")
-    elif data[end:].strip(b"\0"):
-        into.damage(name, "more after the end of the tar")
+    elif following := data[end:].lstrip(b"\0"):  # another tar, joined to this one
+        of_tar(name, data[(len(data) - len(following)) // 512 * 512 :], into)
     elif not count:
         into.notices.append(f"{name}: an empty tar")
 
 
 def of_member(name: str, inner: str, content: Any, into: Reading) -> None:
     full = f"{name}!{inner}"
-    if ".." in PurePosixPath(inner).parts:
-        into.notices.append(f"{full}: a member outside")
-        into.unclear[full] = 0
-        return
     try:
         data = content()
     except Exception as error:  # noqa: BLE001 (as above)

@@ -29,6 +29,18 @@ _LAX = r"regexp_matches(document, ',\s*[\]}]')"
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = f"SELECT number FROM documents WHERE NOT json_valid(document) OR {_LAX}"
 
+#: Which documents may have numbers that JSON does not have, or none of 64 bits.
+UNUSUAL = r"""SELECT number FROM documents
+    WHERE regexp_matches(document, '(?i)[:,\[]\s*-?(?:nan|inf|\d{308}|\d[\d.]*e\+?\d{3})')"""
+
+
+def not_read(types: Iterable[ElementType]) -> str:
+    """Return the query for the deliveries of types that are not read: which are lists of documents, or no JSON."""
+    keys = [*PAGE_KEYS, BODY, "identifiers", *(key for each in types for key in each.keys)]
+    found = "list_distinct(flatten(json_keys(document, '$[*]')))"
+    return rf"""SELECT number FROM documents WHERE list_has_any({found}, {listed(dict.fromkeys(keys))})
+        OR {_LAX} OR regexp_matches(document, '^\s*\[\s*\[')"""
+
 
 def types_at(paths: Iterable[Keys]) -> str:
     """Return the query that gives the JSON types at some paths, and the documents that have these."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.archive import Chunk
-from osdi_frames.problems import Finding, Place
+from osdi_frames.problems import Finding, Place, verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
@@ -26,6 +26,7 @@ from osdi_frames.reading.keys import KeyPath, key_paths
 from osdi_frames.reading.mend import Mended, Mender
 from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.query import NUMBER, POSITION, SUSPECT
+from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import Form, Keys, form, probes
 from osdi_frames.tables.schema import ARROW, ElementType
@@ -154,7 +155,7 @@ class Documents:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Give the documents to a query."""
         return (
-            _documents(np.zeros(0, np.int64), []) if self.table is None else self.table
+            _documents(np.zeros(0, np.int64), pa.array([], pa.string())) if self.table is None else self.table
         ).__arrow_c_stream__(requested_schema)
 
 
@@ -224,6 +225,7 @@ class Reader:
             documents = documents.filter(pc.invert(pc.is_in(documents["number"], value_set=invalid)))
             forms, others, queried = self._queried(documents)
         if self.plan.inspects:
+            self._list_numbers(documents, group)
             for each, chosen in forms.items():
                 self._list_keys(chosen, each, group.place)
         suspects |= dict.fromkeys(others)
@@ -245,6 +247,16 @@ class Reader:
         forms, others = self._forms(documents)
         queried = [pair for each, chosen in forms.items() for pair in self._query(chosen, each, mended=False)]
         return forms, others, queried
+
+    def _list_numbers(self, documents: pa.Table, group: Group) -> None:
+        """List the numbers that other readers refuse; here they are text where text is declared."""
+        self.documents.table = documents
+        for (number,) in self._run(query.UNUSUAL).fetchall():
+            for text in unusual_numbers(group.documents[number].as_py()):
+                finding = Finding(
+                    "a number not of JSON, or not of 64 bits", value=verbatim(text), severity="warning"
+                )
+                self.observer.met(group.place(number), finding, None)
 
     def _list_keys(self, documents: pa.Table, each: Form, place: Callable[[int], Place]) -> None:
         """List the keys of every object whose keys are declared, of the elements and of their pages."""
@@ -287,7 +299,7 @@ class Reader:
             held = self.plan.holds(each)
             if not held and each.kind == "delivery":
                 self.documents.table = chosen
-                others += [number for (number,) in self._run(query.INVALID).fetchall()]
+                others += [number for (number,) in self._run(query.not_read(types)).fetchall()]
             forms |= dict.fromkeys(held, chosen)
         return forms, others
 
@@ -315,7 +327,9 @@ class Reader:
         """Hold the result of a query in a table, for several queries; return its name."""
         if sql not in self.names:
             self.names[sql] = f"held{len(self.names)}"
-            self.connection.execute(f"CREATE TEMP TABLE {self.names[sql]} AS {sql} LIMIT 0")
+            documents, self.documents.table = self.documents.table, None
+            self.connection.execute(f"CREATE TEMP TABLE {self.names[sql]} AS {sql}")
+            self.documents.table = documents
         name = self.names[sql]
         self.connection.execute(f"TRUNCATE {name}")
         self.connection.execute(f"EXECUTE {self._prepared(f'INSERT INTO {name} {sql}')}")

@@ -7,7 +7,7 @@ into its normal form here, and what does not fit is a `Misfit`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -98,6 +98,20 @@ def _object(value: Any) -> Any:
     if not isinstance(value, dict):
         raise Misfit("not an object")
     return value
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)\b|-?\d[\d.]*(?:e[+-]?\d+)?', re.IGNORECASE)
+
+
+def unusual_numbers(document: bytes) -> Iterator[str]:
+    """Give the numbers of a document that JSON does not have, or that have no value of 64 bits.
+
+    >>> list(unusual_numbers(b'{"a": NaN, "NaN": [1e400, 1.5]}'))
+    ['NaN', '1e400']
+    """
+    for token in _TOKEN.findall(document):
+        if not token.startswith(b'"') and not abs(float(token)) < float("inf"):
+            yield token.decode()
 
 
 #: Bring a value of JSON into the normal form of each type; `Misfit` when it does not fit.
