@@ -10,7 +10,7 @@ from osdi_frames.tables.schema import ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KeyPath:
     """An object of an element, or of what a delivery holds around it."""
 

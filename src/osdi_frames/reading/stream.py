@@ -196,7 +196,7 @@ class Reader:
                 found[select].append(rows)
             if self.plan.inspects:
                 whole = [not one.alone for one in chosen]
-                self._list_keys(table.filter(pa.array(whole)), each, places.place)
+                self._list_keys({each: table.filter(pa.array(whole))}, places.place)
         documents_read = len(group.lines) - sum(positions is None for positions in suspects.values())
         mains = {element: chosen[0] for element, chosen in self.plan.selects.items()}
         counts = {element: sum(part.num_rows for part in found[main]) for element, main in mains.items()}
@@ -226,8 +226,7 @@ class Reader:
             forms, others, queried = self._queried(documents)
         if self.plan.inspects:
             self._list_numbers(documents, group)
-            for each, chosen in forms.items():
-                self._list_keys(chosen, each, group.place)
+            self._list_keys(forms, group.place)
         suspects |= dict.fromkeys(others)
         numbers = set()
         for _, rows in queried:
@@ -258,19 +257,21 @@ class Reader:
                 )
                 self.observer.met(group.place(number), finding, None)
 
-    def _list_keys(self, documents: pa.Table, each: Form, place: Callable[[int], Place]) -> None:
-        """List the keys of every object whose keys are declared, of the elements and of their pages."""
-        self.documents.table = documents
-        texts = self._held(query.texts(each))
-        for paths in key_paths(each, self.plan.shapes):
-            steps = [path.steps for path in paths]
-            counts, first = Counter[tuple[int, tuple[str, ...]]](), dict[tuple[int, tuple[str, ...]], int]()
-            for found, count, number in self._run(query.keys(steps, texts)).fetchall():
-                for key in ((path, tuple(keys)) for path, keys in enumerate(found) if keys):
-                    counts[key] += count
-                    first[key] = min(first.get(key, number), number)
-            for (path, keys), count in counts.items():
-                self.observer.keys(place(first[path, keys]), paths[path], keys, count)
+    def _list_keys(self, forms: Mapping[Form, pa.Table], place: Callable[[int], Place]) -> None:
+        """List the keys of every object whose keys are declared, each set of them once, in the order of reading."""
+        counts: Counter[tuple[KeyPath, tuple[str, ...]]] = Counter()
+        first: dict[tuple[KeyPath, tuple[str, ...]], int] = {}
+        for each, documents in forms.items():
+            self.documents.table = documents
+            texts = self._held(query.texts(each))
+            for paths in key_paths(each, self.plan.shapes):
+                counted = query.keys([path.steps for path in paths], texts)
+                for found, count, number in self._run(counted).fetchall():
+                    for key in ((path, tuple(keys)) for path, keys in zip(paths, found, strict=True) if keys):
+                        counts[key] += count
+                        first[key] = min(first.get(key, number), number)
+        for path, keys in sorted(first, key=first.__getitem__):
+            self.observer.keys(place(first[path, keys]), path, keys, counts[path, keys])
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
         """Sort documents by their form; give also the numbers of those that need a closer look."""
