@@ -17,7 +17,7 @@ ATTENDANCES = Table(
         "attendance",
         "event",
         "Event that the person attends.",
-        same("status", "string", "accepted, attended, declined, tentative …", "status"),
+        same("status", "string", "accepted, attended, declined or a newer value.", "status"),
         "When the person RSVPed, UTC.",
     ),
 )
