@@ -35,7 +35,9 @@ def pulled(
                 assert manifest.complete, manifest.why
         found = of.check(folder)
         assert set(found.severity) <= {"info"}
-        assert set(found.problem) <= {"key not read", "other type"}
+        undeclared = found[found.problem != "key not read"]
+        # The sandbox's people have more keys than the contract names of people embedded in v1 events.
+        assert undeclared.detail.str.startswith("event: _embedded.").all()
         yield served, of.read_tables(folder, MAIN)
 
 
