@@ -25,8 +25,38 @@ class Document(NamedTuple):
     value: Any
 
 
+class Kind(NamedTuple):
+    """What holds the elements of a kind, and what says which of several is the newest."""
+
+    collections: tuple[str, ...]
+    segment: str
+    stamps: tuple[str, ...] = ("fetched_at",)
+    delivered: str | None = None
+
+
+ACTION = ("received_at", "fetched_at")
+KINDS = {
+    "event": Kind(("osdi:events",), "events"),
+    "event_campaign": Kind(("<p>:event_campaigns",), "event_campaigns"),
+    "attendance": Kind(
+        ("osdi:attendances", "osdi:attendance"), "attendances?", ACTION, delivered="osdi:attendance"
+    ),
+    "petition": Kind(("osdi:petitions",), "petitions"),
+    "signature": Kind(("osdi:signatures",), "signatures?", ACTION, delivered="osdi:signature"),
+    "person": Kind(("osdi:people",), "people"),
+}
+KNOWN = ("platform", "action_network")
+
+
+def kind_of(table: str) -> str:
+    """Give the kind of which a table has the elements."""
+    if table == "people":
+        return "person"
+    return next(kind for kind in sorted(KINDS, reverse=True) if table.startswith(kind))
+
+
 class Element(NamedTuple):
-    """An event or a signature, and all that a row says of where it was."""
+    """A resource, and all that a row says of where it was."""
 
     value: Row
     position: int
@@ -43,33 +73,32 @@ def read(
     prefix: str | None = None,
 ) -> list[Row]:
     """Give the rows of a table, in the order of the documents."""
-    prefixes = [prefix, "platform", "action_network"] if prefix else ["platform", "action_network"]
-    of_events = table.startswith("event")
-    elements = list(elements_of(documents, "osdi:events" if of_events else "osdi:signatures"))
+    prefixes = [*([prefix] if prefix else []), *KNOWN]
+    kind = kind_of(table)
+    elements = list(elements_of(documents, kind, prefixes))
     if dedupe is not False:
-        identity = identity_of_event if of_events else identity_of_signature
-        stamp = "fetched_at" if of_events else "received_at"
-        elements = newest(elements, stamp, lambda each: identity(each, prefixes, dedupe))
+        identity = identity_of_action if KINDS[kind].delivered else identity_of_resource
+        elements = newest(elements, KINDS[kind].stamps, lambda each: identity(each, prefixes, dedupe))
     return [row for element in elements for row in TABLES[table](element, prefixes)]
 
 
 # --- documents -----------------------------------------------------------------------------------------
 
 
-def elements_of(documents: Iterable[Document], kind: str) -> Iterator[Element]:
-    """Give the elements of one kind: of pages, of deliveries, of single events; out of their envelopes."""
+def elements_of(documents: Iterable[Document], kind: str, prefixes: Sequence[str]) -> Iterator[Element]:
+    """Give the elements of one kind: of pages, of deliveries, single ones; out of their envelopes."""
     for document in documents:
         body, stamps = document.value, {}
         if isinstance(body, dict) and "body" in body and ("received_at" in body or "fetched_at" in body):
             body, stamps = body["body"], body
         if isinstance(body, list):
-            found = delivered(body) if kind == "osdi:signatures" else []
-        elif isinstance(body, dict) and is_page(body):
-            found = [
-                (position, {}, each) for position, each in enumerate(as_list(at(body, "_embedded", kind)))
-            ]
-        elif isinstance(body, dict) and is_event(body):
-            found = [(0, {}, body)] if kind == "osdi:events" else []
+            found = delivered(body, KINDS[kind].delivered)
+        elif isinstance(body, dict) and is_page(body, prefixes):
+            embedded = body["_embedded"]
+            entries = [each for key in collections_of(kind, prefixes) for each in as_list(embedded.get(key))]
+            found = [(position, {}, each) for position, each in enumerate(entries)]
+        elif isinstance(body, dict):
+            found = [(0, {}, body)] if kind_of_single(body) == kind else []
         else:
             found = []
         for position, beside, value in found:
@@ -77,36 +106,47 @@ def elements_of(documents: Iterable[Document], kind: str) -> Iterator[Element]:
                 yield Element(value, position, beside, stamps, document)
 
 
-def delivered(body: list[Any]) -> list[tuple[int, Row, Any]]:
-    """Give what the elements of a delivery have under the type key of signatures."""
+def delivered(body: list[Any], key: str | None) -> list[tuple[int, Row, Any]]:
+    """Give what the elements of a delivery have under the type key of a kind."""
     return [
-        (position, each, each["osdi:signature"])
+        (position, each, each[key])
         for position, each in enumerate(body)
-        if isinstance(each, dict) and "osdi:signature" in each
+        if isinstance(each, dict) and key in each
     ]
 
 
-def is_page(body: Row) -> bool:
+def collections_of(kind: str, prefixes: Sequence[str]) -> list[str]:
+    keys = (key.replace("<p>", prefix) for key in KINDS[kind].collections for prefix in prefixes)
+    return list(dict.fromkeys(keys))
+
+
+def is_page(body: Row, prefixes: Sequence[str] = KNOWN) -> bool:
     embedded = body.get("_embedded")
-    return isinstance(embedded, dict) and ("osdi:events" in embedded or "osdi:signatures" in embedded)
+    return isinstance(embedded, dict) and any(
+        key in embedded for kind in KINDS for key in collections_of(kind, prefixes)
+    )
 
 
-def is_event(body: Row) -> bool:
-    """Tell a single event by a key that nothing else has, or by its address."""
+def kind_of_single(body: Row) -> str | None:
+    """Tell a single event by a key that nothing else has; any resource by its address."""
     keys = "start_date", "start", "total_accepted", "transparence"
     guests = "guests_can_invite_others", "guestsCanInviteOthers"
     href = at(body, "_links", "self", "href")
     if any(key in body for key in (*keys, *guests)):
-        return True
-    return isinstance(href, str) and path_of(href).rpartition("/")[0].endswith("/events")
+        return "event"
+    above = path_of(href).rpartition("/")[0] if isinstance(href, str) else ""
+    return next((kind for kind, each in KINDS.items() if re.search(f"/{each.segment}$", above)), None)
 
 
-def newest(elements: list[Element], stamp: str, identity: Callable[[Element], Any]) -> list[Element]:
+def newest(
+    elements: list[Element], stamps: tuple[str, ...], identity: Callable[[Element], Any]
+) -> list[Element]:
     """Keep of each thing the newest, of equally new ones the last; and all that have no identity."""
-    best: dict[Any, tuple[datetime, datetime, int]] = {}
+    best: dict[Any, tuple[datetime, list[datetime], int]] = {}
     for order, element in enumerate(elements):
         thing = identity(element) or order
-        age = modified(element.value) or OLDEST, utc(element.stamps.get(stamp)) or OLDEST, order
+        times = [utc(element.stamps.get(stamp)) or OLDEST for stamp in stamps]
+        age = modified(element.value) or OLDEST, times, order
         best[thing] = max(best.get(thing, age), age)
     kept = {order for _, _, order in best.values()}
     return [element for order, element in enumerate(elements) if order in kept]
@@ -117,20 +157,20 @@ def modified(value: Row) -> datetime | None:
     return moment if moment is not None else utc(value.get("modified_at"))
 
 
-def identity_of_event(element: Element, prefixes: list[str], _: bool | str) -> Any:
+def identity_of_resource(element: Element, prefixes: list[str], _: bool | str) -> Any:
     own = id_of(element.value, prefixes)
-    return None if own is None else ("event", own)
+    return None if own is None else ("resource", own)
 
 
-def identity_of_signature(element: Element, prefixes: list[str], dedupe: bool | str) -> Any:
-    """Give what tells a signature from others; with ``"message"``, a delivery of it from others."""
+def identity_of_action(element: Element, prefixes: list[str], dedupe: bool | str) -> Any:
+    """Give what tells an action from others; with ``"message"``, a delivery of it from others."""
     key, own = text(element.beside.get("idempotency_key")), id_of(element.value, prefixes)
     if dedupe == "message":
         if key is not None:
             return ("message", key, own if own is not None else element.position, own is None)
         return None if own is None else ("without key", own, utc(element.value.get("modified_date")))
     if own is not None:
-        return ("signature", own)
+        return ("action", own)
     return None if key is None else ("message", key, element.position)
 
 
@@ -278,7 +318,14 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
     title = first(text(value.get("title")), text(value.get("summary")))
     campaign_links = [f"{prefix}:event_campaign" for prefix in prefixes]
     label = None
-    if accepted is not None and accepted >= 1 and origin is not None and title is not None:
+    campaign = first(
+        *map(text, under(value, prefixes, "event_campaign_id")),
+        *(id_at(at(value, "_links", name, "href")) for name in campaign_links),
+    )
+    capacity, image = integer(value.get("capacity")), text(value.get("featured_image_url"))
+    hidden = first(*map(boolean, under(value, prefixes, "hidden")))
+    by_hand = not (capacity is image is campaign is None and hidden is not True)
+    if not by_hand and accepted is not None and accepted >= 1 and origin is not None and title is not None:
         label = f"[1, ({origin}) Event], ({title})"
     row = {
         "event_id": id_of(value, prefixes),
@@ -294,24 +341,21 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
             text(value.get("instructions")), *map(text, under(value, prefixes, "event_instructions"))
         ),
         "browser_url": first(text(value.get("browser_url")), text(value.get("url"))),
-        "featured_image_url": text(value.get("featured_image_url")),
+        "featured_image_url": image,
         "start_date": first(local(value.get("start_date")), local(value.get("start"))),
         "end_date": local(value.get("end_date")),
         "location_venue": text(at(value, "location", "venue")),
         "location_language": text(at(value, "location", "language")),
         "total_accepted": accepted,
-        "event_campaign_id": first(
-            *map(text, under(value, prefixes, "event_campaign_id")),
-            *(id_at(at(value, "_links", name, "href")) for name in campaign_links),
-        ),
+        "event_campaign_id": campaign,
         "status": text(value.get("status")),
         "transparence": text(value.get("transparence")),
         "visibility": text(value.get("visibility")),
         "guests_can_invite_others": first(
             boolean(value.get("guests_can_invite_others")), boolean(value.get("guestsCanInviteOthers"))
         ),
-        "capacity": integer(value.get("capacity")),
-        "hidden": first(*map(boolean, under(value, prefixes, "hidden"))),
+        "capacity": capacity,
+        "hidden": hidden,
         "sponsor_title": first(
             *map(text, under(value, prefixes, "sponsor", "title")),
             *map(text, under(value, prefixes, "sponsor", "summary")),
@@ -426,22 +470,104 @@ def event_people(element: Element, prefixes: list[str]) -> list[Row]:
     return found
 
 
-# --- the tables of signatures --------------------------------------------------------------------------
+# --- the tables of what is acted on --------------------------------------------------------------------
 
 
-def keys(element: Element, prefixes: list[str]) -> Row:
+def titled(element: Element, prefixes: list[str], kind: str) -> Row:
+    value = element.value
+    row = {
+        f"{kind}_id": id_of(value, prefixes),
+        "identifiers": texts(value.get("identifiers")),
+        "origin_system": first(text(value.get("origin_system")), text(value.get("originating_system"))),
+        "created_date": created(value),
+        "modified_date": modified(value),
+        **{key: text(value.get(key)) for key in ("name", "title", "description")},
+        **{key: text(value.get(key)) for key in ("browser_url", "featured_image_url")},
+        "tag_list": texts(value.get("tag_list")),
+        "hidden": first(*map(boolean, under(value, prefixes, "hidden"))),
+        "sponsor_title": first(*map(text, under(value, prefixes, "sponsor", "title"))),
+        "self_url": links(value, "self"),
+        "embed_url": links(value, *(f"{prefix}:embed" for prefix in prefixes)),
+    }
+    return row | sponsor_url(value, prefixes) | read_at(element, "fetched_at")
+
+
+def created(value: Row) -> datetime | None:
+    return first(utc(value.get("created_date")), utc(value.get("created_at")))
+
+
+def read_at(element: Element, *stamps: str) -> Row:
+    times = {stamp: utc(element.stamps.get(stamp)) for stamp in stamps}
+    return times | {"source_file": element.document.file, "source_line": element.document.line}
+
+
+def event_campaigns(element: Element, prefixes: list[str]) -> list[Row]:
+    value = element.value
+    row = {key: text(value.get(key)) for key in ("host_pitch", "host_instructions", "host_url")}
+    counts = {key: integer(value.get(key)) for key in ("total_events", "total_rsvps")}
+    url = {"events_url": links(value, "osdi:events")}
+    return [titled(element, prefixes, "event_campaign") | row | counts | url]
+
+
+def petitions(element: Element, prefixes: list[str]) -> list[Row]:
+    value = element.value
+    row = {
+        "petition_text": text(value.get("petition_text")),
+        "total_signatures": integer(value.get("total_signatures")),
+        "creator_id": id_at(at(value, "_links", "osdi:creator", "href")),
+        "signatures_url": links(value, "osdi:signatures"),
+    }
+    return [titled(element, prefixes, "petition") | row]
+
+
+# --- the tables of people, and of their actions ---------------------------------------------------------
+
+
+def person_in(person: Any) -> Row:
+    email = chosen(at(person, "email_addresses"))
+    phone = chosen(at(person, "phone_numbers"))
+    return {
+        "given_name": text(at(person, "given_name")),
+        "family_name": text(at(person, "family_name")),
+        "email": text(at(email, "address")),
+        "email_status": text(at(email, "status")),
+        "phone": text(at(phone, "number")),
+        "phone_type": text(at(phone, "number_type")),
+        "phone_status": text(at(phone, "status")),
+        "languages_spoken": texts(at(person, "languages_spoken")),
+        "custom_fields": json_text(at(person, "custom_fields")),
+    } | location(chosen(at(person, "postal_addresses")))
+
+
+def people(element: Element, prefixes: list[str]) -> list[Row]:
+    value = element.value
+    row = {
+        "person_id": id_of(value, prefixes),
+        "identifiers": texts(value.get("identifiers")),
+        "origin_system": first(text(value.get("origin_system")), text(value.get("originating_system"))),
+        "created_date": created(value),
+        "modified_date": modified(value),
+        "location_language": text(at(chosen(value.get("postal_addresses")), "language")),
+        "self_url": links(value, "self"),
+    }
+    return [row | person_in(value) | read_at(element, "fetched_at")]
+
+
+def keys(element: Element, prefixes: list[str], kind: str = "signature") -> Row:
     return {
         "idempotency_key": text(element.beside.get("idempotency_key")),
         "element": element.position,
-        "signature_id": id_of(element.value, prefixes),
+        f"{kind}_id": id_of(element.value, prefixes),
     }
 
 
-def signatures(element: Element, prefixes: list[str]) -> list[Row]:
+def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row:
     value = element.value
     person = value.get("person")
-    email = chosen(at(person, "email_addresses"))
-    phone = chosen(at(person, "phone_numbers"))
+
+    def linked(name: str) -> str | None:
+        field = map(text, under(value, prefixes, f"{name}_id"))
+        return first(id_at(at(value, "_links", f"osdi:{name}", "href")), *field)
 
     def referrer(key: str) -> str | None:
         own = map(text, under(value, prefixes, "referrer_data", key))
@@ -449,36 +575,32 @@ def signatures(element: Element, prefixes: list[str]) -> list[Row]:
 
     row = {
         "identifiers": texts(value.get("identifiers")),
-        "petition_id": id_at(at(value, "_links", "osdi:petition", "href")),
-        "person_id": id_at(at(value, "_links", "osdi:person", "href")),
-        "created_date": utc(value.get("created_date")),
-        "modified_date": utc(value.get("modified_date")),
-        "comments": text(value.get("comments")),
-        "source": referrer("source"),
-        "referrer": referrer("referrer"),
-        "website": referrer("website"),
-        "given_name": text(at(person, "given_name")),
-        "family_name": text(at(person, "family_name")),
+        f"{parent}_id": linked(parent),
+        "person_id": linked("person"),
+        "created_date": created(value),
+        "modified_date": modified(value),
+        **{key: referrer(key) for key in ("source", "referrer", "website")},
+        **{key: referrer(key) for key in ("email_referrer", "mobile_message_referrer")},
         "person_created_date": utc(at(person, "created_date")),
         "person_modified_date": utc(at(person, "modified_date")),
-        "email": text(at(email, "address")),
-        "email_status": text(at(email, "status")),
-        "phone": text(at(phone, "number")),
-        "phone_type": text(at(phone, "number_type")),
-        "phone_status": text(at(phone, "status")),
-        "languages_spoken": texts(at(person, "languages_spoken")),
         "add_tags": texts(value.get("add_tags")),
-        "custom_fields": json_text(at(person, "custom_fields")),
         "sponsor_title": first(*map(text, under(element.beside, prefixes, "sponsor", "title"))),
         "self_url": links(value, "self"),
         "person_url": links(value, "osdi:person"),
-        "petition_url": links(value, "osdi:petition"),
-        "received_at": utc(element.stamps.get("received_at")),
-        "source_file": element.document.file,
-        "source_line": element.document.line,
+        f"{parent}_url": links(value, f"osdi:{parent}"),
     }
-    place = location(chosen(at(person, "postal_addresses")))
-    return [keys(element, prefixes) | row | place | sponsor_url(element.beside, prefixes)]
+    own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.beside, prefixes)
+    return own | read_at(element, "received_at", "fetched_at")
+
+
+def attendances(element: Element, prefixes: list[str]) -> list[Row]:
+    status = {"status": text(element.value.get("status"))}
+    return [action(element, prefixes, "attendance", "event") | status]
+
+
+def signatures(element: Element, prefixes: list[str]) -> list[Row]:
+    comments = {"comments": text(element.value.get("comments"))}
+    return [action(element, prefixes, "signature", "petition") | comments]
 
 
 def signature_tags(element: Element, prefixes: list[str]) -> list[Row]:
@@ -528,6 +650,10 @@ TABLES: dict[str, Callable[[Element, list[str]], list[Row]]] = {
         event_reminders,
         event_identifiers,
         event_people,
+        event_campaigns,
+        attendances,
+        petitions,
+        people,
         signatures,
         signature_tags,
         signature_emails,

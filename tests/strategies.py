@@ -152,6 +152,96 @@ SIGNATURE = {
     },
 }
 
+REFERRER_DATA = SIGNATURE["<p>:referrer_data"] | {"email_referrer": "m1", "mobile_message_referrer": "t1"}
+
+#: As API pages have it: the ids in fields of their own, and no person.
+SIGNATURE_OF_A_PAGE = {
+    "identifiers": ["<p>:s2"],
+    "created_at": "2026-04-01T00:00:01Z",
+    "modified_at": "2026-04-01T00:00:02Z",
+    "<p>:person_id": "p9",
+    "<p>:petition_id": "q1",
+    "<p>:referrer_data": REFERRER_DATA,
+    "_links": {"self": {"href": "https://example.org/api/v1/petitions/q1/signatures/s2"}},
+}
+
+ATTENDANCE = {
+    **{key: value for key, value in SIGNATURE.items() if key != "comments"},
+    "identifiers": ["<p>:a1", "foreign:10"],
+    "status": "accepted",
+    "<p>:event_id": "e1",
+    "<p>:person_id": "p9",
+    "<p>:referrer_data": REFERRER_DATA,
+    "_links": {
+        "self": {"href": "https://example.org/api/v2/events/e1/attendances/a1"},
+        "osdi:person": {"href": "https://example.org/api/v2/people/p9"},
+        "osdi:event": {"href": "https://example.org/api/v2/events/e1"},
+    },
+}
+
+EVENT_CAMPAIGN = {
+    "identifiers": ["<p>:c1"],
+    "origin_system": "The service",
+    "created_date": "2026-01-01T00:00:01Z",
+    "modified_date": "2026-01-02T00:00:02Z",
+    "name": "days-internal",
+    "title": "Days of action",
+    "description": "<b>Host</b>",
+    "host_pitch": "Why host?",
+    "host_instructions": "Bring chairs",
+    "host_url": "https://example.org/campaigns/days/new",
+    "total_events": 3,
+    "total_rsvps": 40,
+    "browser_url": "https://example.org/campaigns/days",
+    "featured_image_url": "https://example.org/days.png",
+    "tag_list": ["days", "river"],
+    "<p>:hidden": False,
+    "<p>:sponsor": {"title": "Progress", "url": "https://example.org/groups/progress"},
+    "_links": {
+        "self": {"href": "https://example.org/api/v2/event_campaigns/c1"},
+        "osdi:events": {"href": "https://example.org/api/v2/event_campaigns/c1/events"},
+        "<p>:embed": {"href": "https://example.org/api/v2/event_campaigns/c1/embed"},
+    },
+}
+
+_TITLED = {
+    key: value
+    for key, value in EVENT_CAMPAIGN.items()
+    if not key.startswith(("host_", "total_", "modified_", "created_"))
+}
+PETITION = _TITLED | {
+    "identifiers": ["<p>:q1"],
+    "created_at": "2026-01-01T00:00:01Z",
+    "modified_at": "2026-01-02T00:00:02Z",
+    "petition_text": "Dear mayor",
+    "total_signatures": 7,
+    "_embedded": {"osdi:creator": PERSON},
+    "_links": {
+        "self": {"href": "https://example.org/api/v1/petitions/q1"},
+        "osdi:signatures": {"href": "https://example.org/api/v1/petitions/q1/signatures"},
+        "osdi:creator": {"href": "https://example.org/api/v1/people/p1"},
+        "<p>:embed": {"href": "https://example.org/api/v1/petitions/q1/embed"},
+    },
+}
+
+#: A person as people have it, with what only their collection tells of them.
+WHOLE_PERSON = SIGNATURE["person"] | {
+    "identifiers": ["<p>:p9"],
+    "origin_system": "The service",
+    "_links": {"self": {"href": "https://example.org/api/v2/people/p9"}},
+}
+WHOLE_PERSON["postal_addresses"] = PERSON["postal_addresses"]
+
+#: What collections hold, by the key of their rows.
+RESOURCES = {
+    "osdi:signatures": SIGNATURE_OF_A_PAGE,
+    "osdi:attendances": ATTENDANCE,
+    "osdi:attendance": ATTENDANCE,
+    "<p>:event_campaigns": EVENT_CAMPAIGN,
+    "osdi:petitions": PETITION,
+    "osdi:people": WHOLE_PERSON,
+}
+
 BESIDE = {
     "<p>:sponsor": {"title": "Progress", "url": "https://example.org/groups/progress"},
     "idempotency_key": "5f70",
@@ -173,6 +263,7 @@ VALUES = st.recursive(
 KEYS = st.sampled_from(
     [
         *("unknown", "x:unknown", "osdi:attendance", "primary", "null", "summary", "title", "start"),
+        *("created_at", "modified_at", "capacity", "<p>:person_id"),
         *("origin_system", "originating_system", "referrer_data", "<p>:event_campaign_id"),
         *("body", "_embedded", "received_at"),
     ]
@@ -247,21 +338,34 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
     events = st.sampled_from([V1, V2]).flatmap(identified)
     signatures = identified(SIGNATURE)
     kind = draw(
-        st.sampled_from(["event", "page", "signature page", "delivery", "delivery", "batch", "other"])
+        st.sampled_from(
+            [
+                *("event", "page", "signature page", "resources", "resource"),
+                *("delivery", "delivery", "batch", "other"),
+            ]
+        )
     )
     if kind == "event":
         body = draw(events)
     elif kind == "other":
         body = draw(
-            st.sampled_from([{"total_pages": 1}, {"_embedded": {"osdi:people": [PERSON]}}, {}, []]) | VALUES
+            st.sampled_from([{"total_pages": 1}, {"_embedded": {"osdi:tags": [PERSON]}}, {}, []]) | VALUES
         )
+    elif kind == "resource":
+        body = draw(st.sampled_from(list(RESOURCES.values())).flatmap(identified))
+    elif kind == "resources":
+        names = draw(st.lists(st.sampled_from(sorted(RESOURCES)), min_size=1, max_size=2, unique=True))
+        held = {name: draw(st.lists(identified(RESOURCES[name]), max_size=3)) for name in names}
+        body = {"total_pages": 1, "page": 1, "_embedded": held}
     elif kind in ("page", "signature page"):
         name, each = ("osdi:events", events) if kind == "page" else ("osdi:signatures", signatures)
         body = {"total_pages": 1, "page": 1, "_embedded": {name: draw(st.lists(each, max_size=3))}}
     else:
         beside = st.sampled_from([{}, BESIDE, BESIDE | {"idempotency_key": "77aa"}])
         size = (1, 1) if kind == "delivery" else (0, 3)
-        body = [{"osdi:signature": draw(signatures)} | draw(beside) for _ in range(draw(st.integers(*size)))]
+        acts = st.sampled_from([("osdi:signature", SIGNATURE), ("osdi:attendance", ATTENDANCE)])
+        drawn = [draw(acts) for _ in range(draw(st.integers(*size)))]
+        body = [{key: draw(identified(each))} | draw(beside) for key, each in drawn]
     stamp = draw(st.sampled_from([None, None, "received_at", "fetched_at"]))
     if stamp:
         body = {

@@ -61,9 +61,10 @@ def test_a_file_says_what_its_columns_mean_and_which_schema_it_has(table, export
     assert schema.metadata[b"osdi-frames.schema_version"]
     assert schema.metadata[b"osdi-frames.table"] == table.encode()
     assert all(field.metadata[b"meaning"] for field in schema)
-    assert (
-        pq.ParquetFile(exported[0] / f"{table}.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
-    )
+    metadata = pq.ParquetFile(exported[0] / f"{table}.parquet").metadata
+    assert metadata.num_rows or table in ("event_campaigns", "petitions", "people")  # not in the sample
+    groups = range(metadata.num_row_groups)
+    assert all(metadata.row_group(group).column(0).compression == "ZSTD" for group in groups)
 
 
 def test_a_partition_by_month_reads_back_with_the_same_rows(data, tmp_path):

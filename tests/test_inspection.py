@@ -10,7 +10,11 @@ def test_elements_are_counted_as_often_as_they_were_told(data):
     found = inspect(data)
     assert found.elements == {
         "event": len(of.read_events(data, dedupe=False)),
+        "event_campaign": 0,
+        "attendance": len(of.read_table(data, "attendances", dedupe=False)),
+        "petition": 0,
         "signature": len(of.read_signatures(data, dedupe=False)),
+        "person": 0,
     }
     assert found.elements["signature"] > len(of.read_signatures(data))
 

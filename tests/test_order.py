@@ -177,7 +177,18 @@ def archives(draw: st.DrawFn) -> list[list[Any]]:
     for _ in range(draw(st.integers(1, 12))):
         number, time = draw(st.integers(0, 3)), moment()
         text = draw(st.sampled_from(["a", "b", None]))
-        if draw(st.booleans()):
+        kind = draw(st.sampled_from(["event", "signature", *LISTED, "osdi:attendance"]))
+        if kind in LISTED or kind == "osdi:attendance":
+            resource = {
+                "identifiers": [f"platform:{number}"],
+                "modified_date": time,
+                "title": text,
+                "status": text,
+                "platform:event_id": text,
+            }
+            entry = [{kind: resource, "idempotency_key": f"k{time}"}]
+            made.append({"_embedded": {kind: [resource]}} if kind in LISTED else entry)
+        elif kind == "event":
             event = {
                 "identifiers": [f"platform:e{number}"],
                 "modified_date": time,
@@ -199,10 +210,17 @@ def archives(draw: st.DrawFn) -> list[list[Any]]:
     return [made[start:end] for start, end in itertools.pairwise([0, *cuts, len(made)])]
 
 
+#: The keys of other collections.
+LISTED = "platform:event_campaigns", "osdi:petitions", "osdi:attendances", "osdi:people"
+
 #: What the rows of each table are put in order by, to compare them whatever order they were read in.
 KEYS = {
     "events": ["event_id"],
     "event_reminders": ["event_id", "position"],
+    "event_campaigns": ["event_campaign_id"],
+    "petitions": ["petition_id"],
+    "attendances": ["attendance_id"],
+    "people": ["person_id"],
     "signatures": ["signature_id"],
     "signature_tags": ["signature_id", "tag"],
 }

@@ -411,17 +411,38 @@ def test_half_of_a_surrogate_pair_is_mended_and_stops_nothing(tmp_path: Path) ->
 
 def test_other_types_and_empty_documents_are_no_problem() -> None:
     documents = [
-        [{"osdi:attendance": {"a": 1}}, {"action_network:upload": 7}],
+        [{"osdi:attendance": {"a": 1}}, {"osdi:donation": {"a": 1}}, {"action_network:upload": 7}],
         [],
         {"total_pages": 1, "_embedded": {"osdi:events": []}},
         {"_embedded": {"osdi:people": [{"given_name": "Ada"}]}},
+        {"_embedded": {"osdi:tags": [{"name": "river"}]}},
         {"received_at": "2026-01-01T00:00:00Z", "body": []},
     ]
     for table in ("events", "signatures"):
         assert of.scan(documents, table).read_all().num_rows == 0
     found = of.check(documents)
     assert set(found["severity"]) == {"info"}
-    assert {"osdi:attendance", "action_network:upload", "osdi:people"} <= set(found["detail"])
+    assert {"osdi:donation", "action_network:upload", "osdi:tags"} <= set(found["detail"])
+
+
+def test_another_address_line_is_no_undeclared_key() -> None:
+    place = {"address_lines": ["1 Main St", "Room 4"]}
+    person = {
+        "email_addresses": [{"primary": True, "address": "a"}, {"address": "b"}],
+        "postal_addresses": [place],
+    }
+    documents = [event(location=place), signature(person=person), {"_embedded": {"osdi:people": [person]}}]
+    assert of.check(documents).empty
+
+
+def test_what_a_petition_embeds_of_its_creator_is_not_read_and_its_address_is_in_no_message() -> None:
+    creator = {"email_addresses": [{"address": "secret@example.org"}], "given_name": 7}
+    page = {"_embedded": {"osdi:petitions": [{"title": "River", "_embedded": {"osdi:creator": creator}}]}}
+    found = of.check(page)
+    assert found[["severity", "problem", "detail"]].values.tolist() == [
+        ["info", "key not read", "petition: _embedded"]
+    ]
+    assert "secret" not in of.read_table(page, "petitions").to_csv()
 
 
 def test_an_archive_without_problems_warns_of_none(tmp_path: Path) -> None:

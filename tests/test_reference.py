@@ -15,8 +15,10 @@ from layouts import LAYOUTS, write
 from reference import Document
 from reference_files import documents_at
 from strategies import (
+    ATTENDANCE,
     BESIDE,
     PREFIXES,
+    RESOURCES,
     SIGNATURE,
     V1,
     V2,
@@ -28,6 +30,9 @@ from strategies import (
 import osdi_frames as of
 
 TABLES = list(reference.TABLES)
+
+#: The sample has events, and what webhooks bring.
+NOT_IN_THE_SAMPLE = ("event_campaigns", "petitions", "people")
 
 
 def scanned(source: Any, table: str, **options: Any) -> list[dict[str, Any]]:
@@ -56,7 +61,7 @@ def comparable(name: str, value: Any) -> Any:
 
 
 def options_of(table: str) -> st.SearchStrategy[dict[str, Any]]:
-    ways = [True, False] if table.startswith("event") else [True, "message", False]
+    ways = [True, "message", False] if reference.KINDS[reference.kind_of(table)].delivered else [True, False]
     prefix = st.sampled_from([None, "change_desk"])
     return st.fixed_dictionaries({"dedupe": st.sampled_from(ways), "prefix": prefix})
 
@@ -86,8 +91,16 @@ def test_any_documents_read_as_the_reference_reads_them(
 
 
 def odd_documents(table: str, *, start: int = 0, step: int = 1) -> list[Any]:
-    signature = [{"osdi:signature": SIGNATURE} | BESIDE]
-    kinds = [V1, V2] if table.startswith("event") else [signature]
+    kind = reference.kind_of(table)
+    pages = [{"_embedded": {key: [value]}} for key, value in RESOURCES.items()]
+    collections = reference.KINDS[kind].collections
+    kinds: list[Any] = [each for each in pages if collections[0] in each["_embedded"]]
+    if kind == "event":
+        kinds = [V1, V2]
+    elif kind == "signature":
+        kinds = [[{"osdi:signature": SIGNATURE} | BESIDE]]
+    elif kind == "attendance":
+        kinds.append([{"osdi:attendance": ATTENDANCE} | BESIDE])
     return [
         each
         for kind in kinds
@@ -123,7 +136,7 @@ def test_the_sample_archive_of_every_layout_reads_as_the_reference_reads_it(
     table: str, data: Path, sample: list[Document]
 ) -> None:
     expected = reference.read(sample, table)
-    assert expected
+    assert expected or table in NOT_IN_THE_SAMPLE
     same(scanned(data, table), expected)
 
 
@@ -145,7 +158,10 @@ def some_of_everything() -> list[Any]:
     stamped = {"received_at": "2026-06-01T10:00:00+02:00", "body": [{"osdi:signature": SIGNATURE}]}
     fetched = {"fetched_at": "2026-06-01T10:00:00Z", "url": "https://example.org", "body": page}
     other = [{"osdi:attendance": {}}]
-    made = [page, V1, signatures, stamped, fetched, other, *odd, *odd_signatures]
+    resources = {"_embedded": {key: [value, value] for key, value in RESOURCES.items()}}
+    attended = {"received_at": "2026-06-01T10:00:00Z", "body": [{"osdi:attendance": ATTENDANCE} | BESIDE]}
+    whole = [resources, attended, *RESOURCES.values()]
+    made = [page, V1, signatures, stamped, fetched, other, *whole, *odd, *odd_signatures]
     return [spelled(each, PREFIXES[number % 2]) for number, each in enumerate(made)]
 
 

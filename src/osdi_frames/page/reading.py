@@ -15,7 +15,7 @@ HIDDEN: Final = "(a key that is no name)"
 """Stands for a key that could be a person's: objects can be keyed by an address or a number."""
 
 # What people call a field: no space, no @, and no digits enough for a phone number.
-_NAME = re.compile(r"(?:(?:page|event|signature): )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
+_NAME = re.compile(r"(?:[a-z_]+: )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
 
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 

@@ -185,7 +185,7 @@ class Inspector(Observer):
                 if key not in types:
                     self._add(Problem(place, "other type", key, "info"), key, count)
             elif whose is not None:
-                ignored = path.element is not None and at in path.element.ignored
+                ignored = path.element is not None and path.element.ignores(at)
                 problem = "key not read" if ignored else "undeclared key"
                 self._add(Problem(place, problem, name, "info"), name, count)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from osdi_frames.problems import Finding
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, SIBLING, STAMPS, form_of
-from osdi_frames.tables.schema import ElementType
+from osdi_frames.tables.forms import BODY, PAGE_KEYS, SIBLING, STAMPS, Form, form_of
+from osdi_frames.tables.schema import PREFIXES, ElementType
 
 #: The position of an entry in a key.
 POSITION = re.compile(r"\[\d+\]")
@@ -50,13 +51,15 @@ class Other:
     type: str
 
 
-def elements(document: Any, types: Sequence[ElementType]) -> Iterator[Element | Other | Finding]:
+def elements(
+    document: Any, types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES
+) -> Iterator[Element | Other | Finding]:
     """Give the elements of a parsed document, what else it holds, and what no table can take.
 
     >>> list(elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ()))
     [Finding(problem='not a page, an event or a delivery', key='body', value=7, severity='error')]
     """
-    yield from _Walk(types).document(document, "")
+    yield from _Walk(types, prefixes).document(document, "")
 
 
 def type_keys(element: Mapping[str, Any]) -> list[str]:
@@ -72,11 +75,12 @@ def is_type_key(key: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Walk:
     types: Sequence[ElementType]
+    prefixes: Sequence[str]
 
     def document(
         self, document: Any, key: str, stamps: Mapping[str, Any] | None = None
     ) -> Iterator[Element | Other | Finding]:
-        decided = form_of(document, self.types)
+        decided = form_of(document, self.types, self.prefixes)
         body = document
         if decided.enveloped:
             body, key = document[BODY], _joined(key, BODY)
@@ -85,7 +89,7 @@ class _Walk:
             yield from self._delivery(body, key, stamps)
         elif decided.kind != "single" and decided.types:
             yield from _unknown_keys(body)
-            yield from self._page(body, decided.types, key, stamps)
+            yield from self._page(body, decided, key, stamps)
         elif decided.kind == "single":
             yield Element(decided.types[0], body, key=key, stamps=stamps)
         elif isinstance(body, dict) and any(name in body for name in PAGE_KEYS):
@@ -94,18 +98,20 @@ class _Walk:
             yield Finding("not a page, an event or a delivery", key, body)
 
     def _page(
-        self, body: Any, types: Sequence[ElementType], key: str, stamps: Mapping[str, Any] | None
+        self, body: Any, form: Form, key: str, stamps: Mapping[str, Any] | None
     ) -> Iterator[Element | Finding]:
-        for each in types:
-            at, entries = _joined(key, f"_embedded.{each.collection}"), body["_embedded"][each.collection]
+        before: Counter[ElementType] = Counter()
+        for each, name in zip(form.types, form.keys, strict=True):
+            at, entries = _joined(key, f"_embedded.{name}"), body["_embedded"][name]
             if entries is not None and not isinstance(entries, list):
                 yield Finding("not a list", at, entries)
                 continue
             for position, entry in enumerate(entries or ()):
                 if isinstance(entry, dict):
-                    yield Element(each, entry, position, f"{at}[{position}]", stamps=stamps)
+                    yield Element(each, entry, before[each] + position, f"{at}[{position}]", stamps=stamps)
                 else:
                     yield Finding("not an object", f"{at}[{position}]", entry)
+            before[each] += len(entries or ())
 
     def _delivery(
         self, body: list[Any], key: str, stamps: Mapping[str, Any] | None
@@ -128,7 +134,7 @@ class _Walk:
         """Whether an entry of an array is a document of its own: the array is then a list of documents."""
         if not isinstance(entry, dict):
             return isinstance(entry, list)
-        decided = form_of(entry, self.types)
+        decided = form_of(entry, self.types, self.prefixes)
         return decided.enveloped or decided.kind != "undecided"
 
     def _delivered(

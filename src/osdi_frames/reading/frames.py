@@ -149,7 +149,7 @@ def read_signatures(
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """Read the petition signatures of an archive of webhook deliveries (interface 2.7).
+    """Read the petition signatures of an archive: of webhook deliveries and API pages (interface 2.7).
 
     One signature is one row, however often its message was retried and however many webhooks told it.
     Parameters and errors are those of `read_table`.
@@ -161,11 +161,12 @@ def read_signatures(
         each column means: ``describe("signatures")``. The columns:
 
         idempotency_key, element, signature_id, identifiers, petition_id, person_id, created_date,
-        modified_date, comments, source, referrer, website, given_name, family_name, person_created_date,
-        person_modified_date, email, email_status, phone, phone_type, phone_status, location_address,
-        location_locality, location_region, location_postal_code, location_country, location_latitude,
-        location_longitude, location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title,
-        sponsor_url, self_url, person_url, petition_url, received_at, source_file, source_line.
+        modified_date, comments, source, referrer, website, email_referrer, mobile_message_referrer,
+        given_name, family_name, person_created_date, person_modified_date, email, email_status, phone,
+        phone_type, phone_status, location_address, location_locality, location_region,
+        location_postal_code, location_country, location_latitude, location_longitude,
+        location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title, sponsor_url,
+        self_url, person_url, petition_url, received_at, fetched_at, source_file, source_line.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from osdi_frames.archive import split
 from osdi_frames.problems import Finding
 from osdi_frames.reading.documents import Element, Other, elements, type_keys
 from osdi_frames.reading.values import FIT, Misfit
-from osdi_frames.tables.forms import BODY, Form
+from osdi_frames.tables.forms import BODY, Form, Kind
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
@@ -59,6 +59,7 @@ class Mender:
     """The timestamps of the envelope that are read."""
     types: Sequence[ElementType]
     """All declared element types."""
+    prefixes: Sequence[str]
 
     def mend(
         self, number: int, candidate: bytes, positions: Collection[int] | None = None
@@ -73,7 +74,7 @@ class Mender:
                 continue
             if positions is None:
                 yield Found(line, None)
-            for each in elements(document, self.types):
+            for each in elements(document, self.types, self.prefixes):
                 if not isinstance(each, Element):
                     if positions is None or (isinstance(each, Finding) and each.severity == "error"):
                         yield Found(line, each)
@@ -81,7 +82,8 @@ class Mender:
                     findings: list[Finding] = []
                     mended = self._element(each, findings)
                     yield from (Found(line, finding, each) for finding in findings)
-                    form = Form("page" if each.wrapper is None else "delivery", True, (each.type,))
+                    kind: Kind = "page" if each.wrapper is None else "delivery"
+                    form = Form(kind, True, (each.type,), (each.type.collection,))
                     yield Mended(form, mended, number, line, each.position, positions is not None)
 
     def _element(self, element: Element, findings: list[Finding]) -> str:

@@ -105,9 +105,10 @@ class Plan:
     def holds(self, form: Form) -> list[Form]:
         """Return the form of a document once for each query that its elements take."""
         types = tuple(each for each in form.types if each in self.selects)
-        if form.kind == "delivery":
-            return [replace(form, types=types)] if types else []
-        return [replace(form, types=(each,)) for each in types] if form.kind in ("page", "single") else []
+        if form.kind == "page":
+            keyed = zip(form.types, form.keys, strict=True)
+            return [replace(form, types=(each,), keys=(key,)) for each, key in keyed if each in types]
+        return [replace(form, types=types)] if types and form.kind in ("delivery", "single") else []
 
     def queries(self, form: Form, relation: str, *, mended: bool) -> list[tuple[Select, str]]:
         """Return the queries of a form, over the relation that `query.elements` gives."""

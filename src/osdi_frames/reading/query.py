@@ -131,7 +131,7 @@ def _list_of(form: Form) -> str:
 def _steps(form: Form) -> Keys:
     """Return where a document of a form holds its elements."""
     steps = (BODY,) if form.enveloped else ()
-    return (*steps, "_embedded", form.types[0].collection) if form.kind == "page" else steps
+    return (*steps, "_embedded", form.keys[0]) if form.kind == "page" else steps
 
 
 def _element_structure(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Any:

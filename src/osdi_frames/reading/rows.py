@@ -229,8 +229,12 @@ class _Values:
 
 
 def _targeting_label(values: _Values, column: Column) -> str:
-    accepted, origin, title = (values.of(values.table.column(name)) for name in column.derived)
-    return f"CASE WHEN {accepted} >= 1 THEN '[1, (' || {origin} || ') Event], (' || {title} || ')' END"
+    found = (values.of(values.table.column(name)) for name in column.derived)
+    accepted, origin, title, capacity, image, hidden, campaign = found
+    # What the API cannot set shows an event of the user interface; of the API's alone there is a label (interface 1.5).
+    made_by_hand = f"coalesce({capacity}::VARCHAR, {image}, {campaign}) IS NOT NULL OR {hidden} IS TRUE"
+    return f"""CASE WHEN {accepted} >= 1 AND NOT ({made_by_hand})
+        THEN '[1, (' || {origin} || ') Event], (' || {title} || ')' END"""
 
 
 def _api_version(values: _Values, column: Column) -> str:

@@ -173,7 +173,7 @@ class Reader:
     mender: Mender = field(init=False)
 
     def __post_init__(self) -> None:
-        self.mender = Mender(self.plan.shapes, self.plan.stamps, element_types())
+        self.mender = Mender(self.plan.shapes, self.plan.stamps, element_types(), self.plan.prefixes)
         self.connection.register("documents", self.documents)
 
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
@@ -287,9 +287,9 @@ class Reader:
             if arrays:
                 sorted_out[deliveries] = arrays
             self.documents.table = documents.filter(pc.invert(is_array))
-            paths = probes(types)
+            paths = probes(types, self.plan.prefixes)
             for kinds, lax, numbers in self._run(query.types_at(paths)).fetchall():
-                each = form(_present(paths, kinds), types)
+                each = form(_present(paths, kinds), types, self.plan.prefixes)
                 if lax or each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
                     others += numbers
                 else:
@@ -320,8 +320,9 @@ class Reader:
 
     def _prepared(self, sql: str) -> str:
         if sql not in self.names:
-            self.names[sql] = f"statement{len(self.names)}"
-            self.connection.execute(f"PREPARE {self.names[sql]} AS {sql}")
+            name = f"statement{len(self.names)}"
+            self.connection.execute(f"PREPARE {name} AS {sql}")
+            self.names[sql] = name
         return self.names[sql]
 
     def _held(self, sql: str) -> str:

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables.schema import Column, ElementType, Table, Type
+from osdi_frames.tables.people import PERSON_LINKS, contact, names
+from osdi_frames.tables.resource import (
+    FETCHED_AT,
+    IDENTIFIERS,
+    SELF,
+    SOURCE,
+    dates,
+    location,
+    location_language,
+    origin_system,
+    own_id,
+    same,
+    single,
+)
+from osdi_frames.tables.schema import Column, ElementType, Table
 
 LOCAL = "wall clock at the place; a Z is not UTC"
-
-
-def same(name: str, kind: Type, meaning: str, *paths: str) -> Column:
-    """Declare a column that v1 and v2 have in the same place."""
-    return Column(name, kind, paths, paths, meaning)
-
-
-SOURCE = (
-    Column("source_file", "string", (), (), "File that the row was read from.", origin="source"),
-    Column("source_line", "int64", (), (), "Line on which its document begins.", origin="source"),
-)
-
-
-def location(at: str, whose: str) -> tuple[Column, ...]:
-    """Declare the columns of the postal address (interface 2.2 and 2.7) whose keys follow `at`."""
-    return (
-        same(
-            "location_address",
-            "string",
-            f"First line of the street address of {whose}.",
-            f"{at}address_lines[0]",
-        ),
-        same("location_locality", "string", f"City or local area of {whose}.", f"{at}locality"),
-        same("location_region", "string", f"Subdivision code (ISO 3166-2) of {whose}.", f"{at}region"),
-        same("location_postal_code", "string", f"Postal code of {whose}.", f"{at}postal_code"),
-        same("location_country", "string", f"Country code (ISO 3166-1 alpha-2) of {whose}.", f"{at}country"),
-        same("location_latitude", "float64", f"Latitude of {whose}, in degrees.", f"{at}location.latitude"),
-        same(
-            "location_longitude", "float64", f"Longitude of {whose}, in degrees.", f"{at}location.longitude"
-        ),
-        same("location_accuracy", "string", "Rooftop or Approximate.", f"{at}location.accuracy"),
-    )
-
-
-def location_language(at: str, whose: str) -> Column:
-    """Declare the language of a postal address, which signatures do not have."""
-    return same("location_language", "string", f"Language code (ISO 639) of {whose}.", f"{at}language")
 
 
 def _person(role: str) -> tuple[str, ...]:
@@ -54,13 +31,7 @@ def _person(role: str) -> tuple[str, ...]:
     )
 
 
-EVENT_ID = same(
-    "event_id",
-    "string",
-    "Identifier of the event in the service.",
-    "own(identifiers)",
-    "id(_links.self.href)",
-)
+EVENT_ID = own_id("event")
 
 EVENT = ElementType(
     "event",
@@ -76,7 +47,7 @@ EVENT = ElementType(
         "guestsCanInviteOthers",
         "transparence",
     ),
-    address=r"/events/[^/?#]+/?(?:[?#].*)?$",
+    address=single("events"),
     ignored=(
         "_links.curies",
         *(
@@ -87,15 +58,7 @@ EVENT = ElementType(
                 "osdi:creator",
                 "osdi:organizer",
             )
-            for link in (
-                "curies",
-                "osdi:question_answers",
-                "osdi:attendance",
-                "osdi:attendances",
-                "osdi:signatures",
-                "osdi:submissions",
-                "osdi:donations",
-            )
+            for link in PERSON_LINKS
         ),
     ),
 )
@@ -106,7 +69,7 @@ EVENTS = Table(
     "One row per event (interface 2.1, 2.8).",
     keys=(
         EVENT_ID,
-        same("identifiers", "list<string>", "All identifiers, as system:id.", "identifiers"),
+        IDENTIFIERS,
         Column(
             "api_version",
             "string",
@@ -123,17 +86,8 @@ EVENTS = Table(
                 "guests_can_invite_others",
             ),
         ),
-        Column(
-            "origin_system",
-            "string",
-            ("origin_system",),
-            ("originating_system",),
-            "Where the event originated.",
-        ),
-        Column("created_date", "utc", ("created_date",), ("created_at",), "When it was created, UTC."),
-        Column(
-            "modified_date", "utc", ("modified_date",), ("modified_at",), "When it was last changed, UTC."
-        ),
+        origin_system("event"),
+        *dates(),
         Column("name", "string", ("name",), (), "Administrative title, shown only internally."),
         Column("title", "string", ("title",), ("summary",), "Public title."),
         same("description", "string", "Description; may contain HTML.", "description"),
@@ -188,7 +142,7 @@ EVENTS = Table(
         ),
         same("creator_id", "string", "Person who created the event.", *_person("creator")),
         same("organizer_id", "string", "Person who organizes the event.", *_person("organizer")),
-        same("self_url", "string", "Address of the event in the API.", "_links.self.href"),
+        same("self_url", "string", "Address of the event in the API.", SELF),
         Column(
             "attendances_url",
             "string",
@@ -215,13 +169,14 @@ EVENTS = Table(
             "string",
             (),
             (),
-            "Its name for targeting, from the first RSVP on.",
+            "Targeting name; null if made in the UI or no RSVP.",
             origin="derived",
-            derived=("total_accepted", "origin_system", "title"),
+            derived=(
+                *("total_accepted", "origin_system", "title"),
+                *("capacity", "featured_image_url", "hidden", "event_campaign_id"),
+            ),
         ),
-        Column(
-            "fetched_at", "utc", ("fetched_at",), (), "When the document was fetched, UTC.", origin="envelope"
-        ),
+        FETCHED_AT,
         *SOURCE,
     ),
 )
@@ -262,38 +217,15 @@ EVENT_PEOPLE = Table(
     ),
     entry=(
         Column("role", "string", (), (), "creator or organizer.", origin="role"),
-        same(
-            "person_id",
-            "string",
-            "Identifier of the person in the service.",
-            "own(identifiers)",
-            "id(_links.self.href)",
-        ),
-        same("given_name", "string", "Given name.", "given_name"),
-        same("family_name", "string", "Family name.", "family_name"),
-        same("identifiers", "list<string>", "All identifiers, as system:id.", "identifiers"),
-        Column(
-            "created_date", "utc", ("created_date",), ("created_at",), "When the person was created, UTC."
-        ),
-        Column(
-            "modified_date", "utc", ("modified_date",), ("modified_at",), "When it was last changed, UTC."
-        ),
-        Column(
-            "origin_system",
-            "string",
-            ("origin_system",),
-            ("originating_system",),
-            "Where the person originated.",
-        ),
-        same(
-            "email",
-            "string",
-            "The primary e-mail address, else the first.",
-            "email_addresses[primary].address",
-        ),
+        own_id("person"),
+        *names(""),
+        IDENTIFIERS,
+        *dates("When the person was created, UTC."),
+        origin_system("person"),
+        *(column for column in contact("") if column.name == "email"),
         *location("postal_addresses[primary].", "the person"),
         location_language("postal_addresses[primary].", "the person"),
-        same("self_url", "string", "Address of the person in the API.", "_links.self.href"),
+        same("self_url", "string", "Address of the person in the API.", SELF),
     ),
 )
 

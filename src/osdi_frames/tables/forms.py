@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from osdi_frames.tables.schema import ElementType
+from osdi_frames.tables.schema import PREFIXES, ElementType
 
 #: Keys of an envelope: the time, and what it holds.
 STAMPS = ("received_at", "fetched_at")
@@ -37,17 +37,20 @@ class Form:
     enveloped: bool = False
     types: tuple[ElementType, ...] = ()
     """The element types that it holds; of a delivery, those that it can hold."""
+    keys: tuple[str, ...] = ()
+    """Of a page, the key of the collection of each type."""
 
 
-def probes(types: Sequence[ElementType]) -> list[Keys]:
+def probes(types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
     """Return the paths at which the JSON type decides what a document is."""
-    inside: list[Keys] = [(), _HREF, *(("_embedded", each.collection) for each in types)]
+    inside: list[Keys] = [(), _HREF]
+    inside += [("_embedded", key) for each in types for key in each.collections(prefixes)]
     inside += dict.fromkeys((key,) for each in types for key in each.keys)
     inside += [(key,) for key in PAGE_KEYS]
     return [*((key,) for key in STAMPS), *inside, *((BODY, *path) for path in inside)]
 
 
-def form(found: Mapping[Keys, str], types: Sequence[ElementType]) -> Form:
+def form(found: Mapping[Keys, str], types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide what a document is by the JSON types at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
 
     A document is undecided when it is none of these, or when values decide.
@@ -61,11 +64,13 @@ def form(found: Mapping[Keys, str], types: Sequence[ElementType]) -> Form:
         return Form("delivery", enveloped, tuple(each for each in types if each.type_key))
     if found.get(at) != "OBJECT":
         return Form("undecided", enveloped)
-    lists = {each: found.get((*at, "_embedded", each.collection)) for each in types}
-    present = tuple(each for each, kind in lists.items() if kind is not None)
-    if present:
-        sound = all(lists[each] in ("ARRAY", "NULL") for each in present)
-        return Form("page" if sound else "undecided", enveloped, present)
+    embeds = ((each, key, (*at, "_embedded", key)) for each in types for key in each.collections(prefixes))
+    lists = {key: (each, found[path]) for each, key, path in embeds if path in found}
+    if lists:
+        present = tuple(each for each, _ in lists.values())
+        sound = all(kind in ("ARRAY", "NULL") for _, kind in lists.values())
+        sound = sound and len(set(present)) == len(present)  # their positions are counted through
+        return Form("page" if sound else "undecided", enveloped, present, tuple(lists))
     single = tuple(each for each in types if any((*at, key) in found for key in each.keys))
     if single:
         return Form("single", enveloped, single[:1])
@@ -75,19 +80,21 @@ def form(found: Mapping[Keys, str], types: Sequence[ElementType]) -> Form:
     return Form("other" if is_page and embedded and not by_address else "undecided", enveloped)
 
 
-def form_of(document: Any, types: Sequence[ElementType]) -> Form:
+def form_of(document: Any, types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide what a parsed document is, by its address where its keys do not tell."""
     found = {
-        path: _json_type(value) for path in probes(types) if (value := _at(document, path)) is not _MISSING
+        path: _json_type(value)
+        for path in probes(types, prefixes)
+        if (value := _at(document, path)) is not _MISSING
     }
-    decided = form(found, types)
+    decided = form(found, types, prefixes)
     if decided.kind != "undecided" or decided.types:
         return decided
     href = _at(document, (BODY, *_HREF) if decided.enveloped else _HREF)
     for each in types:
         if each.address and isinstance(href, str) and re.search(each.address, href):
             return Form("single", decided.enveloped, (each,))
-    return form({path: kind for path, kind in found.items() if path[-3:] != _HREF}, types)
+    return form({path: kind for path, kind in found.items() if path[-3:] != _HREF}, types, prefixes)
 
 
 _MISSING: Any = object()

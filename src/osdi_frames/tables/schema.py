@@ -130,7 +130,7 @@ class ElementType:
 
     name: str
     collection: str
-    """Its key under ``_embedded`` of a collection page (interface 2.6)."""
+    """Its key under ``_embedded`` of a collection page (interface 2.6); ``<p>`` is as in paths."""
     identities: Identities
     """What one row per element means, in columns of its main table."""
     newest: tuple[str, ...]
@@ -146,7 +146,23 @@ class ElementType:
     address: str | None = None
     """A pattern for the address in the self link of a single resource."""
     ignored: tuple[str, ...] = ()
-    """Keys of the contract that no column reads."""
+    """Keys of the service that no column reads; ``<p>`` stands for any prefix."""
+    alternatives: tuple[str, ...] = ()
+    """Other keys of its collection."""
+
+    def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
+        """Return each key of its collection, spelled with each prefix.
+
+        >>> ElementType("campaign", "<p>:campaigns", (), ()).collections(PREFIXES)
+        ('platform:campaigns', 'action_network:campaigns')
+        """
+        keys = (self.collection, *self.alternatives)
+        return tuple(dict.fromkeys(key.replace("<p>", prefix) for key in keys for prefix in prefixes))
+
+    def ignores(self, key: str) -> bool:
+        """Return whether a key of an element is known, but not read."""
+        known = (re.escape(each).replace("<p>", r"[\w-]+") for each in self.ignored)
+        return any(re.fullmatch(each, key) for each in known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""Campaigns, petitions, attendances and people: where they are found, and what of them is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from strategies import ATTENDANCE, BESIDE, EVENT_CAMPAIGN, SIGNATURE, SIGNATURE_OF_A_PAGE, spelled
+
+import osdi_frames as of
+
+MONDAY, TUESDAY = "2026-05-04T00:00:00Z", "2026-05-05T00:00:00Z"
+
+
+def page(key: str, *entries: Any) -> dict[str, Any]:
+    return {"total_pages": 1, "_embedded": {key: list(entries)}}
+
+
+@pytest.mark.parametrize("prefix", ["platform", "action_network", "change_desk"])
+def test_a_collection_is_found_under_the_prefix_of_the_service(prefix):
+    found = of.read_table(
+        spelled(page("<p>:event_campaigns", EVENT_CAMPAIGN), prefix), "event_campaigns", prefix="change_desk:"
+    )
+    assert found[["event_campaign_id", "title", "sponsor_title"]].values.tolist() == [
+        ["c1", "Days of action", "Progress"]
+    ]
+
+
+def test_a_collection_of_an_unknown_prefix_is_another_type():
+    unknown = spelled(page("<p>:event_campaigns", EVENT_CAMPAIGN), "change_desk")
+    assert of.read_table(unknown, "event_campaigns").empty
+    assert of.check(unknown)[["problem", "detail"]].values.tolist() == [
+        ["other type", "change_desk:event_campaigns"]
+    ]
+
+
+def test_attendances_are_found_under_either_key_and_under_both():
+    one, two = ({"identifiers": [f"platform:{name}"], "status": "accepted"} for name in "ab")
+    for keys in (["osdi:attendances"], ["osdi:attendance"], ["osdi:attendances", "osdi:attendance"]):
+        embedded = {key: [one, two | {"status": 7}] for key in keys}
+        rows = of.read_table({"_embedded": embedded}, "attendances", dedupe=False)
+        assert rows["attendance_id"].tolist() == ["a", "b"] * len(keys)
+        assert rows["element"].tolist() == list(range(2 * len(keys)))
+
+
+def test_a_misfit_in_a_collection_of_the_services_own_is_named_and_the_others_are_read():
+    entries = [{"identifiers": [f"platform:{n}"], "total_rsvps": n or "lots"} for n in range(3)]
+    found = page("platform:event_campaigns", *entries)
+    with pytest.warns(of.ProblemsWarning):
+        read = of.read_table(found, "event_campaigns", on_error="skip")
+    assert read["total_rsvps"].fillna(-1).tolist() == [-1, 1, 2]
+    assert of.check(found)["detail"].tolist() == ['event_campaign: total_rsvps = "lots"']
+
+
+def test_a_single_resource_is_told_by_its_address():
+    kinds = {
+        "event_campaigns/c1": ("event_campaigns", "event_campaign_id"),
+        "petitions/c1/": ("petitions", "petition_id"),
+        "events/e1/attendances/c1?x=1": ("attendances", "attendance_id"),
+        "petitions/p1/signatures/c1": ("signatures", "signature_id"),
+        "people/c1": ("people", "person_id"),
+    }
+    for address, (table, column) in kinds.items():
+        document = {"title": "x", "_links": {"self": {"href": f"https://example.org/api/v2/{address}"}}}
+        assert of.read_table(document, table)[column].tolist() == ["c1"]
+        assert set(of.check(document)["problem"]) <= {"undeclared key"}
+
+
+def test_a_delivery_of_signatures_and_attendances_is_read_into_both_tables():
+    elements = [{"osdi:signature": SIGNATURE} | BESIDE, {"osdi:attendance": ATTENDANCE} | BESIDE]
+    delivery = spelled({"received_at": MONDAY, "body": elements}, "platform")
+    tables = of.read_tables(delivery, ["signatures", "attendances"])
+    (signature,), (attendance,) = (each.to_dict("records") for each in tables.values())
+    assert (signature["signature_id"], signature["element"]) == ("s1", 0)
+    assert (attendance["attendance_id"], attendance["element"]) == ("a1", 1)
+    assert (attendance["event_id"], attendance["person_id"], attendance["status"]) == ("e1", "p9", "accepted")
+    for name in ("given_name", "email", "location_locality", "add_tags", "idempotency_key", "sponsor_title"):
+        assert attendance[name] == signature[name]
+
+
+def test_a_signature_of_an_api_page_has_its_ids_and_dates_without_links():
+    read = of.read_signatures(page("osdi:signatures", spelled(SIGNATURE_OF_A_PAGE, "platform")))
+    row = read.astype(str).iloc[0]
+    assert (row.petition_id, row.person_id) == ("q1", "p9")
+    assert (row.created_date, row.modified_date) == ("2026-04-01 00:00:01+00:00", "2026-04-01 00:00:02+00:00")
+    assert (row.email_referrer, row.mobile_message_referrer) == ("m1", "t1")
+
+
+def test_of_equally_new_versions_the_delivery_is_kept_and_a_newer_page_before_it():
+    own = {"identifiers": ["platform:a"], "modified_date": MONDAY, "status": "accepted"}
+    delivery = {"received_at": MONDAY, "body": [{"osdi:attendance": own | {"person": {"given_name": "Ada"}}}]}
+    same = {"fetched_at": TUESDAY, "body": page("osdi:attendances", own)}
+    newer = {
+        "fetched_at": TUESDAY,
+        "body": page("osdi:attendances", own | {"status": "attended", "modified_date": TUESDAY}),
+    }
+    for documents in ([delivery, same], [same, delivery]):
+        assert of.read_table(documents, "attendances")["given_name"].tolist() == ["Ada"]
+    for documents in ([delivery, same, newer], [newer, same, delivery]):
+        assert of.read_table(documents, "attendances")["status"].tolist() == ["attended"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"capacity": 40},
+        {"featured_image_url": "https://example.org/a.png"},
+        {"platform:hidden": True},
+        {"platform:event_campaign_id": "c1"},
+        {"_links": {"platform:event_campaign": {"href": "https://example.org/event_campaigns/c1"}}},
+    ],
+    ids=["capacity", "image", "hidden", "campaign", "link to a campaign"],
+)
+def test_an_event_that_shows_that_it_was_made_in_the_user_interface_has_no_targeting_label(shown):
+    event = {"title": "March", "origin_system": "CRM", "total_accepted": 1, "platform:hidden": False}
+    labels = of.read_events([event, event | shown, event | {"total_accepted": 0}])["targeting_label"]
+    assert labels.fillna("").tolist() == ["[1, (CRM) Event], (March)", "", ""]
