@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -106,7 +107,9 @@ def _read(query: str, delivery: str, path: str) -> pa.Table:
     connection.execute("SET TimeZone = 'UTC'")
     with Path(path).open("rb") as file:
         enveloped = file.read(1) == b"{"
-    columns = f"{{received_at: 'TIMESTAMPTZ', body: '{delivery}'}}" if enveloped else f"{{body: '{delivery}'}}"
+    columns = (
+        f"{{received_at: 'TIMESTAMPTZ', body: '{delivery}'}}" if enveloped else f"{{body: '{delivery}'}}"
+    )
     records = "true" if enveloped else "false"
     documents = f"read_json('{path}', format='newline_delimited', records={records}, columns={columns})"
     connection.execute(f"CREATE VIEW documents AS SELECT * FROM {documents}")
@@ -135,8 +138,6 @@ def files(folder: str) -> pa.Table:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     connection.register("texts", pa.table({"j": pa.array(texts, pa.string())}))
-    delivery = _ALL.replace('"', r"\"")
-    connection.execute(
-        f"""CREATE VIEW documents AS SELECT from_json(j, '["{delivery.removesuffix("[]")}"]') AS body FROM texts"""
-    )
+    shape = json.dumps([" ".join(_ALL.removesuffix("[]").split())])
+    connection.execute(f"CREATE VIEW documents AS SELECT from_json(j, '{shape}') AS body FROM texts")
     return connection.sql(_SCAN).to_arrow_table()

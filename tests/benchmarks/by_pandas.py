@@ -40,5 +40,5 @@ def scan_answer(frame: pd.DataFrame) -> pd.DataFrame:
     prefixes = ("action_network:referrer_data", "platform:referrer_data", "referrer_data")
     for name in ("source", "referrer", "website"):
         found = [f"osdi:signature.{prefix}.{name}" for prefix in prefixes]
-        signatures[name] = frame[[each for each in found if each in frame]].bfill(axis=1).iloc[:, 0]
+        signatures[name] = frame.reindex(columns=found).bfill(axis=1).iloc[:, 0]
     return signatures
