@@ -46,9 +46,7 @@ def main() -> None:
     machine = {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()}
     machine |= {"load before": os.getloadavg()[0], "versions": {name: version(name) for name in LIBRARIES}}
     measured, failures = [], []
-    print(
-        "line                  target                                  measured (rounds)    met", flush=True
-    )
+    print(_machine_in_words(machine, options), *_HEAD, sep="\n", flush=True)
     for line in chosen:
         try:
             _make_archives(line, options.keep)
