@@ -14,7 +14,7 @@ from osdi_frames.cli.text import table
 from osdi_frames.errors import MissingColumn, printable
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
-from osdi_frames.report import read
+from osdi_frames.reporting import read
 from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
 from osdi_frames.reports.measures import show
 from osdi_frames.reports.subjects import SIGNATURES

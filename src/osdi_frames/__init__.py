@@ -3,55 +3,56 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from osdi_frames.archive import Limits
-from osdi_frames.errors import OsdiError, ProblemsWarning
-from osdi_frames.export import export
-from osdi_frames.files import write_csv
-from osdi_frames.local_time import local_to_utc
-from osdi_frames.reading.check import check
-from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
-from osdi_frames.reading.scan import scan
-from osdi_frames.report import report, write_report
-from osdi_frames.reports import FUNCTIONS as _REPORTS
-from osdi_frames.tables import describe
-
 if TYPE_CHECKING:
     from osdi_frames import plots
+    from osdi_frames.archive import Limits
     from osdi_frames.client import Client, Manifest
+    from osdi_frames.errors import OsdiError, ProblemsWarning
+    from osdi_frames.exporting import export
+    from osdi_frames.files import write_csv
+    from osdi_frames.local_time import local_to_utc
+    from osdi_frames.reading.check import check
+    from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
+    from osdi_frames.reading.scan import scan
+    from osdi_frames.reporting import report, write_report
+    from osdi_frames.tables import describe
 
-__all__ = [  # noqa: PLE0604 (the names of the reports)
-    *_REPORTS,
-    "Client",
-    "Limits",
-    "Manifest",
-    "OsdiError",
-    "ProblemsWarning",
-    "check",
-    "describe",
-    "export",
-    "local_to_utc",
-    "plots",
-    "read_events",
-    "read_signatures",
-    "read_table",
-    "read_tables",
-    "report",
-    "scan",
-    "write_csv",
-    "write_report",
-]
+#: The module of each public name; it is imported when the name is first asked for, so that what is not used
+#: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots. The
+#: functions of reports are declared in `reports`.
+_HOMES = {
+    "archive": ("Limits",),
+    "client": ("Client", "Manifest"),
+    "errors": ("OsdiError", "ProblemsWarning"),
+    "exporting": ("export",),
+    "files": ("write_csv",),
+    "local_time": ("local_to_utc",),
+    "reading.check": ("check",),
+    "reading.frames": ("read_events", "read_signatures", "read_table", "read_tables"),
+    "reading.scan": ("scan",),
+    "reporting": ("report", "write_report"),
+    "tables": ("describe",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def _reports() -> dict[str, Any]:
+    functions: dict[str, Any] = import_module("osdi_frames.reports").FUNCTIONS
+    return functions
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*_HOME_OF, "plots", *_reports()])
 
 
 def __getattr__(name: str) -> Any:
-    """Return a report's function; import the client and the plots when they are asked for."""
-    if name in _REPORTS:
-        return _REPORTS[name]
-    if name in ("Client", "Manifest"):
-        return getattr(import_module("osdi_frames.client"), name)
+    """Import the module of a public name, and return what it names."""
+    if name in _HOME_OF:
+        return getattr(import_module(f"osdi_frames.{_HOME_OF[name]}"), name)
     if name == "plots":
         return import_module("osdi_frames.plots")
+    if name == "__all__":
+        return __dir__()
+    if not name.startswith("_") and name in _reports():
+        return _reports()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets gets its bars as text
+if TYPE_CHECKING:
     from tqdm.auto import tqdm
 
 
@@ -22,5 +22,8 @@ def bar(
 
     `progress` is what readers take: None shows it on a terminal or in a notebook only.
     """
+    with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets gets its bars as text
+        from tqdm.auto import tqdm  # brings asyncio
+
     disable = None if progress is None else not progress  # tqdm's None asks whether there is a terminal
     return tqdm(over, doing, total, unit=unit, unit_scale=unit == "B", delay=1, disable=disable)

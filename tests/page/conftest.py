@@ -16,7 +16,7 @@ import pytest
 import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.reading.check import inspect
-from osdi_frames.report import read
+from osdi_frames.reporting import read
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

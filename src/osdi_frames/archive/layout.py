@@ -29,6 +29,7 @@ _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
+_CONSTANT = re.compile(r"(-?)(?!NaN\b|Infinity\b)(nan|inf(?:inity)?)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 _LINE_1 = np.ones(1, np.int64)
@@ -246,13 +247,20 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     except UnicodeDecodeError as error:
         yield 0, Finding("not UTF-8", value=verbatim(f"{error.reason} at byte {error.start}"))
         return
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_number)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=str
+    )
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
+            if spelled := _CONSTANT.match(text, getattr(error, "pos", len(text))):
+                # As DuckDB reads it; Python knows one spelling.
+                constant = "NaN" if spelled[2].lower() == "nan" else "Infinity"
+                text = f"{text[: spelled.start()]}{spelled[1]}{constant}{text[spelled.end() :]}"
+                continue
             yield line, Finding("not JSON", value=verbatim(_reason(error)))
             errors += 1
             resume = _RESUME.search(text, at + 1)

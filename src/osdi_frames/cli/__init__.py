@@ -10,9 +10,19 @@ import click
 
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
-# Each command lives in the module of its name and is imported when it is asked for,
-# so `osdi-frames --help` needs none of the optional dependencies.
-COMMANDS = ("report", "export", "check", "describe", "pull", "receive", "archive", "sample", "sandbox")
+#: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
+#: the command is asked for: the list of commands needs no pandas, and no optional dependency.
+COMMANDS = {
+    "report": "Print reports, or write them as a page, CSV and Parquet.",
+    "export": "Write tables as Parquet or CSV.",
+    "check": "List every problem, and every key that no table declares.",
+    "describe": "Show every table and its columns.",
+    "pull": "Read a service's events, and more, into an archive.",
+    "receive": "Receive webhook deliveries into an archive.",
+    "archive": "Verify a receiver's archive, or erase a person from it.",
+    "sample": "Write a realistic archive of invented data.",
+    "sandbox": "Serve the whole interface on this machine.",
+}
 
 
 class _Commands(click.Group):
@@ -24,6 +34,10 @@ class _Commands(click.Group):
             return None
         command: click.Command = importlib.import_module(f"osdi_frames.cli.{name}").command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 def _warn(message: Warning | str, *_: object) -> None:

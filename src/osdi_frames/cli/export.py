@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from osdi_frames.cli.options import on_error, progress, sources
-from osdi_frames.export import export
+from osdi_frames.exporting import export
 from osdi_frames.files import Format
 from osdi_frames.problems import OnError
 

@@ -9,7 +9,7 @@ import click
 from osdi_frames.cli.options import on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.problems import OnError
-from osdi_frames.report import PAGE, read, write
+from osdi_frames.reporting import PAGE, read, write
 
 
 @click.command()

@@ -71,7 +71,7 @@ def render(
     --------
     >>> from datetime import UTC, datetime
     >>> from osdi_frames import page
-    >>> from osdi_frames.report import read
+    >>> from osdi_frames.reporting import read
     >>> made = read({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
     >>> html = page.render(made.reports, made.tables, now=datetime(2026, 5, 2, tzinfo=UTC))
     >>> html.startswith("<!doctype html>")

@@ -26,8 +26,9 @@ class KeyPath:
 def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[list[KeyPath]]:
     """Give the objects of a form's elements whose keys are declared, as they can be looked up together."""
     paths = list(_key_paths(form, shapes))
-    yield [path for path in paths if all(isinstance(step, str) for step in path.steps)]
-    yield from ([path] for path in paths if not all(isinstance(step, str) for step in path.steps))
+    together = [path for path in paths if all(isinstance(step, str) for step in path.steps)]
+    yield together
+    yield from ([path] for path in paths if path not in together)
 
 
 def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[KeyPath]:

@@ -110,9 +110,8 @@ def keys(paths: Sequence[Sequence[Step]], texts: str) -> str:
     found = f"json_keys(element, {listed(written)})"
     if any("[*]" in path for path in written):
         found = f"[unnest(json_keys(element, {literal(written[0])}))]"
-    return (
-        f"SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM {texts}) GROUP BY keys"
-    )
+    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM {texts})
+        GROUP BY keys"""
 
 
 def _inside_of(form: Form, element: Any) -> Any:

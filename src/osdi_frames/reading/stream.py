@@ -7,7 +7,7 @@ same queries.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -222,10 +222,9 @@ class Reader:
             self.documents.table = documents
             invalid = self._run(query.INVALID).to_arrow_table()["number"].combine_chunks()
             suspects |= dict.fromkeys(invalid.to_pylist())
-            documents = documents.filter(pc.invert(pc.is_in(documents["number"], value_set=invalid)))
+            documents = _without_numbers(documents, suspects)
             forms, others, queried = self._queried(documents)
         if self.plan.inspects:
-            self._list_numbers(documents, group)
             self._list_keys(forms, group.place)
         suspects |= dict.fromkeys(others)
         numbers = set()
@@ -236,6 +235,8 @@ class Reader:
                 if positions is not None:
                     positions.add(position)
                     numbers.add(number << _POSITIONS | position)
+        if self.plan.inspects:
+            self._list_numbers(_without_numbers(documents, suspects), group)
         for select, rows in queried:
             found[select].append(_without(rows, numbers, suspects))
         return found, suspects
@@ -347,6 +348,11 @@ class Reader:
                     self.observer.read(1, {})
                 else:
                     self.observer.met(group.place(number, each.line), each.what, each.element)
+
+
+def _without_numbers(documents: pa.Table, numbers: Collection[int]) -> pa.Table:
+    gone = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
+    return documents.filter(pc.invert(gone)) if numbers else documents
 
 
 def _only(documents: pa.Table, numbers: pa.Array) -> pa.Table:
