@@ -29,7 +29,7 @@ _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
-_CONSTANT = re.compile(r"(-?)(?!NaN\b|Infinity\b)(nan|inf(?:inity)?)\b", re.IGNORECASE)
+_CONSTANT = re.compile(r"(-?)(?!(?-i:NaN|Infinity)\b)(nan|inf(?:inity)?)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 _LINE_1 = np.ones(1, np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -13,7 +13,7 @@ from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, Severity
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key
 from osdi_frames.reading.frames import collect, named_tables
-from osdi_frames.reading.keys import KeyPath, written
+from osdi_frames.reading.keys import Keys, written
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.stream import Observer, stream
 from osdi_frames.tables import element_types
@@ -167,14 +167,13 @@ class Inspector(Observer):
         self.documents += documents
         self.elements.update({each.name: count for each, count in elements.items()})
 
-    def keys(self, place: Place, path: KeyPath, keys: Sequence[str], count: int) -> None:
+    def keys(self, place: Place, keys: Keys, count: int) -> None:
         """Note the keys that no table declares, the types that are not declared, and keys that occur twice."""
-        types = {each.type_key: each.name for each in element_types()}
-        whose = (
-            path.element.name if path.element else next((types[key] for key in keys if key in types), None)
-        )
+        path, types = keys.path, {each.type_key: each.name for each in element_types()}
+        beside = next((types[key] for key in keys.around if key in types), None)
+        whose = path.element.name if path.element else beside
         head = written(path.inside if path.element else path.steps)
-        for key, occurrences in Counter(keys).items():
+        for key, occurrences in Counter(keys.keys).items():
             at = f"{head}.{key}" if head else key
             name = f"{whose}: {at}" if path.element else f"{whose}: ../{at}"
             if occurrences > 1:

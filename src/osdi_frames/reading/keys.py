@@ -45,6 +45,23 @@ def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterat
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of an object, as they were found in one or more elements."""
+
+    path: KeyPath
+    keys: tuple[str, ...]
+    around: tuple[str, ...]
+    """The keys of the entry of the delivery; for what stands beside elements, they tell the types."""
+
+
+def keys_at(paths: Sequence[KeyPath], found: Sequence[Sequence[str] | None]) -> Iterator[Keys]:
+    """Give the keys that were found at paths, but for objects that are missing."""
+    for path, keys in zip(paths, found, strict=False):
+        if keys:
+            yield Keys(path, tuple(keys), () if path.element else tuple(found[0] or ()))
+
+
 def written(steps: Sequence[Step]) -> str:
     """Return steps as messages write them: ``person.email_addresses[]``."""
     return "".join(f".{step}" if isinstance(step, str) else "[]" for step in steps).lstrip(".")

@@ -7,7 +7,7 @@ same queries.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,13 +22,13 @@ from osdi_frames.problems import Finding, Place, verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
-from osdi_frames.reading.keys import KeyPath, key_paths
+from osdi_frames.reading.keys import Keys, key_paths, keys_at
 from osdi_frames.reading.mend import Mended, Mender
 from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.query import NUMBER, POSITION, SUSPECT
 from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables import element_types
-from osdi_frames.tables.forms import Form, Keys, form, probes
+from osdi_frames.tables.forms import Form, form, probes
 from osdi_frames.tables.schema import ARROW, ElementType
 
 _GROUP = 32 << 20  # bytes of documents that are read together
@@ -51,7 +51,7 @@ class Observer:
     def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
         """Take notice of how much was read."""
 
-    def keys(self, place: Place, path: KeyPath, keys: Sequence[str], count: int) -> None:
+    def keys(self, place: Place, keys: Keys, count: int) -> None:
         """Take notice of the keys of an object, as often as it has just these; only in an inspection."""
 
 
@@ -260,19 +260,19 @@ class Reader:
 
     def _list_keys(self, forms: Mapping[Form, pa.Table], place: Callable[[int], Place]) -> None:
         """List the keys of every object whose keys are declared, each set of them once, in the order of reading."""
-        counts: Counter[tuple[KeyPath, tuple[str, ...]]] = Counter()
-        first: dict[tuple[KeyPath, tuple[str, ...]], int] = {}
+        counts: Counter[Keys] = Counter()
+        first: dict[Keys, int] = {}
         for each, documents in forms.items():
             self.documents.table = documents
             texts = self._held(query.texts(each))
             for paths in key_paths(each, self.plan.shapes):
                 counted = query.keys([path.steps for path in paths], texts)
                 for found, count, number in self._run(counted).fetchall():
-                    for key in ((path, tuple(keys)) for path, keys in zip(paths, found, strict=True) if keys):
-                        counts[key] += count
-                        first[key] = min(first.get(key, number), number)
-        for path, keys in sorted(first, key=first.__getitem__):
-            self.observer.keys(place(first[path, keys]), path, keys, counts[path, keys])
+                    for keys in keys_at(paths, found or []):
+                        counts[keys] += count
+                        first[keys] = min(first.get(keys, number), number)
+        for keys in sorted(first, key=first.__getitem__):
+            self.observer.keys(place(first[keys]), keys, counts[keys])
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
         """Sort documents by their form; give also the numbers of those that need a closer look."""
@@ -359,7 +359,7 @@ def _only(documents: pa.Table, numbers: pa.Array) -> pa.Table:
     return documents.filter(pc.is_in(documents["number"], value_set=numbers))
 
 
-def _present(paths: list[Keys], kinds: list[str | None]) -> dict[Keys, str]:
+def _present(paths: list[tuple[str, ...]], kinds: list[str | None]) -> dict[tuple[str, ...], str]:
     return {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
 
 
