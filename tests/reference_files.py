@@ -32,7 +32,9 @@ def is_listed(name: str) -> bool:
     plain = name.lower()
     while plain.endswith((".gz", ".zst")):
         plain = plain.removesuffix(".gz").removesuffix(".zst")
-    return plain.endswith(LISTED) and not any(part.startswith(".") for part in Path(name).parts)
+    return plain.endswith(LISTED) and not any(
+        part.startswith(".") and part != ".." for part in Path(name).parts
+    )
 
 
 def documents_in(name: str, data: bytes) -> Iterator[Document]:

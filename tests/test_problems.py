@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import warnings
 import zipfile
@@ -461,3 +462,68 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_read_all_the_same(tmp_p
     (tmp_path / "2.ndjson.zst").write_bytes(zstd(second.read_bytes()))
     second.unlink()
     assert reader.read_all()["event_id"].to_pylist() == ["good", "other"]
+
+
+@pytest.mark.parametrize("spelling", ["NaN", "nan", "-Infinity", "INF", "1E400"])
+def test_a_number_that_is_none_of_json_is_text_where_text_is_declared_and_listed(spelling: str) -> None:
+    """So it is whatever else the document holds, and whoever reads it: the query or the mending."""
+    for capacity in ("1", '"lots"'):
+        text = (
+            f'{{"title": {spelling}, "start_date": "2026-01-01", "capacity": {capacity}, "x": [{spelling}]}}'
+        )
+        source = io.BytesIO(text.encode())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            (row,) = (
+                of.scan(source, "events", columns=["title", "capacity"], on_error="skip")
+                .read_all()
+                .to_pylist()
+            )
+        assert row["title"].lower().startswith(spelling.lower()[:4])
+        assert row["capacity"] == (1 if capacity == "1" else None)
+    clean = io.BytesIO(f'{{"title": {spelling}, "total_accepted": 1}}'.encode())
+    assert [row[2:5] for row in listed(clean)] == [
+        ("warning", "a number not of JSON, or not of 64 bits", spelling)
+    ]
+
+
+def test_a_key_that_occurs_twice_is_read_first_and_listed() -> None:
+    for capacity in ("1", '"lots"'):
+        text = f'{{"title": "A", "title": "B", "total_accepted": 1, "capacity": {capacity}}}'.encode()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            (row,) = (
+                of.scan(io.BytesIO(text), "events", columns=["title", "capacity"], on_error="skip")
+                .read_all()
+                .to_pylist()
+            )
+        assert row["title"] == "A"
+        assert ("warning", "duplicate key, the first is read", "event: title", 1) in [
+            found[2:] for found in listed(io.BytesIO(text))
+        ]
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pytest.param([{"_embedded": {"osdi:events": [GOOD]}}, {"total_pages": 2}], id="pages"),
+        pytest.param([GOOD, GOOD | {"identifiers": ["platform:other"]}], id="events"),
+        pytest.param([SIGNED, SIGNED], id="deliveries"),
+        pytest.param(
+            [{"identifiers": ["platform:good"], "_links": {"self": {"href": "/petitions/p/signatures/s"}}}],
+            id="signatures",
+        ),
+    ],
+)
+def test_a_json_array_of_documents_in_a_file_is_read_as_the_same_list_of_objects_is(
+    documents: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(documents))
+    for table in ("events", "signatures"):
+        rows = [
+            of.scan(source, table, columns=[f"{table[:-1]}_id"]).read_all().to_pylist()
+            for source in (path, documents)
+        ]
+        assert rows[0] == rows[1]
+    assert of.read_table(path, "events").size + of.read_table(path, "signatures").size > 0

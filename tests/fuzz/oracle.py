@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
-from reference import Document, is_event, is_page
+from reference import KINDS, Document, is_page, kind_of_single
 from reference_files import is_listed
 
 SPACE = re.compile(r"[ \t\r\n]*")
@@ -76,15 +76,16 @@ def files_of(folder: Path) -> Iterator[str]:
 def reading_of(path: str) -> Reading:
     """Read one file of a folder."""
     into = Reading()
+    shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
     try:
         mode = Path(path).stat().st_mode
     except OSError as error:
-        into.damage(path, str(error))
+        into.damage(shown, str(error))
         return into
     if not stat.S_ISREG(mode):
-        into.damage(path, "no regular file")
+        into.damage(shown, "no regular file")
     else:
-        read(path, Path(path).read_bytes(), into, whole=True)
+        read(shown, Path(path).read_bytes(), into, whole=True)
     return into
 
 
@@ -242,9 +243,6 @@ def documents_in(value: Any, name: str, line: int, into: Reading) -> list[Docume
     """Return the documents of a value: itself, or those of an array of documents."""
     if isinstance(value, list) and value and all(map(is_document, value)):
         into.arrays = True
-        if any(isinstance(each, list) for each in value):
-            into.notices.append(f"{name}:{line}: an array of deliveries")
-            into.unclear_lines.add((name, line))
         return [Document(name, line, each) for each in value]
     return [Document(name, line, value)]
 
@@ -252,10 +250,10 @@ def documents_in(value: Any, name: str, line: int, into: Reading) -> list[Docume
 def is_document(value: Any) -> bool:
     if isinstance(value, list):
         return True
-    if not isinstance(value, dict) or "osdi:signature" in value:
+    if not isinstance(value, dict) or any(kind.delivered in value for kind in KINDS.values()):
         return False
     enveloped = "body" in value and ("received_at" in value or "fetched_at" in value)
-    return enveloped or is_page(value) or is_event(value)
+    return enveloped or is_page(value) or kind_of_single(value) is not None
 
 
 def nesting(text: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from osdi_frames.problems import Finding
@@ -29,6 +29,13 @@ class Element:
     """The object of the delivery that holds it, with its siblings."""
     stamps: Mapping[str, Any] | None = None
     """The timestamps of the envelope, if there is one."""
+    outer: int | None = None
+    """The position of its document, in a list of documents."""
+
+    @property
+    def place(self) -> int:
+        """Its position, or that of its document, in the outermost list."""
+        return self.position if self.outer is None else self.outer
 
     @property
     def wrapper_key(self) -> str:
@@ -119,7 +126,8 @@ class _Walk:
         for position, entry in enumerate(body):
             at = f"{key}[{position}]"
             if not self._is_delivered(entry) and self._is_document(entry):
-                yield from self.document(entry, at, stamps)
+                for each in self.document(entry, at, stamps):
+                    yield replace(each, outer=position) if isinstance(each, Element) else each
             elif not isinstance(entry, dict):
                 yield Finding("not an object", at, entry)
             elif not type_keys(entry):

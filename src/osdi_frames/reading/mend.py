@@ -78,13 +78,14 @@ class Mender:
                 if not isinstance(each, Element):
                     if positions is None or (isinstance(each, Finding) and each.severity == "error"):
                         yield Found(line, each)
-                elif each.type in self.shapes and (positions is None or each.position in positions):
+                elif each.type in self.shapes and (positions is None or each.place in positions):
                     findings: list[Finding] = []
                     mended = self._element(each, findings)
                     yield from (Found(line, finding, each) for finding in findings)
                     kind: Kind = "page" if each.wrapper is None else "delivery"
                     form = Form(kind, True, (each.type,), (each.type.collection,))
-                    yield Mended(form, mended, number, line, each.position, positions is not None)
+                    alone = positions is not None and each.outer is None
+                    yield Mended(form, mended, number, line, each.position, alone)
 
     def _element(self, element: Element, findings: list[Finding]) -> str:
         """Write one element as an enveloped document, and say what does not fit."""
