@@ -37,7 +37,7 @@ def check(
     source
         As for `read_table`.
     prefix
-        The service's own prefix, beside ``platform`` and ``action_network``.
+        The service's own prefix, in addition to ``platform`` and ``action_network``.
     limits
         As for `read_table`.
     progress
@@ -75,7 +75,7 @@ class Inspection:
     """Those inside an archive file each; 0 for parsed objects."""
     documents: int
     elements: Mapping[str, int]
-    """Events and signatures, each as often as it was told."""
+    """Events and signatures, each as often as it was received."""
     problems: pd.DataFrame
     """As `check` gives them."""
     by_key: pd.DataFrame
@@ -85,7 +85,7 @@ class Inspection:
 def inspect(
     source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
 ) -> Inspection:
-    """Walk through an archive as `check` does, and count what is there beside the problems.
+    """Walk through an archive as `check` does, and count what is there in addition to the problems.
 
     Parameters and errors are those of `check`.
 
@@ -142,7 +142,7 @@ class Inspector(Observer):
     keyed: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
 
     def counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Give chunks as they are; note their files."""
+        """Yield chunks as they are; note their files."""
         for chunk in chunks:
             if chunk.name is not None:
                 self.files.add(chunk.name)
@@ -170,8 +170,8 @@ class Inspector(Observer):
     def keys(self, place: Place, keys: Keys, count: int) -> None:
         """Note the keys that no table declares, the types that are not declared, and keys that occur twice."""
         path, types = keys.path, {each.type_key: each.name for each in element_types()}
-        beside = next((types[key] for key in keys.around if key in types), None)
-        whose = path.element.name if path.element else beside
+        sibling_of = next((types[key] for key in keys.around if key in types), None)
+        whose = path.element.name if path.element else sibling_of
         head = written(path.inside if path.element else path.steps)
         for key, occurrences in Counter(keys.keys).items():
             at = f"{head}.{key}" if head else key

@@ -62,7 +62,7 @@ class Deduplication:
         self.waiting[table].add(rows)
 
     def kept(self) -> Iterator[tuple[str, pa.Table]]:
-        """Give the rows of the elements that are kept: the newest version of each, then the last read."""
+        """Yield the rows of the elements that are kept: the newest version of each, then the last read."""
         oldest = ", ".join(
             f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in self.element.newest
         )

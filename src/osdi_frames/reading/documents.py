@@ -61,7 +61,7 @@ class Other:
 def elements(
     document: Any, types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES
 ) -> Iterator[Element | Other | Finding]:
-    """Give the elements of a parsed document, what else it holds, and what no table can take.
+    """Yield the elements of a parsed document, what else it holds, and what no table can take.
 
     >>> list(elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ()))
     [Finding(problem='not a page, an event or a delivery', key='body', value=7, severity='error')]
@@ -164,7 +164,7 @@ def _joined(key: str, name: str) -> str:
 
 
 def _unknown_keys(body: dict[str, Any]) -> Iterator[Finding]:
-    """Give the keys of a page that the contract does not name (interface 2.6)."""
+    """Yield the keys of a page that the contract does not name (interface 2.6)."""
     yield from (
         Finding("undeclared key", f"page: {key}", severity="info") for key in body if key not in PAGE_KEYS
     )

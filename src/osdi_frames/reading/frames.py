@@ -41,7 +41,7 @@ def read_table(
     columns
         The columns to read, in the order wanted; all when not given. Others are not parsed.
     prefix
-        The service's own prefix, beside ``platform`` and ``action_network``.
+        The service's own prefix, in addition to ``platform`` and ``action_network``.
     dedupe
         True gives one row an event or signature: the newest. ``"message"`` collapses only the retries of
         a webhook message, False nothing.
@@ -151,7 +151,7 @@ def read_signatures(
 ) -> pd.DataFrame:
     """Read the petition signatures of an archive: of webhook deliveries and API pages (interface 2.7).
 
-    One signature is one row, however often its message was retried and however many webhooks told it.
+    One signature is one row, however often its message was retried and however many webhooks delivered it.
     Parameters and errors are those of `read_table`.
 
     Returns
@@ -263,7 +263,7 @@ def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[s
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
-    """Give an Arrow table as a DataFrame with the dtypes that pandas users expect."""
+    """Return an Arrow table as a DataFrame with the dtypes that pandas users expect."""
     result: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
     for field in table.schema:
         if pa.types.is_list(field.type):

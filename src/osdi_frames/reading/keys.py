@@ -24,7 +24,7 @@ class KeyPath:
 
 
 def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[list[KeyPath]]:
-    """Give the objects of a form's elements whose keys are declared, as they can be looked up together."""
+    """Yield the objects of a form's elements whose keys are declared, as they can be looked up together."""
     paths = list(_key_paths(form, shapes))
     together = [path for path in paths if all(isinstance(step, str) for step in path.steps)]
     yield together
@@ -56,7 +56,7 @@ class Keys:
 
 
 def keys_at(paths: Sequence[KeyPath], found: Sequence[Sequence[str] | None]) -> Iterator[Keys]:
-    """Give the keys that were found at paths, but for objects that are missing."""
+    """Yield the keys that were found at paths, but for objects that are missing."""
     for path, keys in zip(paths, found, strict=False):
         if keys:
             yield Keys(path, tuple(keys), () if path.element else tuple(found[0] or ()))

@@ -64,7 +64,7 @@ class Mender:
     def mend(
         self, number: int, candidate: bytes, positions: Collection[int] | None = None
     ) -> Iterator[Mended | Found]:
-        """Give the elements of a candidate, mended, and what is to be said of it, with the line.
+        """Yield the elements of a candidate, mended, and what is to be said of it, with the line.
 
         `positions` limits them to the elements at these positions of the one document.
         """
@@ -107,7 +107,7 @@ class Mender:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Walks through a value beside its shape; collects what does not fit."""
+    """Walks through a value along its shape; collects what does not fit."""
 
     findings: list[Finding] = field(default_factory=list)
 

@@ -20,7 +20,7 @@ from osdi_frames.tables.forms import BODY, PAGE_KEYS, SIBLING, STAMPS, Form, Key
 from osdi_frames.tables.schema import PAIRS, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
-#: What rows have beside the columns asked for: the document, the position in it, whether they are suspect.
+#: What rows have in addition to the columns asked for: the document, the position in it, whether they are suspect.
 NUMBER, POSITION, SUSPECT = "_number", "_position", "_suspect"
 
 # DuckDB takes a comma before a closing bracket for JSON, which it is not.
@@ -154,7 +154,7 @@ def structure(shape: Shape, *, whole: bool = False) -> Any:
 
 
 def _suspect(form: Form, element: ElementType, shape: ElementShape, path: str, layers: Layers) -> str:
-    """Tell the elements that are no objects, or in which an object or a list is none."""
+    """Return whether an element is not an object, or holds another value where an object or a list is declared."""
     text, name = f"json_extract(document, {path})", partial(layers.name, 0)
     first = json_path(_steps(form)) + ("" if form.kind == "single" else "[0]")
 
@@ -187,7 +187,7 @@ def value_of(form: Form, element: ElementType) -> str:
 def misplaced(
     root: str, shape: Shape, types: Callable[[Sequence[Keys]], str], name: Callable[[str], str]
 ) -> str:
-    """Tell what is no object or list though one is declared, below `root`.
+    """Return whether there is another value where an object or a list is declared, at or below `root`.
 
     Another value comes through as an object of NULLs, as an empty object does: only then `types`, the JSON
     types at some paths, are looked up. Of a list, the text tells. `name` names an expression.
@@ -208,7 +208,7 @@ def misplaced(
 
 
 def _inside(shape: Shape, steps: Keys = ()) -> Iterator[tuple[Keys, Shape]]:
-    """Give the path and the shape of everything in an object, and in the objects in it; the object first."""
+    """Yield the path and the shape of everything in an object, and in the objects in it; the object first."""
     yield steps, shape
     if is_struct(shape):
         for step, below in shape.inside.items():
@@ -222,7 +222,7 @@ def is_struct(shape: Shape) -> bool:
 
 
 def pairs(text: str) -> str:
-    """Give the pairs of an object; NULL for what is none, and where a key occurs twice."""
+    """Return the pairs of an object; NULL for what is none, and where a key occurs twice."""
     return f"from_json({text}, '\"MAP(VARCHAR, JSON)\"')"
 
 

@@ -238,7 +238,7 @@ def _targeting_label(values: _Values, column: Column) -> str:
 
 
 def _api_version(values: _Values, column: Column) -> str:
-    """Tell the version by keys (interface 9): v1 where there is one of v1's own and none of v2's."""
+    """Return the version by its keys (interface 9): v1 where there is one of v1's own and none of v2's."""
 
     def has(version: str, other: str) -> str:
         keys = {
@@ -281,7 +281,7 @@ def _cast(kind: Type, text: str) -> str:
 
 
 def _is_wrong(kind: Type, text: str, value: str) -> str:
-    """Tell a text that may be no text at all, or not in normal form."""
+    """Return whether a text may have been another value, or is not in normal form."""
     match kind:
         case "list<string>":
             # An entry that may be no text, or null: looked for in the text of the list, which is quick.

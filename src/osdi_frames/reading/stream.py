@@ -43,7 +43,7 @@ _MALFORMED = (duckdb.InvalidInputException, duckdb.ConversionException)
 
 
 class Observer:
-    """What a reading meets beside rows; this one takes no notice of it."""
+    """What a reading meets in addition to rows; this one ignores it."""
 
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
         """Take notice of a problem or an element of another type; of a problem in an element, with it."""
@@ -56,7 +56,7 @@ class Observer:
 
 
 def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[tuple[str, pa.Table]]:
-    """Give the rows of every table asked for, as pairs of a table's name and some of its rows, in order.
+    """Yield the rows of every table asked for, as pairs of a table's name and some of its rows, in order.
 
     Tables that are deduplicated come when all has been read.
     """
@@ -153,7 +153,7 @@ class Documents:
     table: pa.Table | None = None
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Give the documents to a query."""
+        """Return the documents to a query."""
         return (
             _documents(np.zeros(0, np.int64), pa.array([], pa.string())) if self.table is None else self.table
         ).__arrow_c_stream__(requested_schema)
@@ -177,7 +177,7 @@ class Reader:
         self.connection.register("documents", self.documents)
 
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
-        """Give the rows of every select, in the order of reading; those without rows are left out."""
+        """Yield the rows of every select, in the order of reading; those without rows are left out."""
         documents, broken = _decoded(group)
         found, suspects = self._plain(documents, broken, group)
         mended = list(self._mended(group, suspects))
@@ -423,7 +423,7 @@ class _Places:
 
 
 def _decoded(group: Group) -> tuple[pa.Table, list[int]]:
-    """Give the candidates that are UTF-8, and the numbers of those that are not."""
+    """Return the candidates that are UTF-8, and the numbers of those that are not."""
     numbers = np.arange(len(group.documents))
     try:
         return _documents(numbers, group.documents.cast(pa.string())), []

@@ -104,7 +104,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)\b|-?\d[\d.]*(?:
 
 
 def unusual_numbers(document: bytes) -> Iterator[str]:
-    """Give the numbers of a document that JSON does not have, or that have no value of 64 bits.
+    """Yield the numbers of a document that JSON does not have, or that have no value of 64 bits.
 
     >>> list(unusual_numbers(b'{"a": NaN, "NaN": [1e400, 1.5]}'))
     ['NaN', '1e400']

@@ -32,7 +32,7 @@ TABLES: dict[str, Table] = {
 
 
 def known_prefixes(prefix: str | None) -> tuple[str, ...]:
-    """Give the prefixes to recognise: the one named first, then those known without being told.
+    """Return the prefixes to recognise: the one named first, then those known without being told.
 
     >>> known_prefixes("change_desk:")
     ('change_desk', 'platform', 'action_network')
@@ -52,7 +52,7 @@ def main_table(element: ElementType) -> Table:
 
 
 def table(name: str) -> Table:
-    """Give a declared table by its name.
+    """Return a declared table by its name.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _where(column: Column, paths: tuple[str, ...]) -> str:
 
 
 def dictionary(table: str | None = None) -> str:
-    """Give the data dictionary as Markdown: a section for each table, or for the one named.
+    """Return the data dictionary as Markdown: a section for each table, or for the one named.
 
     >>> print(dictionary("event_identifiers").splitlines()[0])
     ## event_identifiers

@@ -22,7 +22,7 @@ LOCAL = "wall clock at the place; a Z is not UTC"
 
 
 def _person(role: str) -> tuple[str, ...]:
-    """Give the paths of the id of a creator or organizer: the link, else the embedded person."""
+    """Return the paths of the id of a creator or organizer: the link, else the embedded person."""
     embedded = (f"_embedded.osdi:{role}", f"osdi:{role}")
     return (
         f"id(_links.osdi:{role}.href)",

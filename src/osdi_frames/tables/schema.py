@@ -83,7 +83,7 @@ class Path:
         return cls(steps, match["function"], match["sibling"] is not None)
 
     def spelled(self, prefixes: Sequence[str]) -> Iterator[Path]:
-        """Give the path once for each prefix that ``<p>`` can stand for."""
+        """Yield the path once for each prefix that ``<p>`` can stand for."""
         if not any(isinstance(step, str) and "<p>" in step for step in self.steps):
             yield self
             return
@@ -110,7 +110,7 @@ class Column:
     """The columns that it is made from, if it is derived."""
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
-        """Give every path of the column, in the order in which they are tried."""
+        """Return every path of the column, in the order in which they are tried."""
         texts = dict.fromkeys((*self.v2, *self.v1))
         return tuple(path for text in texts for path in Path.parse(text).spelled(prefixes))
 
@@ -188,7 +188,7 @@ class Table:
         return self.keys + self.entry
 
     def column(self, name: str) -> Column:
-        """Give one column by its name."""
+        """Return one column by its name."""
         return next(column for column in self.columns if column.name == name)
 
     @property
@@ -202,7 +202,7 @@ class Table:
         return any(path.steps for column in self.entry for path in column.paths(()))
 
     def select(self, names: Iterable[str] | None) -> tuple[Column, ...]:
-        """Give the named columns in the order asked, or all.
+        """Return the named columns in the order asked, or all.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class Table:
         return tuple(chosen)
 
     def needed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Give `columns` with those that they are derived from, which come first."""
+        """Return `columns` with those that they are derived from, which come first."""
         return tuple(
             dict.fromkeys(
                 each
@@ -232,7 +232,7 @@ class Table:
         )
 
     def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
-        """Give the Arrow schema, with the meanings as metadata and the schema's version."""
+        """Return the Arrow schema, with the meanings as metadata and the schema's version."""
         fields = [column.field for column in (self.columns if columns is None else columns)]
         metadata = {"osdi-frames.table": self.name, "osdi-frames.schema_version": SCHEMA_VERSION}
         return pa.schema(fields, metadata=metadata)

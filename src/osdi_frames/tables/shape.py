@@ -38,7 +38,7 @@ class Shape:
             self.form = _FORM[kind]
 
     def objects(self, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Shape]]:
-        """Give the path and the shape of every object whose keys are declared, itself included."""
+        """Yield the path and the shape of every object whose keys are declared, itself included."""
         if self.form == "object" and "json" not in self.types and PAIRS not in self.inside:
             yield steps, self
         for step, below in self.inside.items():
@@ -73,7 +73,7 @@ class ElementShape:
 
 
 def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> ElementShape:
-    """Give what `columns` of a table declare."""
+    """Return what `columns` of a table declare."""
     shape = ElementShape(Shape(form="object"), Shape(form="object"))
     heads = [spelled.steps for path in table.row_paths for spelled in path.spelled(prefixes)]
     for head in heads:
