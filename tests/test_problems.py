@@ -527,3 +527,12 @@ def test_a_json_array_of_documents_in_a_file_is_read_as_the_same_list_of_objects
         ]
         assert rows[0] == rows[1]
     assert of.read_table(path, "events").size + of.read_table(path, "signatures").size > 0
+
+
+def test_pages_that_differ_in_what_else_they_hold_are_all_read() -> None:
+    pages = [
+        {"_embedded": {"osdi:signatures": [{"identifiers": ["platform:a"]}]}},
+        {"_embedded": {"osdi:signatures": [{"identifiers": ["platform:b"]}], "osdi:events": []}},
+    ]
+    found = of.scan(pages, "signatures", columns=["signature_id"]).read_all()
+    assert found["signature_id"].to_pylist() == ["a", "b"]

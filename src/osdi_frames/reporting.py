@@ -181,8 +181,9 @@ def read(
     if tables["events"].empty and tables["signatures"].empty:
         warnings.warn(f"no event and no signature in {_named(source)}", stacklevel=3)
     _warn_of_incomplete_pulls(source)
+    titles = {name: frame for name, frame in tables.items() if len(frame)}
     made = [
-        (declared, make(declared, tables[declared.table], titles=tables.get(declared.subject.titled.table)))
+        (declared, make(declared, tables[declared.table], titles=titles.get(declared.subject.titled.table)))
         for declared in reports
         if declared.table in _HEADLINE or len(tables[declared.table])
     ]

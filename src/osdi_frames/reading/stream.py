@@ -295,14 +295,16 @@ class Reader:
                     others += numbers
                 else:
                     sorted_out.setdefault(each, []).extend(numbers)  # type: ignore[union-attr]
-        forms: dict[Form, pa.Table] = {}
+        parts: dict[Form, list[pa.Table]] = defaultdict(list)
         for each, numbers in sorted_out.items():
             chosen = documents if numbers is None else _only(documents, pa.array(numbers))
             held = self.plan.holds(each)
             if not held and each.kind == "delivery":
                 self.documents.table = chosen
                 others += [number for (number,) in self._run(query.not_read(types)).fetchall()]
-            forms |= dict.fromkeys(held, chosen)
+            for one in held:  # several forms are one where only some of their types are read
+                parts[one].append(chosen)
+        forms = {one: pa.concat_tables(chosen) for one, chosen in parts.items()}
         return forms, others
 
     def _query(self, documents: pa.Table, each: Form, *, mended: bool) -> Iterator[tuple[Select, pa.Table]]:
