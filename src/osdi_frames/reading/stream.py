@@ -304,7 +304,10 @@ class Reader:
                 others += [number for (number,) in self._run(query.not_read(types)).fetchall()]
             for one in held:  # several forms are one where only some of their types are read
                 parts[one].append(chosen)
-        forms = {one: pa.concat_tables(chosen) for one, chosen in parts.items()}
+        forms = {
+            one: pa.concat_tables(chosen).sort_by("number") if len(chosen) > 1 else chosen[0]
+            for one, chosen in parts.items()
+        }
         return forms, others
 
     def _query(self, documents: pa.Table, each: Form, *, mended: bool) -> Iterator[tuple[Select, pa.Table]]:
