@@ -168,7 +168,7 @@ def identity_of_action(element: Element, prefixes: list[str], dedupe: bool | str
     if dedupe == "message":
         if key is not None:
             return ("message", key, own if own is not None else element.position, own is None)
-        return None if own is None else ("without key", own, utc(element.value.get("modified_date")))
+        return None if own is None else ("without key", own, modified(element.value))
     if own is not None:
         return ("action", own)
     return None if key is None else ("message", key, element.position)

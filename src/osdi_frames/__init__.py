@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from osdi_frames import plots
+    from osdi_frames import errors, plots, reports
     from osdi_frames.archive import Limits
     from osdi_frames.client import Client, Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning
@@ -33,6 +33,7 @@ _HOMES = {
     "reporting": ("report", "write_report"),
     "tables": ("describe",),
 }
+_MODULES = ("errors", "plots", "reports")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
@@ -49,8 +50,8 @@ def __getattr__(name: str) -> Any:
     """Import the module of a public name, and return what it names."""
     if name in _HOME_OF:
         return getattr(import_module(f"osdi_frames.{_HOME_OF[name]}"), name)
-    if name == "plots":
-        return import_module("osdi_frames.plots")
+    if name in _MODULES:
+        return import_module(f"osdi_frames.{name}")
     if name == "__all__":
         return __dir__()
     if not name.startswith("_") and name in _reports():

@@ -174,7 +174,7 @@ class Inspector(Observer):
         whose = path.element.name if path.element else sibling_of
         head = written(path.inside if path.element else path.steps)
         for key, occurrences in Counter(keys.keys).items():
-            at = f"{head}.{key}" if head else key
+            at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
             name = f"{whose}: {at}" if path.element else f"{whose}: ../{at}"
             if occurrences > 1:
                 self._add(Problem(place, "duplicate key, the first is read", name, "warning"), name, count)
@@ -184,7 +184,7 @@ class Inspector(Observer):
                 if key not in types:
                     self._add(Problem(place, "other type", key, "info"), key, count)
             elif whose is not None:
-                ignored = path.element is not None and path.element.ignores(at)
+                ignored = path.single or (path.element is not None and path.element.ignores(at))
                 problem = "key not read" if ignored else "undeclared key"
                 self._add(Problem(place, problem, name, "info"), name, count)
 

@@ -21,12 +21,14 @@ class KeyPath:
     """The type of its element; None for the entry of a delivery, which holds elements of several types."""
     inside: tuple[Step, ...] = ()
     """Where it stands in its element."""
+    single: bool = False
+    """Whether it is a list of which one entry is read."""
 
 
 def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[list[KeyPath]]:
     """Yield the objects of a form's elements whose keys are declared, as they can be looked up together."""
     paths = list(_key_paths(form, shapes))
-    together = [path for path in paths if all(isinstance(step, str) for step in path.steps)]
+    together = [p for p in paths if all(isinstance(step, str) for step in p.steps) and not p.single]
     yield together
     yield from ([path] for path in paths if path not in together)
 
@@ -40,9 +42,10 @@ def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterat
         yield from (KeyPath(steps, shape) for steps, shape in siblings.objects() if steps)
     for element in form.types:
         head: Sequence[Step] = (str(element.type_key),) if form.kind == "delivery" else ()
-        yield from (
-            KeyPath((*head, *steps), shape, element, steps) for steps, shape in shapes[element].of.objects()
-        )
+        shape = shapes[element].of
+        yield from (KeyPath((*head, *steps), each, element, steps) for steps, each in shape.objects())
+        for steps, each in shape.single_entries():
+            yield KeyPath((*head, *steps), each, element, steps, single=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from osdi_frames.tables.forms import BODY, PAGE_KEYS, SIBLING, STAMPS, Form, Keys
-from osdi_frames.tables.schema import PAIRS, ElementType, Step
+from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
 #: What rows have in addition to the columns asked for: the document, the position in it, whether they are suspect.
@@ -101,17 +101,50 @@ def texts(form: Form) -> str:
 def keys(paths: Sequence[Sequence[Step]], texts: str) -> str:
     """Return the query that counts the keys of objects of the elements: a list for each path, count, first number.
 
-    A path into a list stands alone, and gives a row for each entry.
+    A path into a list stands alone: of all entries it gives a row each, else it leads to the one that is read.
     """
-    written = [
-        "$" + "".join(f".{json.dumps(step)}" if isinstance(step, str) else "[*]" for step in path)
-        for path in paths
-    ]
-    found = f"json_keys(element, {listed(written)})"
-    if any("[*]" in path for path in written):
-        found = f"[unnest(json_keys(element, {literal(written[0])}))]"
+    places = [_place(path) for path in paths]
+    if len(places) == 1 and "[*]" in places[0][1]:
+        found = f"[unnest({_json_keys(*places[0])})]"
+    elif any(root != "element" for root, _ in places):
+        found = f"[{', '.join(_json_keys(*place) for place in places)}]"
+    else:
+        found = f"json_keys(element, {listed(path for _, path in places)})"
     return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM {texts})
         GROUP BY keys"""
+
+
+def unread(path: Sequence[Step], texts: str) -> str:
+    """Return the query that counts the entries of a list of which one is read, but for that one, as keys ``[]``."""
+    root, place = _place(path)
+    length = f"json_array_length({root}, {literal(place)})"
+    lengths = length if "[*]" in place else f"[{length}]"
+    more = f"list_sum(list_transform({lengths}, lambda each: greatest(each::BIGINT - 1, 0)))"
+    return f"""SELECT [['[]']] AS keys, sum(more)::BIGINT, min(number)
+        FROM (SELECT {more} AS more, number FROM {texts}) WHERE more > 0 HAVING count(*) > 0"""
+
+
+def _json_keys(root: str, path: str) -> str:
+    return f"json_keys({root}, {literal(path)})"
+
+
+def _place(path: Sequence[Step]) -> tuple[str, str]:
+    """Return where a path leads in an element: a JSON expression, and a JSON path in it."""
+    root, place = "element", "$"
+    for step in path:
+        if isinstance(step, str):
+            place += f".{json.dumps(step)}"
+        elif step == EACH:
+            place += "[*]"
+        else:
+            entries = f"json_extract({root}, {literal(place + '[*]')})"
+            root, place = _CHOSEN.format(entries), "$"
+    return root, place
+
+
+# As in `rows`: the entry that is primary, else the first that is not null.
+_CHOSEN = """coalesce(list_filter({0}, lambda each: json_extract_string(each, '$.primary') = 'true')[1],
+    list_filter({0}, lambda each: json_type(each) <> 'NULL')[1])"""
 
 
 def _inside_of(form: Form, element: Any) -> Any:

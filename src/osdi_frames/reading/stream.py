@@ -266,7 +266,8 @@ class Reader:
             self.documents.table = documents
             texts = self._held(query.texts(each))
             for paths in key_paths(each, self.plan.shapes):
-                counted = query.keys([path.steps for path in paths], texts)
+                steps = [path.steps for path in paths]
+                counted = query.unread(steps[0], texts) if paths[0].single else query.keys(steps, texts)
                 for found, count, number in self._run(counted).fetchall():
                     for keys in keys_at(paths, found or []):
                         counts[keys] += count

@@ -44,6 +44,13 @@ class Shape:
         for step, below in self.inside.items():
             yield from below.objects((*steps, step))
 
+    def single_entries(self, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Shape]]:
+        """Give the path and the shape of every list of which one entry is read."""
+        if (FIRST in self.inside or PRIMARY in self.inside) and EACH not in self.inside:
+            yield steps, self
+        for step, below in self.inside.items():
+            yield from below.single_entries((*steps, step))
+
     def fold(self) -> None:
         """Read every entry of a list alike where all of them are read, the chosen one included."""
         every = self.inside.get(EACH)
