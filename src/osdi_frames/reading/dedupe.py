@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
+from osdi_frames.reading.engine import Engine
 from osdi_frames.reading.plan import IDENTITY
 from osdi_frames.tables.schema import ElementType, Identities
 
@@ -29,30 +29,28 @@ class Deduplication:
 
     element: ElementType
     identities: Identities
-    connection: duckdb.DuckDBPyConnection
+    engine: Engine
     waiting: dict[str, _Waiting] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.connection.execute(
-            f"CREATE TEMP TABLE {self._seen} (element BIGINT, identity UHUGEINT, newest STRUCT({self._types}))"
-        )
 
     @property
     def _seen(self) -> str:
-        return f"seen_{self.element.name}"
-
-    @property
-    def _types(self) -> str:
-        return ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
+        """The table of what was seen."""
+        types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
+        return self.engine.table(
+            f"SELECT 0::BIGINT AS element, 0::UHUGEINT AS identity, NULL::STRUCT({types}) AS newest LIMIT 0"
+        )
 
     def see(self, rows: pa.Table) -> None:
         """Note the elements of some rows of the main table; one without identity is its own."""
+        rows = rows.select([name for name in rows.column_names if name.startswith((ELEMENT, IDENTITY))])
+        relation = " ".join(rows.column_names)
+        self.engine.put(relation, rows)
         names = ", ".join(f"{IDENTITY}{name}" for name in self.element.newest)
         identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
-        self.connection.register("rows", rows)
-        self.connection.execute(
-            f"""INSERT INTO {self._seen} SELECT {ELEMENT},
-            coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names}) FROM rows"""
+        self.engine.insert(
+            self._seen,
+            f"""SELECT {ELEMENT}, coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names})
+            FROM "{relation}\"""",
         )
 
     def wait(self, table: str, rows: pa.Table) -> None:
@@ -69,7 +67,7 @@ class Deduplication:
         chosen = (
             f"SELECT arg_max(element, ({oldest}, element)) AS element FROM {self._seen} GROUP BY identity"
         )
-        kept = np.sort(self.connection.sql(chosen).to_arrow_table()["element"].to_numpy())
+        kept = np.sort(self.engine.connection.sql(chosen).to_arrow_table()["element"].to_numpy())
         for table, waiting in self.waiting.items():
             for rows in waiting.all():
                 yield table, rows.filter(pa.array(_among(rows[ELEMENT].to_numpy(), kept)))

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -22,6 +21,7 @@ from osdi_frames.problems import Finding, Place, verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
+from osdi_frames.reading.engine import Engine, engine
 from osdi_frames.reading.keys import Keys, key_paths, keys_at
 from osdi_frames.reading.mend import Mended, Mender
 from osdi_frames.reading.plan import Plan, Select
@@ -34,7 +34,6 @@ from osdi_frames.tables.schema import ARROW, ElementType
 _GROUP = 32 << 20  # bytes of documents that are read together
 # At least so many batches, of at most so many rows (two vectors of DuckDB), for every core.
 _SLICES, _ROWS = 8, 4096
-_REWRITING = ("unused_columns", "statistics_propagation")
 _POSITIONS = 28  # bits of an element's number that are its position in its document
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
@@ -60,13 +59,13 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
 
     Tables that are deduplicated come when all has been read.
     """
-    with connect() as connection:
+    with engine() as lent:
         dedupe = {
-            element: Deduplication(element, identities, connection)
+            element: Deduplication(element, identities, lent)
             for element, identities in plan.identities.items()
             if identities
         }
-        reader = Reader(plan, connection, observer)
+        reader = Reader(plan, lent, observer)
         for group in ahead(grouped(chunks)):
             for select, rows in reader.read(group):
                 kept = dedupe.get(select.table.element)
@@ -81,17 +80,6 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
         selects = plan.asked
         for each in dedupe.values():
             yield from ((name, _asked(selects[name], rows)) for name, rows in each.kept())
-
-
-def connect() -> duckdb.DuckDBPyConnection:
-    """Open a database in memory for one reading."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
-    # The queries are long and as they are to run: other rewriting takes longer than reading a small archive.
-    rewriting = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
-    unused = ",".join(name for (name,) in rewriting if name not in _REWRITING)
-    connection.execute(f"SET disabled_optimizers = '{unused}'")
-    return connection
 
 
 def _asked(select: Select, rows: pa.Table) -> pa.Table:
@@ -147,34 +135,17 @@ def ahead(groups: Iterator[Group]) -> Iterator[Group]:
 
 
 @dataclass(slots=True)
-class Documents:
-    """The relation ``documents``; what it holds changes, so that a query over it is prepared once."""
-
-    table: pa.Table | None = None
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the documents to a query."""
-        return (
-            _documents(np.zeros(0, np.int64), pa.array([], pa.string())) if self.table is None else self.table
-        ).__arrow_c_stream__(requested_schema)
-
-
-@dataclass(slots=True)
 class Reader:
     """Reads groups by a plan; numbers their documents and elements through."""
 
     plan: Plan
-    connection: duckdb.DuckDBPyConnection
+    engine: Engine
     observer: Observer
-    documents: Documents = field(default_factory=lambda: Documents())
-    names: dict[str, str] = field(default_factory=dict)
-    """The names of prepared statements, and of tables that hold results, by their queries."""
     documents_before: int = 0
     mender: Mender = field(init=False)
 
     def __post_init__(self) -> None:
         self.mender = Mender(self.plan.shapes, self.plan.stamps, element_types(), self.plan.prefixes)
-        self.connection.register("documents", self.documents)
 
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the rows of every select, in the order of reading; those without rows are left out."""
@@ -219,8 +190,8 @@ class Reader:
             forms, others, queried = self._queried(documents)
         except _MALFORMED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
-            self.documents.table = documents
-            invalid = self._run(query.INVALID).to_arrow_table()["number"].combine_chunks()
+            self.engine.put("documents", documents)
+            invalid = self.engine.run(query.INVALID).to_arrow_table()["number"].combine_chunks()
             suspects |= dict.fromkeys(invalid.to_pylist())
             documents = _without_numbers(documents, suspects)
             forms, others, queried = self._queried(documents)
@@ -250,8 +221,8 @@ class Reader:
 
     def _list_numbers(self, documents: pa.Table, group: Group) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
-        self.documents.table = documents
-        for (number,) in self._run(query.UNUSUAL).fetchall():
+        self.engine.put("documents", documents)
+        for (number,) in self.engine.run(query.UNUSUAL).fetchall():
             for text in unusual_numbers(group.documents[number].as_py()):
                 finding = Finding(
                     "a number not of JSON, or not of 64 bits", value=verbatim(text), severity="warning"
@@ -263,12 +234,12 @@ class Reader:
         counts: Counter[Keys] = Counter()
         first: dict[Keys, int] = {}
         for each, documents in forms.items():
-            self.documents.table = documents
-            texts = self._held(query.texts(each))
+            self.engine.put("documents", documents)
+            texts = self.engine.held(query.texts(each))
             for paths in key_paths(each, self.plan.shapes):
                 steps = [path.steps for path in paths]
                 counted = query.unread(steps[0], texts) if paths[0].single else query.keys(steps, texts)
-                for found, count, number in self._run(counted).fetchall():
+                for found, count, number in self.engine.run(counted).fetchall():
                     for keys in keys_at(paths, found or []):
                         counts[keys] += count
                         first[keys] = min(first.get(keys, number), number)
@@ -288,9 +259,9 @@ class Reader:
             arrays = documents["number"].filter(is_array).to_pylist()
             if arrays:
                 sorted_out[deliveries] = arrays
-            self.documents.table = documents.filter(pc.invert(is_array))
+            self.engine.put("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types, self.plan.prefixes)
-            for kinds, lax, numbers in self._run(query.types_at(paths)).fetchall():
+            for kinds, lax, numbers in self.engine.run(query.types_at(paths)).fetchall():
                 each = form(_present(paths, kinds), types, self.plan.prefixes)
                 if lax or each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
                     others += numbers
@@ -301,8 +272,8 @@ class Reader:
             chosen = documents if numbers is None else _only(documents, pa.array(numbers))
             held = self.plan.holds(each)
             if not held and each.kind == "delivery":
-                self.documents.table = chosen
-                others += [number for (number,) in self._run(query.not_read(types)).fetchall()]
+                self.engine.put("documents", chosen)
+                others += [number for (number,) in self.engine.run(query.not_read(types)).fetchall()]
             for one in held:  # several forms are one where only some of their types are read
                 parts[one].append(chosen)
         forms = {
@@ -313,36 +284,13 @@ class Reader:
 
     def _query(self, documents: pa.Table, each: Form, *, mended: bool) -> Iterator[tuple[Select, pa.Table]]:
         """Run the queries of a form; for several, its documents are parsed into a table first."""
-        self.documents.table = documents
+        self.engine.put("documents", documents)
         elements = self.plan.elements(each)
         queries = self.plan.queries(each, f"({elements})", mended=mended)
         if len(queries) > 1:
-            queries = self.plan.queries(each, self._held(elements), mended=mended)
+            queries = self.plan.queries(each, self.engine.held(elements), mended=mended)
         for select, sql in queries:
-            yield select, self._run(sql).to_arrow_table()
-
-    def _run(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """Run a query, which is prepared when it is first run."""
-        return self.connection.sql(f"EXECUTE {self._prepared(sql)}")
-
-    def _prepared(self, sql: str) -> str:
-        if sql not in self.names:
-            name = f"statement{len(self.names)}"
-            self.connection.execute(f"PREPARE {name} AS {sql}")
-            self.names[sql] = name
-        return self.names[sql]
-
-    def _held(self, sql: str) -> str:
-        """Hold the result of a query in a table, for several queries; return its name."""
-        if sql not in self.names:
-            self.names[sql] = f"held{len(self.names)}"
-            documents, self.documents.table = self.documents.table, None
-            self.connection.execute(f"CREATE TEMP TABLE {self.names[sql]} AS {sql}")
-            self.documents.table = documents
-        name = self.names[sql]
-        self.connection.execute(f"TRUNCATE {name}")
-        self.connection.execute(f"EXECUTE {self._prepared(f'INSERT INTO {name} {sql}')}")
-        return name
+            yield select, self.engine.run(sql).to_arrow_table()
 
     def _mended(self, group: Group, suspects: Mapping[int, set[int] | None]) -> Iterator[Mended]:
         """Mend what is suspect, and report its problems, in the order of reading."""

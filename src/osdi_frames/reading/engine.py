@@ -1,0 +1,128 @@
+"""The database that reads documents: in memory, for one reading at a time, its queries prepared once."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+_REWRITING = ("unused_columns", "statistics_propagation")
+_STATEMENTS = 200  # that an engine remembers before it is closed
+
+#: Engines that no reading uses, by process: the threads of a database do not survive a fork.
+_idle: dict[int, list[Engine]] = {}
+
+
+@contextmanager
+def engine() -> Iterator[Engine]:
+    """Lend an engine to a reading; the next reading finds the queries of this one prepared.
+
+    To open a database and to prepare the queries of a wide table takes longer than reading a small archive.
+    """
+    idle = _idle.setdefault(os.getpid(), [])
+    lent = idle.pop() if idle else Engine()
+    try:
+        yield lent
+    finally:
+        if idle or len(lent.names) > _STATEMENTS:
+            lent.connection.close()
+        else:
+            lent.clear()
+            idle.append(lent)
+
+
+@atexit.register
+def _close() -> None:
+    for each in _idle.pop(os.getpid(), []):
+        each.connection.close()
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    """Open a database in memory."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+    # The queries are long and as they are to run: other rewriting takes longer than reading a small archive.
+    rewriting = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+    unused = ",".join(name for (name,) in rewriting if name not in _REWRITING)
+    connection.execute(f"SET disabled_optimizers = '{unused}'")
+    return connection
+
+
+@dataclass(slots=True)
+class Relation:
+    """A relation of queries. What it holds changes, so that a query over it is prepared once."""
+
+    table: pa.Table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the rows to a query."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def clear(self) -> None:
+        """Let go of the rows."""
+        self.table = self.table.schema.empty_table()
+
+
+@dataclass(slots=True)
+class Engine:
+    """A database, with what is prepared in it."""
+
+    connection: duckdb.DuckDBPyConnection = field(default_factory=connect)
+    relations: dict[str, Relation] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    """The names of prepared statements and of tables, by their queries."""
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Let a relation hold some rows; its schema is always the same."""
+        if name in self.relations:
+            self.relations[name].table = table
+        else:
+            self.relations[name] = Relation(table)
+            self.connection.register(name, self.relations[name])
+
+    def run(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Run a query."""
+        return self.connection.sql(f"EXECUTE {self._prepared(sql)}")
+
+    def insert(self, table: str, sql: str) -> None:
+        """Add the result of a query to a table."""
+        self.connection.execute(f"EXECUTE {self._prepared(f'INSERT INTO {table} {sql}')}")
+
+    def held(self, sql: str) -> str:
+        """Hold the result of a query over ``documents`` in a table, for several queries; return its name."""
+        documents = self.relations["documents"]
+        rows = documents.table
+        documents.clear()
+        table = self.table(sql)
+        documents.table = rows
+        self.connection.execute(f"TRUNCATE {table}")
+        self.insert(table, sql)
+        return table
+
+    def table(self, sql: str) -> str:
+        """Return the name of a table with the columns of a query, which is run when it is made."""
+        if sql not in self.names:
+            self.names[sql] = f"table{len(self.names)}"
+            self.connection.execute(f"CREATE TEMP TABLE {self.names[sql]} AS {sql}")
+        return self.names[sql]
+
+    def clear(self) -> None:
+        """Let go of all rows."""
+        for relation in self.relations.values():
+            relation.clear()
+        for name in self.names.values():
+            if name.startswith("table"):
+                self.connection.execute(f"TRUNCATE {name}")
+
+    def _prepared(self, sql: str) -> str:
+        if sql not in self.names:
+            name = f"statement{len(self.names)}"
+            self.connection.execute(f"PREPARE {name} AS {sql}")
+            self.names[sql] = name
+        return self.names[sql]

@@ -1,0 +1,92 @@
+"""Readings that follow each other share a database, and nothing else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import osdi_frames as of
+from osdi_frames.reading import engine as engines
+
+MANY = 3000
+
+
+def delivery(number: int) -> list[Any]:
+    signature = {"identifiers": [f"platform:{number}"], "created_date": "2026-05-01T10:00:00Z"}
+    return [{"osdi:signature": signature, "idempotency_key": str(number)}]
+
+
+def ids(*numbers: int, **options: Any) -> list[str]:
+    read = of.scan([*map(delivery, numbers), {"page": 1}], "signatures", columns=["signature_id"], **options)
+    return read.read_all()["signature_id"].to_pylist()
+
+
+def idle() -> list[engines.Engine]:
+    return engines._idle[os.getpid()]
+
+
+def test_the_queries_of_a_reading_are_prepared_for_the_next_one():
+    ids(1, 2)
+    [first] = idle()
+    prepared = dict(first.names)
+    assert ids(3) == ["3"]
+    assert [each.names for each in idle()] == [prepared]
+    assert idle()[0] is first
+
+
+@pytest.mark.parametrize("dedupe", [True, "message", False])
+def test_an_idle_engine_holds_no_rows(dedupe):
+    of.read_tables([delivery(1), delivery(1), {"page": 1}], dedupe=True)
+    ids(1, 1, 2, dedupe=dedupe)
+    of.check(delivery(1))
+    [each] = idle()
+    assert [relation.table.num_rows for relation in each.relations.values()] == [0] * len(each.relations)
+    tables = [name for name in each.names.values() if name.startswith("table")]
+    assert tables
+    assert all(each.connection.sql(f"FROM {name}").fetchall() == [] for name in tables)
+
+
+def test_readings_at_the_same_time_do_not_mix():
+    source = [*map(delivery, range(MANY)), {"page": 1}]
+    outer = of.scan(source, "signatures", columns=["signature_id"], dedupe=False)
+    first = outer.read_next_batch()
+    assert ids(7, 7, 8) == ["7", "8"]
+    rest = outer.read_all()
+    read = [*first["signature_id"].to_pylist(), *rest["signature_id"].to_pylist()]
+    assert read == [str(number) for number in range(MANY)]
+
+
+def test_a_reading_that_was_left_or_failed_leaves_nothing_to_the_next():
+    left = of.scan([delivery(1), delivery(2), {"page": 1}], "signatures")
+    del left
+    broken = [{"osdi:signature": {"identifiers": ["platform:1"], "created_date": "x"}, "idempotency_key": "1"}]
+    with pytest.raises(of.errors.BadDocument):
+        of.read_signatures(broken)
+    assert ids(1) == ["1"]
+
+
+def read_in_child(answers: Any) -> None:
+    answers.put(ids(4, 4, 5))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_reads_with_an_engine_of_its_own():
+    ids(1)
+    fork = multiprocessing.get_context("fork")
+    answers = fork.Queue()
+    child = fork.Process(target=read_in_child, args=(answers,))
+    child.start()
+    assert answers.get(timeout=30) == ["4", "5"]
+    child.join(30)
+    assert child.exitcode == 0
+
+
+def test_a_program_that_has_read_ends_in_silence():
+    program = "import osdi_frames as of; of.read_signatures([{'osdi:signature': {'comments': 'Yes'}}])"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
