@@ -426,14 +426,22 @@ def test_other_types_and_empty_documents_are_no_problem() -> None:
     assert {"osdi:donation", "action_network:upload", "osdi:tags"} <= set(found["detail"])
 
 
-def test_another_address_line_is_no_undeclared_key() -> None:
-    place = {"address_lines": ["1 Main St", "Room 4"]}
+def test_further_entries_of_a_list_of_which_one_is_read_are_listed_as_not_read() -> None:
+    place = {"address_lines": ["1 Main St", "Room 4", "Rear"]}
     person = {
         "email_addresses": [{"primary": True, "address": "a"}, {"address": "b"}],
         "postal_addresses": [place],
     }
     documents = [event(location=place), signature(person=person), {"_embedded": {"osdi:people": [person]}}]
-    assert of.check(documents).empty
+    found = of.check(documents)
+    assert set(found["severity"]) == {"info"}
+    assert set(found["problem"]) == {"key not read"}
+    assert dict(zip(found["detail"], found["count"], strict=True)) == {
+        "event: location.address_lines[]": 2,
+        "person: email_addresses[]": 1,
+        "person: postal_addresses[].address_lines[]": 2,
+        "signature: person.postal_addresses[].address_lines[]": 2,
+    }
 
 
 def test_what_a_petition_embeds_of_its_creator_is_not_read_and_its_address_is_in_no_message() -> None:
