@@ -13,6 +13,8 @@ import duckdb
 import pyarrow as pa
 
 _REWRITING = ("unused_columns", "statistics_propagation")
+# A batch costs a wide query some milliseconds, however few rows it has; every core is to have some.
+_BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _STATEMENTS = 200  # that an engine remembers before it is closed
 
 #: Engines that no reading uses, by process: the threads of a database do not survive a fork.
@@ -80,6 +82,8 @@ class Engine:
 
     def put(self, name: str, table: pa.Table) -> None:
         """Let a relation hold some rows; its schema is always the same."""
+        rows = min(max(_FEWEST_ROWS, -(-table.num_rows // _BATCHES)), _MOST_ROWS)
+        table = pa.Table.from_batches(table.combine_chunks().to_batches(rows), table.schema)
         if name in self.relations:
             self.relations[name].table = table
         else:

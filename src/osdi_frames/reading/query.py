@@ -26,6 +26,8 @@ NUMBER, POSITION, SUSPECT = "_number", "_position", "_suspect"
 # DuckDB takes a comma before a closing bracket for JSON, which it is not.
 _LAX = r"regexp_matches(document, ',\s*[\]}]')"
 
+_MANY = 50  # elements of a document; a page of the service holds 25
+
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = f"SELECT number FROM documents WHERE NOT json_valid(document) OR {_LAX}"
 
@@ -56,17 +58,16 @@ def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
     each of the element types.
     """
     stamps = "doc" if form.enveloped else null_of(dict.fromkeys(STAMPS, "VARCHAR"))
-    path = literal(json_path(_steps(form)))
-    if form.kind != "single":
-        path = f"{path} || '[' || (position - start) || ']'"
     parsed, layers = structure_of(_inside_of(form, _element_structure(form, shapes))), Layers()
     suspects = [
-        f"{_suspect(form, element, shapes[element], path, layers)} AS suspect{number}"
+        f"{_suspect(form, element, shapes[element], layers)} AS suspect{number}"
         for number, element in enumerate(form.types)
     ]
+    # Where there are many, each has its text, since to look something up in the document parses all of it.
+    texts = f"CASE WHEN len(list) > {_MANY} THEN {_list_of(form, _texts(form))} END"
     relation = f"""(SELECT number, start, start + unnest(range(len(list))) AS position, unnest(list) AS x,
-            document, lax, stamps
-        FROM (SELECT number, start, document, {_LAX} AS lax, {stamps} AS stamps, {_list_of(form)} AS list
+            document, unnest({texts}) AS text, lax, stamps
+        FROM (SELECT number, start, document, {_LAX} AS lax, {stamps} AS stamps, {_list_of(form, "doc")} AS list
         FROM (SELECT number, start, document, json_transform(document, {parsed}) AS doc FROM documents)))"""
     return f"SELECT number, position, stamps, x, {', '.join(suspects)} FROM {layers.over(relation)}"
 
@@ -93,9 +94,7 @@ class Layers:
 
 def texts(form: Form) -> str:
     """Return the query that gives each element of the documents of a form as JSON: number, element."""
-    parsed = structure_of(_inside_of(form, "JSON"))
-    return f"""SELECT number, unnest({_list_of(form)}) AS element
-        FROM (SELECT number, json_transform(document, {parsed}) AS doc FROM documents)"""
+    return f"SELECT number, unnest({_list_of(form, _texts(form))}) AS element FROM documents"
 
 
 def keys(paths: Sequence[Sequence[Step]], texts: str) -> str:
@@ -155,8 +154,12 @@ def _inside_of(form: Form, element: Any) -> Any:
     return dict.fromkeys(STAMPS, "VARCHAR") | inside if form.enveloped else inside
 
 
-def _list_of(form: Form) -> str:
-    found = at("doc", _steps(form))
+def _texts(form: Form) -> str:
+    return f"json_transform(document, {structure_of(_inside_of(form, 'JSON'))})"
+
+
+def _list_of(form: Form, document: str) -> str:
+    found = at(document, _steps(form))
     return f"[{found}]" if form.kind == "single" else found
 
 
@@ -186,14 +189,14 @@ def structure(shape: Shape, *, whole: bool = False) -> Any:
     return "JSON" if shape.form else "VARCHAR"
 
 
-def _suspect(form: Form, element: ElementType, shape: ElementShape, path: str, layers: Layers) -> str:
+def _suspect(form: Form, element: ElementType, shape: ElementShape, layers: Layers) -> str:
     """Return whether an element is not an object, or holds another value where an object or a list is declared."""
-    text, name = f"json_extract(document, {path})", partial(layers.name, 0)
+    name, path = partial(layers.name, 0), literal(json_path(_steps(form)))
+    text = f"coalesce(text, json_extract(document, {path} || '[' || (position - start) || ']'))"
     first = json_path(_steps(form)) + ("" if form.kind == "single" else "[0]")
 
     def types(head: Keys, paths: Sequence[Keys]) -> str:
         inside = [json_path((*head, *steps)) for steps in paths]
-        # Most documents hold one element, which need not be taken out.
         return f"""CASE WHEN position = start THEN json_type(document, {listed(first + each[1:] for each in inside)})
             ELSE json_type({text}, {listed(inside)}) END"""
 
@@ -205,7 +208,7 @@ def _suspect(form: Form, element: ElementType, shape: ElementShape, path: str, l
         # An element without the type key is of another type, or none; or the document is a list of documents.
         documents = [*PAGE_KEYS, BODY, "identifiers", str(element.type_key)]
         a_type = f"contains(key, ':') AND NOT ends_with(key, '{SIBLING}')"
-        keys = f"json_keys({text})"
+        keys = f"CASE WHEN position = start THEN json_keys(document, {literal(first)}) ELSE json_keys({text}) END"
         other = f"""coalesce(len(list_filter({keys}, lambda key: {a_type})) = 0, true)
             OR list_has_any({keys}, {listed(documents)})"""
         wrong.append(f"CASE WHEN {name(f'{value} IS NULL')} THEN {other} END")

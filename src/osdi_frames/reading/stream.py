@@ -32,8 +32,6 @@ from osdi_frames.tables.forms import Form, form, probes
 from osdi_frames.tables.schema import ARROW, ElementType
 
 _GROUP = 32 << 20  # bytes of documents that are read together
-# At least so many batches, of at most so many rows (two vectors of DuckDB), for every core.
-_SLICES, _ROWS = 8, 4096
 _POSITIONS = 28  # bits of an element's number that are its position in its document
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
@@ -396,8 +394,6 @@ def _is_utf8(document: bytes) -> bool:
 
 
 def _documents(numbers: np.ndarray, texts: object, starts: object = None) -> pa.Table:
-    """Return the relation that the queries read, in batches for every core."""
+    """Return the relation that the queries read."""
     starts = np.zeros(len(numbers), np.int64) if starts is None else pa.array(starts, pa.int64())
-    table = pa.table({"number": numbers, "start": starts, "document": texts})
-    size = max(1, min(_ROWS, -(-table.num_rows // _SLICES)))
-    return pa.Table.from_batches(table.to_batches(max_chunksize=size), table.schema)
+    return pa.table({"number": numbers, "start": starts, "document": texts})
