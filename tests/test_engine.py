@@ -64,7 +64,9 @@ def test_readings_at_the_same_time_do_not_mix():
 def test_a_reading_that_was_left_or_failed_leaves_nothing_to_the_next():
     left = of.scan([delivery(1), delivery(2), {"page": 1}], "signatures")
     del left
-    broken = [{"osdi:signature": {"identifiers": ["platform:1"], "created_date": "x"}, "idempotency_key": "1"}]
+    broken = [
+        {"osdi:signature": {"identifiers": ["platform:1"], "created_date": "x"}, "idempotency_key": "1"}
+    ]
     with pytest.raises(of.errors.BadDocument):
         of.read_signatures(broken)
     assert ids(1) == ["1"]
