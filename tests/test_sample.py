@@ -164,8 +164,27 @@ class Archive:
     def collected(self) -> list[dict[str, Any]]:
         return [s for page in self.pages for s in page["_embedded"].get("osdi:signatures", [])]
 
+    def listed(self, key: str) -> list[dict[str, Any]]:
+        """Return what the pages of a collection embed."""
+        return [each for page in self.pages for each in page["_embedded"].get(key, [])]
+
     def lists(self, key: str) -> list[list[dict[str, Any]]]:
         return [person[key] for person in self.persons if key in person]
+
+
+def modified(event: dict[str, Any]) -> str:
+    return str(event.get("modified_date") or event["modified_at"])
+
+
+def campaign_of(event: dict[str, Any]) -> str | None:
+    """Return the id of the campaign that the link of an event names."""
+    link = own(event["_links"], "event_campaign")
+    return link["href"].rpartition("/")[2] if link else None
+
+
+def count_of(resources: list[dict[str, Any]], parent: str) -> Counter[str]:
+    """Count resources by the address that a link of theirs names."""
+    return Counter(resource["_links"][parent]["href"] for resource in resources)
 
 
 def own(resource: dict[str, Any], name: str) -> Any:
@@ -346,6 +365,28 @@ FEATURES: dict[str, Callable[[Archive], object]] = {
     "an event that grew between pulls": grown,
     "an envelope of a page": lambda a: any({"fetched_at", "url", "body"} == set(e) for e in a.envelopes),
     "a title of 200 characters": lambda a: any(len(e["title"]) >= 200 for e in a.v2),
+    # what events and signatures belong to, and RSVPs
+    "a campaign with totals": lambda a: any(
+        each["total_rsvps"] > each["total_events"] > 1
+        for page in a.pages
+        for each in own(page["_embedded"], "event_campaigns") or []
+    ),
+    "two campaigns of one title": lambda a: any(
+        count > 1
+        for _, count in Counter(
+            each["title"] for page in a.pages for each in own(page["_embedded"], "event_campaigns") or []
+        ).items()
+    ),
+    "a petition with its creator embedded": lambda a: any(
+        "email_addresses" in each["_embedded"]["osdi:creator"] for each in a.listed("osdi:petitions")
+    ),
+    "attendances": lambda a: len(a.listed("osdi:attendances")) > 1000,
+    "an attendance without a source": lambda a: any(
+        own(each, "referrer_data")["source"] == "none" for each in a.listed("osdi:attendances")
+    ),
+    "a person who attends two events": lambda a: any(
+        count > 1 for count in count_of(a.listed("osdi:attendances"), "osdi:person").values()
+    ),
     # signatures
     "a collection of signatures": lambda a: a.collected,
     "source none and website api": lambda a: {"source": "none", "website": "api"} in a.referrers,
@@ -500,7 +541,9 @@ def test_totals_are_true_and_pages_follow_each_other(archive: Archive) -> None:
     assert len(collections) > 10
     for pages in collections.values():
         embedded = [record for page in pages for record in next(iter(page["_embedded"].values()))]
-        linked = [link["href"] for page in pages for link in page["_links"][next(iter(page["_embedded"]))]]
+        # The links of attendances have a key of their own.
+        key = next(iter(pages[0]["_embedded"])).replace("osdi:attendances", "osdi:attendance")
+        linked = [link["href"] for page in pages for link in page["_links"][key]]
         assert [page["page"] for page in pages] == list(range(1, len(pages) + 1))
         assert {page["total_records"] for page in pages} == {len(embedded)} == {len(set(linked))}
         assert linked == [self_url(record) for record in embedded]
@@ -524,6 +567,54 @@ def test_whatever_is_referred_to_exists(archive: Archive) -> None:
         assert campaign["href"] is None or campaign["href"].rpartition("/")[2] in known["campaigns"]
     for signature in archive.signatures + archive.collected:
         assert signature["_links"]["osdi:petition"]["href"].rpartition("/")[2] in known["petitions"]
+
+
+def test_the_totals_of_the_service_are_those_of_what_is_in_the_archive(archive: Archive) -> None:
+    newest = {self_url(e): e for e in sorted(archive.v2 + archive.v1, key=modified)}
+    events = {url.replace("/api/v1/", "/api/v2/"): event for url, event in newest.items()}
+    rsvps = {url: event["total_accepted"] for url, event in events.items() if event["total_accepted"]}
+    assert count_of(archive.listed("osdi:attendances"), "osdi:event") == rsvps
+    campaigns: dict[str, list[int]] = {}
+    for event in events.values():
+        if campaign := own(event, "event_campaign_id") or campaign_of(event):
+            campaigns.setdefault(campaign, []).append(event["total_accepted"])
+    found = [own(page["_embedded"], "event_campaigns") or [] for page in archive.pages]
+    for campaign in (each for page in found for each in page):
+        rsvps_of = campaigns.get(self_url(campaign).rpartition("/")[2], [])
+        assert (campaign["total_events"], campaign["total_rsvps"]) == (len(rsvps_of), sum(rsvps_of))
+    petitions = {self_url(each): each["total_signatures"] for each in archive.listed("osdi:petitions")}
+    unique = {self_url(s): s for s in archive.signatures + archive.collected if "created_date" in s}
+    assert count_of(list(unique.values()), "osdi:petition") == petitions
+
+
+def test_limited_events_are_at_least_half_full_at_the_end() -> None:
+    world = sample.World.make(seed=7, events=135)
+    limited = [event for event in world.events if "capacity" in event]
+    assert len(limited) > 15
+    assert all(event["total_accepted"] >= event["capacity"] // 2 for event in limited)
+
+
+def test_campaigns_are_of_several_events_within_some_years() -> None:
+    world = sample.World.make(seed=7, events=135)
+    sizes = [campaign["total_events"] for campaign in world.campaigns]
+    assert sum(size >= 3 for size in sizes) > len(sizes) / 2
+    for campaign in world.campaigns:
+        created = [event["created_date"] for event in world.campaign_events(campaign)]
+        assert all(campaign["created_date"] <= moment for moment in created)
+        years = [int(moment[:4]) for moment in created]
+        assert max(years, default=0) - min(years, default=0) <= 3
+
+
+def test_a_delivered_attendance_is_one_of_its_event_with_the_person_inline(archive: Archive) -> None:
+    listed = {self_url(each): each for each in archive.listed("osdi:attendances")}
+    brought = [e["osdi:attendance"] for e in archive.elements if "osdi:attendance" in e]
+    assert brought
+    for attendance in brought:
+        known = listed[self_url(attendance)]
+        assert attendance["_links"]["osdi:person"] == known["_links"]["osdi:person"]
+        assert attendance["created_date"] == known["created_date"]
+        assert "person" in attendance
+        assert "none" not in own(attendance, "referrer_data").values()
 
 
 def test_every_host_and_every_number_is_kept_free_for_examples(archive: Archive) -> None:

@@ -77,13 +77,14 @@ def render(
     >>> html.startswith("<!doctype html>")
     True
     """
-    parts: dict[str, list[Section]] = {table: [] for table in frames}
+    parts: dict[str, list[Section]] = {}
     for declared, report in reports:
+        sections = parts.setdefault(declared.table, [])
         if len(frames[declared.table]):
-            parts[declared.table].append(_of_report(declared, report))
+            sections.append(_of_report(declared, report))
     events, signatures = frames["events"], frames["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
-        parts["events"].append(_map(events))
+        parts.setdefault("events", []).append(_map(events))
     counted = None
     if inspection is not None:
         counted = reading.of_inspection(inspection, events=len(events), signatures=len(signatures))

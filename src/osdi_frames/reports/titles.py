@@ -27,6 +27,8 @@ PETITION: Final = Titled("petition_id", "petitions", "petitions")
 EVENT: Final = Titled("event_id", "events", "events")
 _KEYS: Final = frozenset({CAMPAIGN.key, PETITION.key, EVENT.key})
 
+_START: Final = 8  # characters of the first part of a UUID
+
 #: What columns are called in headings, titles and on axes, where the name alone does not say it.
 _WORDS: Final = {
     "event_campaign_id": "campaign",
@@ -88,10 +90,18 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
-    """Return a label for each id: its title, if it has one; with its id where another has the same label."""
+    """Return a label for each id: its title, if it has one; with its id where another has the same label.
+
+    The first part of the id is enough where no other id begins so.
+
+    >>> distinct_labels({"e8b56715-ded0": "Park", "eb4e6815-4d18": "Park", "197326d4-55a1": None})
+    {'e8b56715-ded0': 'Park (e8b56715)', 'eb4e6815-4d18': 'Park (eb4e6815)', '197326d4-55a1': '197326d4-55a1'}
+    """
     plain: dict[str, str] = {key: title or key for key, title in titles.items()}
     counts: Counter[Hashable] = Counter(plain.values())
+    starts = Counter(key[:_START] for key in titles)
+    marks = {key: key[:_START] if starts[key[:_START]] == 1 else key for key in titles}
     return {
-        key: label if counts[label] == 1 or label == key else f"{label} ({key})"
+        key: label if counts[label] == 1 or label == key else f"{label} ({marks[key]})"
         for key, label in plain.items()
     }

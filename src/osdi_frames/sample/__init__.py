@@ -5,9 +5,10 @@ deployment sends of it; `write` and `write_showcase` lay them on a disk. Whateve
 what is odd in it is odd in life. How it is distributed:
 
 * Events: eight in a hundred in the year before June 2018, the others more and more over six years. RSVPs
-  follow a power law (Pareto, exponent 0.9), come in evenly until an event was last modified, and stay within
-  the capacity, which one event in six has. Three events in four are in a campaign; the n-th campaign draws
-  1/n of what the first draws. One in ten is virtual, one title in eleven is a hostile label.
+  follow a power law (Pareto, exponent 1.1) and come in evenly until an event was last modified. One event in
+  six has a capacity, and comes near it. Three events in four are in a campaign, which draws more people; few
+  campaigns have most events, and each fades after its launch (to 1/e in four months). One in ten is virtual,
+  one title in eleven is a hostile label.
 * Pulls: v2 with embedded people in June 2018, v1 three years before the end, v2 in each of the last five
   weeks, each with the events and RSVPs of its day; the last has the newest state of every event.
 * Signatures: more and more over five years; a petition's share fades with time (to 1/e in three months).

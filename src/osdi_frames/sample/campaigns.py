@@ -1,11 +1,17 @@
-"""What others belong to: groups, event campaigns and petitions."""
+"""What others belong to: groups, event campaigns and petitions, and how much each draws at a moment."""
 
 from __future__ import annotations
 
-from datetime import datetime
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from itertools import accumulate
+from random import Random
 
 from osdi_frames.sample import words
-from osdi_frames.sample.deployment import Deployment, Document, stamp, stream
+from osdi_frames.sample.deployment import Deployment, Document, href_of, stamp, stream
+
+MONTH = timedelta(days=30)
 
 
 def make_groups(deployment: Deployment) -> list[Document]:
@@ -19,52 +25,119 @@ def make_groups(deployment: Deployment) -> list[Document]:
     return [*named, hostile]
 
 
-def make_campaigns(deployment: Deployment, count: int, *, created: datetime) -> list[Document]:
-    """Make event campaigns; the contract leaves their fields open, these are the usual ones."""
-    rng = stream(deployment, "campaigns")
-    return [
-        {
-            **_described(deployment, "event_campaign", number, created),
-            "title": f"{rng.choice(words.CAUSES).capitalize()}: days of action {number + 1}",
-            "_links": {
-                "curies": deployment.curies(),
-                "self": deployment.link("event_campaigns", deployment.id("event_campaign", number)),
-                "osdi:events": deployment.link(
-                    "event_campaigns", deployment.id("event_campaign", number), "events"
-                ),
-            },
-        }
-        for number in range(count)
-    ]
+def make_campaigns(
+    deployment: Deployment, launches: Sequence[datetime], *, groups: list[Document]
+) -> list[Document]:
+    """Make an event campaign for each launch; `count_rsvps` adds what the service counts."""
+    order = stream(deployment, "campaigns").sample(words.CAMPAIGNS, len(words.CAMPAIGNS))
+    made = []
+    for number, launched in enumerate(launches):
+        campaign = order[number % len(order)]
+        own = _described(deployment, "event_campaign", number, launched, groups)
+        page = own["browser_url"]
+        made.append(
+            {
+                **own,
+                "title": f"{campaign.title} {launched.year}",
+                "name": f"{campaign.cause} {launched:%Y-%m}",  # `cause_of` reads it
+                "description": f"<p>People everywhere meet for {campaign.cause}. Find an event near you.</p>",
+                "host_pitch": "No event near you yet? Host one: we help.",
+                "host_instructions": "<p>Confirm the place first, then invite your neighbours.</p>",
+                "host_url": f"{page}/host",
+                "_links": _links(deployment, own, "events"),
+            }
+        )
+    return made
+
+
+def cause_of(campaign: Document) -> str:
+    """Return what the events of a campaign are for."""
+    cause: str = campaign["name"].rpartition(" ")[0]
+    return cause
+
+
+def count_rsvps(campaign: Document, events: Iterable[Document]) -> Document:
+    """Return a campaign with the number of its events, and of their RSVPs."""
+    rsvps = [event["total_accepted"] for event in events]
+    return {**campaign, "total_events": len(rsvps), "total_rsvps": sum(rsvps)}
 
 
 def make_petitions(
-    deployment: Deployment, count: int, *, groups: list[Document], first: datetime, last: datetime
+    deployment: Deployment,
+    count: int,
+    *,
+    groups: list[Document],
+    people: list[Document],
+    first: datetime,
+    last: datetime,
 ) -> list[Document]:
-    """Make petitions, launched evenly over the period; the group that runs each is its sponsor."""
-    rng = stream(deployment, "petitions")
-    return [
-        {
-            **_described(deployment, "petition", number, first + (last - first) * (number / count)),
-            "title": f"Stand up for {rng.choice(words.CAUSES)}!",
-            f"{deployment.prefix}:sponsor": groups[number % len(groups)],
-            "_links": {
-                "curies": deployment.curies(),
-                "self": deployment.link("petitions", deployment.id("petition", number)),
-                "osdi:signatures": deployment.link(
-                    "petitions", deployment.id("petition", number), "signatures"
-                ),
-            },
-        }
-        for number in range(count)
-    ]
+    """Make petitions, launched evenly over the period; each embeds the person who created it, as in life."""
+    demands = [(demand, place.locality) for demand in words.DEMANDS for place in words.PLACES]
+    stream(deployment, "petitions").shuffle(demands)
+    made = []
+    for number in range(count):
+        demand, locality = demands[number % len(demands)]
+        launched = first + (last - first) * (number / count)
+        own = _described(deployment, "petition", number, launched, groups)
+        creator = people[number % len(people)]
+        links = _links(deployment, own, "signatures")
+        links["osdi:record_signature_helper"] = links["osdi:signatures"]
+        links["osdi:creator"] = creator["_links"]["self"]
+        made.append(
+            {
+                **own,
+                "title": demand.format(locality),
+                "name": f"{locality} {launched:%Y-%m} #{number}",
+                "description": f"<p>{demand.format(locality)}: add your name.</p>",
+                "petition_text": "We ask the council to act this year.",
+                "target": [{"name": f"The council of {locality}"}],
+                "_links": links,
+                "_embedded": {"osdi:creator": creator},
+            }
+        )
+    return made
 
 
-def _described(deployment: Deployment, kind: str, number: int, created: datetime) -> Document:
+def popularity(rng: Random, count: int) -> list[float]:
+    """Weigh so many resources by a power law, in random order."""
+    weights = [rank**-0.9 for rank in range(1, count + 1)]
+    rng.shuffle(weights)
+    return weights
+
+
+def attention(
+    resources: list[Document], weights: list[float], now: datetime, *, months: float, floor: float
+) -> list[float]:
+    """Weigh resources as they draw people now, added up for ``random.choices``.
+
+    Each fades from its launch on, to 1/e in so many months, but not below `floor`.
+    """
+    ages = [(now - datetime.fromisoformat(resource["created_date"])) / MONTH for resource in resources]
+    fades = [floor + math.exp(-age / months) if age >= 0 else 0.0 for age in ages]
+    return list(accumulate(weight * fade for weight, fade in zip(weights, fades, strict=True)))
+
+
+def _described(
+    deployment: Deployment, kind: str, number: int, created: datetime, groups: list[Document]
+) -> Document:
+    sponsor = groups[number % len(groups)]
+    own_id = deployment.id(kind, number)
     return {
-        "identifiers": [f"{deployment.prefix}:{deployment.id(kind, number)}"],
+        "identifiers": [f"{deployment.prefix}:{own_id}"],
         "origin_system": "Example Network",
         "created_date": stamp(created),
         "modified_date": stamp(created),
         "browser_url": f"{deployment.site}/{kind}s/{number}",
+        f"{deployment.prefix}:hidden": False,
+        f"{deployment.prefix}:sponsor": {"title": sponsor["title"], "url": sponsor["browser_url"]},
+        "_links": {"self": deployment.link(f"{kind}s", own_id)},
+    }
+
+
+def _links(deployment: Deployment, own: Document, parts: str) -> Document:
+    address = href_of(own)
+    return {
+        **own["_links"],
+        f"osdi:{parts}": {"href": f"{address}/{parts}"},
+        f"{deployment.prefix}:embed": {"href": f"{address}/embed"},
     }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count as numbers
 
+from osdi_frames.sample.attendances import delivered
 from osdi_frames.sample.deployment import Deployment, Document, href_of, last_segment, stamp, stream
+from osdi_frames.sample.events import as_of
 from osdi_frames.sample.world import World
 
 PER_PAGE = 25
@@ -24,12 +27,14 @@ def pages(
     *,
     path: str = "events",
     relation: str = "osdi:events",
+    listed: str | None = None,
     version: str = "v2",
     per_page: int = PER_PAGE,
     next_on_last: bool = False,
 ) -> Iterator[Document]:
     """Page through records as a collection does (interface 2.6), totals and all.
 
+    `listed` is the key of the array of links, where it is not the one of what is embedded.
     With `next_on_last` the last page has a `next`, too, which leads to an empty page without one:
     so does the best-known deployment.
 
@@ -47,7 +52,7 @@ def pages(
         links: Document = {"self": {"href": url}}
         if page < total_pages + next_on_last:
             links["next"] = {"href": f"{url}?page={page + 1}"}
-        links[relation] = [{"href": href_of(record)} for record in embedded]
+        links[listed or relation] = [{"href": href_of(record)} for record in embedded]
         links["curies"] = deployment.curies(version)
         yield {
             "total_pages": total_pages,
@@ -126,9 +131,10 @@ def bodies(sent: Iterable[Delivery], *, enveloped: bool = False) -> Iterator[obj
 class _PostOffice:
     """Send each message as often as it is sent in life."""
 
-    __slots__ = ("deployment", "number", "rng", "sponsors")
+    __slots__ = ("deployment", "number", "rng", "sponsors", "world")
 
     def __init__(self, world: World) -> None:
+        self.world = world
         self.deployment = world.deployment
         self.rng = stream(world.deployment, "deliveries")
         self.number = 0  # of the message
@@ -165,7 +171,8 @@ class _PostOffice:
             later = now + (1 + rng.random() * 40 * 60) * MINUTE
             yield later + MINUTE, self._body([_updated(s, later) for s in signatures], now)
         elif draw < 0.10:
-            yield first + MINUTE, self._other(rng.choice(_OTHERS), signatures[0], now)
+            attendance = self._attendance(now) if rng.random() < 0.3 else []
+            yield first + MINUTE, attendance or self._other(rng.choice(_OTHERS), signatures[0], now)
         if self.number % TEST_EVERY < 2:
             yield first + 2 * MINUTE, self._test(now)
 
@@ -189,15 +196,28 @@ class _PostOffice:
         sponsor = self.sponsors.get(last_segment(petition))
         draw = self.rng.random()
         if sponsor and draw < 0.9:
-            title, url = sponsor["title"], sponsor["browser_url"]
+            title, url = sponsor["title"], sponsor["url"]
             key = "url" if draw < 0.8 else "browser_url"
             element[f"{self.deployment.prefix}:sponsor"] = {"title": title, key: url}
         if now >= KEYS_SINCE:
             element["idempotency_key"] = self.deployment.digest("message", self.number)
         return element
 
+    def _attendance(self, now: datetime) -> list[Document]:
+        """Send the newest RSVP of one of the events that have had any and still get some."""
+        moment = stamp(now)
+        current = [
+            event for event in self.world.events if event["created_date"] <= moment <= event["modified_date"]
+        ]
+        counts = [as_of(event, now)["total_accepted"] for event in current]
+        if not any(counts):
+            return []
+        self.number += 1
+        ((event, count),) = self.rng.choices(list(zip(current, counts, strict=True)), counts)
+        return [self._element("osdi:attendance", delivered(self.deployment, event, count), now)]
+
     def _other(self, kind: str, signature: Document, now: datetime) -> list[Document]:
-        """Send something that is no signature; of it only the envelope is known to us."""
+        """Send something that is no signature and no RSVP; of it only the envelope is known to us."""
         self.number += 1
         kind = kind.replace("<p>", self.deployment.prefix)
         resource_id = self.deployment.id("other", self.number)
@@ -236,7 +256,7 @@ class _PostOffice:
         return [element]
 
 
-_OTHERS = ("osdi:attendance", "osdi:submission", "osdi:donation", "<p>:action", "<p>:upload")
+_OTHERS = ("osdi:submission", "osdi:donation", "<p>:action", "<p>:upload")
 
 
 def _updated(signature: Document, later: datetime) -> Document:
@@ -246,6 +266,13 @@ def _updated(signature: Document, later: datetime) -> Document:
         "modified_date": stamp(later),
         "comments": "Updated: I can volunteer on weekends, too.",
     }
+
+
+def counted(signatures: Iterable[Document], signed: Counter[str]) -> Iterator[Document]:
+    """Pass signatures on, and add them to `signed`, which counts them by the address of their petition."""
+    for signature in signatures:
+        signed[signature["_links"]["osdi:petition"]["href"]] += 1
+        yield signature
 
 
 def signature_pages(world: World, *, count: int) -> Iterator[Document]:

@@ -6,9 +6,11 @@ import random
 from datetime import UTC, datetime, timedelta
 
 from osdi_frames.sample import words
+from osdi_frames.sample.campaigns import attention, cause_of, popularity
 from osdi_frames.sample.deployment import (
     Deployment,
     Document,
+    href_of,
     last_segment,
     power_law,
     present,
@@ -21,6 +23,8 @@ HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 # Wall clocks that a town in the United States never showed, and that it showed twice.
 CLOCK_CHANGES = (datetime(2026, 3, 8, 2, 30, tzinfo=UTC), datetime(2025, 11, 2, 1, 30, tzinfo=UTC))
+CAPACITIES = (15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 400, 500, 800, 1000, 2000, 4000)
+CAMPAIGN_MONTHS = 4  # until a campaign draws 1/e of the events that it drew at its launch
 STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values that the contract does not name
 
 
@@ -35,31 +39,40 @@ def make_events(
 ) -> list[Document]:
     """Make one v2 event for each moment of creation, oldest first, as it is at the end of the world."""
     rng = stream(deployment, "events")
-    popularity = power_law(campaigns)
+    weights = popularity(rng, len(campaigns))
     made = []
     for number, created in enumerate(moments):
-        (campaign,) = rng.choices(campaigns, cum_weights=popularity)
+        drawing = attention(campaigns, weights, created, months=CAMPAIGN_MONTHS, floor=0)
+        (campaign,) = rng.choices(campaigns, cum_weights=drawing)
+        joined = rng.random() < 0.75
         modified = min(created + (0.01 + rng.random()) * 120 * DAY, until)
-        event = _event(deployment, rng, number=number, created=created, modified=modified)
+        cause = cause_of(campaign) if joined else rng.choice(words.CAUSES)
+        event = _event(deployment, rng, number=number, cause=cause, created=created, modified=modified)
+        event |= _rsvps(rng, 12 if joined else 4)
         event[f"{deployment.prefix}:sponsor"] = rng.choice(groups)
         _organize(deployment, event, rng.choice(people), rng)
         if modified >= STATUS_GREW and number % 10 == 3:
             event["status"] = "postponed"
-        if rng.random() < 0.75:
+        if joined:
             _join(deployment, event, campaign, rng)
         made.append(event)
     return made
 
 
 def _event(
-    deployment: Deployment, rng: random.Random, *, number: int, created: datetime, modified: datetime
+    deployment: Deployment,
+    rng: random.Random,
+    *,
+    number: int,
+    cause: str,
+    created: datetime,
+    modified: datetime,
 ) -> Document:
     event_id = deployment.id("event", number)
     own_ui = rng.random() < 0.7
     place = rng.choices(words.PLACES, cum_weights=power_law(words.PLACES))[0]
     start = _start(number, created, rng)
     image = f"https://images.example.net/{deployment.digest('image', number)}.jpg"
-    accepted, capacity = _rsvps(rng)
     foreign = [f"crm_sync:{number + 1000}"]
     own = [f"{deployment.prefix}:{event_id}"]
     return {
@@ -69,20 +82,18 @@ def _event(
             created_date=stamp(created),
             modified_date=stamp(modified),
             name=f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
-            title=title(number, place.locality, rng),
-            description=_html(rng, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
-            instructions=_html(rng, "Doors open half an hour before.") if rng.random() < 0.5 else None,
+            title=title(number, cause, place.locality, rng),
+            description=_html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
+            instructions=_html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
             browser_url=f"{deployment.site}/events/{event_id[:8]}" if own_ui else None,
             featured_image_url=image if own_ui and rng.random() < 0.4 else None,
             start_date=stamp(start) if rng.random() < 0.97 else None,
             end_date=stamp(start + rng.randrange(1, 7) * HOUR) if rng.random() < 0.6 else None,
             location=_location(place, number, rng) if rng.random() < 0.98 else None,
-            total_accepted=accepted,
             status=rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
             transparence="opaque",
             visibility="public" if rng.random() < 0.93 else "private",
             guests_can_invite_others=True,
-            capacity=capacity,
             reminders=[{"method": "email", "minutes": 1440}] if own_ui else None,
         ),
         f"{deployment.prefix}:hidden": rng.random() < 0.05,
@@ -90,15 +101,14 @@ def _event(
     }
 
 
-def title(number: int, locality: str, rng: random.Random) -> str:
+def title(number: int, cause: str, locality: str, rng: random.Random) -> str:
     """Name a gathering; every eleventh title is one of the hostile labels, in turn."""
     if number % 11 == 4:
         return words.HOSTILE[number // 11 % len(words.HOSTILE)]
-    return f"{rng.choice(words.GATHERINGS)} {rng.choice(words.CAUSES)} in {locality}"
+    return f"{rng.choice(words.GATHERINGS)} {cause} in {locality}"
 
 
-def _html(rng: random.Random, sentence: str) -> str:
-    cause = rng.choice(words.CAUSES)
+def _html(cause: str, sentence: str) -> str:
     return (
         f'<p>{sentence}</p><p>Join us for <em>{cause}</em> &amp; <a href="https://example.org/">more</a>.</p>'
     )
@@ -112,13 +122,14 @@ def _start(number: int, created: datetime, rng: random.Random) -> datetime:
     return change if number % 100 in (20, 21) and created < change else usual
 
 
-def _rsvps(rng: random.Random) -> tuple[int, int | None]:
-    """Draw RSVPs from a power law (median 3, at most 4,000), and a capacity for one event in six."""
-    accepted = min(int(rng.paretovariate(0.9) * 3 - 2), 4000) if rng.random() < 0.9 else 0
+def _rsvps(rng: random.Random, usual: int) -> Document:
+    """Draw RSVPs from a power law (at most 4,000); one event in six has a capacity, and comes near it."""
+    accepted = min(int((rng.paretovariate(1.1) - 1) * usual + 1), 4000) if rng.random() < 0.9 else 0
     if rng.random() > 0.17:
-        return accepted, None
-    capacity = rng.choice((20, 50, 100, 250, 1000))
-    return min(accepted, capacity), capacity
+        return {"total_accepted": accepted}
+    least = max(accepted, rng.randrange(10, 60))
+    capacity = next(seats for seats in CAPACITIES if seats >= least)
+    return {"total_accepted": int(capacity * min(rng.uniform(0.5, 1.2), 1)), "capacity": capacity}
 
 
 def _location(place: words.Place, number: int, rng: random.Random) -> Document:
@@ -160,7 +171,7 @@ def _organize(deployment: Deployment, event: Document, person: Document, rng: ra
 
 def _join(deployment: Deployment, event: Document, campaign: Document, rng: random.Random) -> None:
     """Put an event into a campaign; the key, the link or both say so."""
-    href, draw = campaign["_links"]["self"]["href"], rng.random()
+    href, draw = href_of(campaign), rng.random()
     if draw < 0.8:
         event[f"{deployment.prefix}:event_campaign_id"] = last_segment(href)
     if draw > 0.15:

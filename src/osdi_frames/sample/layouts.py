@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from datetime import datetime
 from itertools import groupby
 from math import isqrt
@@ -10,7 +11,8 @@ from pathlib import Path
 
 from osdi_frames.progress import bar
 from osdi_frames.sample import files, pulls
-from osdi_frames.sample.documents import Delivery, bodies, deliveries, signature_pages
+from osdi_frames.sample.deployment import href_of
+from osdi_frames.sample.documents import Delivery, bodies, counted, deliveries, signature_pages
 from osdi_frames.sample.world import UNTIL, World
 
 PREFIXES = ("action_network", "platform")
@@ -35,7 +37,8 @@ def write(
     One in twenty signatures and events belongs to a second deployment with another prefix, in a folder
     of that prefix's name. Each deployment has pages of events (``events/``), deliveries a line each by
     month (``deliveries/``, in envelopes since 2026) and a collection of signatures made over the API
-    (``signatures/``). Deliveries are streamed: memory does not grow with their number.
+    (``signatures/``), and its event campaigns and petitions (``event_campaigns/``, ``petitions/``), but no
+    attendances. Deliveries are streamed: memory does not grow with their number.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ def write(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(folder, signatures=200, events=20, one_file=True)
     ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
-    ['deliveries.ndjson', 'events', 'platform', 'signatures']
+    ['deliveries.ndjson', 'event_campaigns', 'events', 'petitions', 'platform', 'signatures']
     """
     folder = files.folder(destination, overwrite=overwrite)
     other = next(name for name in PREFIXES if name != prefix)
@@ -73,6 +76,7 @@ def write(
             seed=seed, events=share(events), petitions=_petitions(signatures), prefix=name, until=until
         )
         _write_events(world, root / "events")
+        files.lines(root / "event_campaigns" / "collection.ndjson", pulls.event_campaigns(world))
         _write_signatures(world, root, share(signatures), one_file=one_file, progress=progress)
 
 
@@ -100,13 +104,15 @@ def _write_events(world: World, root: Path) -> None:
 def _write_signatures(world: World, root: Path, count: int, *, one_file: bool, progress: bool) -> None:
     collected = count // 50  # made over the API: a collection lists them, no webhook brings them
     files.lines(root / "signatures" / "collection.ndjson", signature_pages(world, count=collected))
+    signed = Counter({href_of(world.petitions[0]): collected})
     making = f"signatures of {world.prefix}"
     delivered = world.signatures(count - collected)
     shown = bar(making, None if progress else False, over=delivered, total=count - collected)
-    sent = deliveries(world, shown)
+    sent = deliveries(world, counted(shown, signed))
     if one_file:
         files.lines(root / "deliveries.ndjson", bodies(sent))
-        return
-    for month, group in groupby(sent, key=Delivery.month):
-        made = bodies(group, enveloped=month >= ENVELOPES_SINCE)
-        files.lines(root / "deliveries" / f"{month}.ndjson", made)
+    else:
+        for month, group in groupby(sent, key=Delivery.month):
+            made = bodies(group, enveloped=month >= ENVELOPES_SINCE)
+            files.lines(root / "deliveries" / f"{month}.ndjson", made)
+    files.lines(root / "petitions" / "collection.ndjson", pulls.petitions(world, signed))

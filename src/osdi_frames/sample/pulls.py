@@ -5,7 +5,7 @@ One event is seen by several pulls, each time as it was then; the last weekly pu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from osdi_frames.sample.deployment import Document, href_of, last_segment, stamp
@@ -49,6 +49,38 @@ def campaigns(world: World) -> Iterator[Document]:
         if events:
             path = f"event_campaigns/{last_segment(href_of(campaign))}/events"
             yield from fetched(pages(world.deployment, events, path=path), at=world.until)
+
+
+def event_campaigns(world: World) -> Iterator[Document]:
+    """Pull the event campaigns at the end."""
+    collection = pages(
+        world.deployment,
+        world.campaigns,
+        path="event_campaigns",
+        relation=f"{world.prefix}:event_campaigns",
+    )
+    return fetched(collection, at=world.until)
+
+
+def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
+    """Pull the petitions at the end; `signed` counts the signatures by the address of their petition."""
+    counted = [{**each, "total_signatures": signed.get(href_of(each), 0)} for each in world.petitions]
+    collection = pages(world.deployment, counted, path="petitions", relation="osdi:petitions")
+    return fetched(collection, at=world.until)
+
+
+def attendances(world: World) -> Iterator[Document]:
+    """Pull the attendances of each event that has any, at the end."""
+    for event in world.events:
+        if event["total_accepted"]:
+            collection = pages(
+                world.deployment,
+                world.attendances(event),
+                path=f"events/{last_segment(href_of(event))}/attendances",
+                relation="osdi:attendances",
+                listed="osdi:attendance",
+            )
+            yield from fetched(collection, at=world.until)
 
 
 def _v2_pages(world: World, when: datetime) -> Iterator[Document]:

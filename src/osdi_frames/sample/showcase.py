@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 
 from osdi_frames.sample import files, pulls
-from osdi_frames.sample.documents import Delivery, bodies, deliveries, signature_pages, single
+from osdi_frames.sample.deployment import Document, href_of
+from osdi_frames.sample.documents import Delivery, bodies, counted, deliveries, signature_pages, single
 from osdi_frames.sample.world import World
 
 
@@ -56,7 +58,8 @@ def write_showcase(
 ) -> None:
     """Write the small archive that shows every layout in which documents may lie on a disk.
 
-    It holds 1,500 signatures and 150 events, a tenth of them from a second deployment with its own prefix.
+    It holds 1,500 signatures and 150 events with their attendances, campaigns and petitions, a tenth of them
+    from a second deployment with its own prefix.
     Among the files are two that a reader passes over: a hidden one with half a document, as a receiver
     leaves it that is still writing, and a text.
 
@@ -68,9 +71,14 @@ def write_showcase(
     folder = files.folder(destination, overwrite=overwrite)
     world = World.make(seed=seed, events=135)
     _show_events(world, folder / "events")
-    _show_deliveries(world, folder / "deliveries", signatures=1320)
+    signed = Counter({href_of(world.petitions[0]): 30})  # those that were made over the API
+    _show_deliveries(world, folder / "deliveries", counted(world.signatures(1320), signed))
     files.pretty(folder / "signatures" / "page-{}.json", signature_pages(world, count=30))
-    _show_mixed(World.make(seed=seed, events=15, prefix="platform"), folder / "platform", signatures=150)
+    files.compact(folder / "event_campaigns" / "page-{}.json", pulls.event_campaigns(world))
+    files.pretty(folder / "petitions" / "page-{}.json", pulls.petitions(world, signed))
+    files.lines(folder / "attendances.ndjson.zst", pulls.attendances(world))
+    other = World.make(seed=seed, events=15, petitions=5, prefix="platform")
+    _show_mixed(other, folder / "platform", signatures=150)
 
 
 def _show_events(world: World, root: Path) -> None:
@@ -86,8 +94,8 @@ def _show_events(world: World, root: Path) -> None:
     files.packed(root / "pulls" / f"{last[0]:%Y-%m-%d}.zip", last[1])
 
 
-def _show_deliveries(world: World, root: Path, *, signatures: int) -> None:
-    sent = deliveries(world, world.signatures(signatures))
+def _show_deliveries(world: World, root: Path, signatures: Iterable[Document]) -> None:
+    sent = deliveries(world, signatures)
     for part, group in groupby(sent, key=_part):
         part.writer(root / part.name, bodies(group, enveloped=part.enveloped))
     files.text(root / ".2026-08.ndjson", '[{"osdi:signature": {"identifiers": ["action_network:half a docum')
@@ -99,7 +107,8 @@ def _part(delivery: Delivery) -> _Part:
 
 def _show_mixed(world: World, root: Path, *, signatures: int) -> None:
     """Mix events with deliveries, and documents with what is none: in a folder, and in a zip and a tar."""
-    sent = deliveries(world, world.signatures(signatures))
+    signed: Counter[str] = Counter()
+    sent = deliveries(world, counted(world.signatures(signatures), signed))
     files.text(root / "README.txt", "Everything of the second deployment, as it came.\n")
     files.pretty(root / "events-2018-{}.json", pulls.old_v2(world))
     files.compact(root / "events-{}.json", pulls.v2(world))
@@ -110,6 +119,8 @@ def _show_mixed(world: World, root: Path, *, signatures: int) -> None:
     )
     files.pack(root / "both.zip", _members(world, islice(sent, 50)))
     files.pack(root / "both.tar.gz", _members(world, sent))
+    collections = (pulls.event_campaigns(world), pulls.petitions(world, signed), pulls.attendances(world))
+    files.glued(root / "collections-glued.json.gz", chain.from_iterable(collections))
 
 
 def _members(world: World, sent: Iterator[Delivery]) -> Iterator[files.Member]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from itertools import accumulate
+from datetime import datetime
 
 from osdi_frames.sample import words
+from osdi_frames.sample.campaigns import MONTH, attention, popularity
 from osdi_frames.sample.deployment import Deployment, Document, last_segment, power_law, stamp, stream
 from osdi_frames.sample.people import signer
-
-MONTH = timedelta(days=30)
 
 
 def make_signatures(
@@ -25,22 +22,15 @@ def make_signatures(
     """Make one signature for each moment, one after the other, from a pool of so many signers."""
     rng = stream(deployment, "signatures")
     maker = _Maker(deployment, rng)
-    popularity = [rank**-0.9 for rank in range(1, len(petitions) + 1)]
-    rng.shuffle(popularity)
-    weights: list[float] = []
+    weights = popularity(rng, len(petitions))
+    drawing: list[float] = []
     weighed_until = None
     for number, signed in enumerate(moments):
         if weighed_until is None or signed >= weighed_until:
-            weights, weighed_until = _attention(petitions, popularity, signed), signed + MONTH / 4
-        (petition,) = rng.choices(petitions, cum_weights=weights)
+            drawing = attention(petitions, weights, signed, months=3, floor=0.02)
+            weighed_until = signed + MONTH / 4
+        (petition,) = rng.choices(petitions, cum_weights=drawing)
         yield maker.signature(number, rng.randrange(signers), petition=petition, signed=signed)
-
-
-def _attention(petitions: list[Document], popularity: list[float], now: datetime) -> list[float]:
-    """Weigh petitions as they draw signatures now: few draw most, and each fades after its launch."""
-    ages = [(now - datetime.fromisoformat(petition["created_date"])) / MONTH for petition in petitions]
-    fades = [0.02 + math.exp(-age / 3) if age >= 0 else 0.0 for age in ages]
-    return list(accumulate(weight * fade for weight, fade in zip(popularity, fades, strict=True)))
 
 
 class _Maker:
@@ -53,8 +43,9 @@ class _Maker:
         self.rng = rng
         self.source_weights = power_law(words.SOURCES)
         self.tag_weights = power_law(words.TAGS, exponent=0.7)
-        groups = [f"group-{name.lower().replace(' ', '-')}" for name in words.GROUPS]
-        self.referrers = groups * 3 + [deployment.id("referrer", number)[:13] for number in range(40)]
+        self.referrers = list(words.REFERRERS) * 3 + [
+            deployment.id("referrer", number)[:13] for number in range(40)
+        ]
 
     def signature(self, number: int, person: int, *, petition: Document, signed: datetime) -> Document:
         deployment, rng = self.deployment, self.rng

@@ -65,9 +65,46 @@ GROUPS = (
     *("Riverside Tenants Union", "Clean Water Now", "Neighbours for Transit", "Youth Climate Circle"),
     *("Library Friends", "Workers' Rights Network", "Réseau Québec Vert", "حركة العدالة", "市民の会 🌱"),
 )
+REFERRERS = tuple(f"group-{name.lower().replace(' ', '-')}" for name in GROUPS)  # the groups' own codes
 CAUSES = (
     *("clean water", "safe streets", "affordable housing", "public libraries", "fair wages", "better buses"),
     *("school lunches", "the old forest", "a free internet", "clinics in every county"),
+)
+
+
+class Campaign(NamedTuple):
+    """An event campaign: its title without the year, and the cause of its events."""
+
+    title: str
+    cause: str
+
+
+CAMPAIGNS = (
+    Campaign("Clean Water Week of Action", "clean water"),
+    Campaign("Safe Streets Saturdays", "safe streets"),
+    Campaign("Homes for All: Summer Canvass", "affordable housing"),
+    Campaign("Keep Our Libraries Open", "public libraries"),
+    Campaign("Fair Wages Rally Tour", "fair wages"),
+    Campaign("Buses That Come: Riders Meet", "better buses"),
+    Campaign("Lunch for Every Child", "school lunches"),
+    Campaign("Walks for the Old Forest", "the old forest"),
+    Campaign("A Free Internet: Teach-ins", "a free internet"),
+    Campaign("A Clinic in Every County", "clinics in every county"),
+    Campaign("Marche pour l'eau propre", "clean water"),
+    Campaign("Tenants' Assembly Season", "affordable housing"),
+    Campaign("Youth Climate Strike", "the old forest"),
+    Campaign("Town Halls on Transit", "better buses"),
+    Campaign("May Day Marches", "fair wages"),
+    Campaign("Read-ins at the Library", "public libraries"),
+    Campaign("Semana del agua limpia", "clean water"),
+    Campaign("Back to School: Safe Crossings", "safe streets"),
+)
+# What petitions ask for, by the name of a town.
+DEMANDS = (
+    *("Keep the libraries of {} open on Sundays", "Stop the rent increases in {}", "Clean tap water for {}"),
+    *("Protected bike lanes for {}", "Free lunches in the schools of {}", "More night buses for {}"),
+    *("A living wage for the city workers of {}", "Save the old trees of {}", "Public broadband for {}"),
+    "Reopen the walk-in clinic of {}",
 )
 GATHERINGS = (
     "March for",

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from osdi_frames.sample import events as forms
-from osdi_frames.sample.campaigns import make_campaigns, make_groups, make_petitions
+from osdi_frames.sample.attendances import make_attendances
+from osdi_frames.sample.campaigns import count_rsvps, make_campaigns, make_groups, make_petitions
 from osdi_frames.sample.deployment import Deployment, Document, href_of, stamp, stream
 from osdi_frames.sample.events import campaign_href, make_events
 from osdi_frames.sample.people import organizer
@@ -74,7 +75,8 @@ class World:
         since = until - 6 * YEAR
         groups = make_groups(deployment)
         people = [organizer(deployment, n, created=since - n * HOUR) for n in range(4 + events // 8)]
-        campaigns = make_campaigns(deployment, 3 + events // 12, created=since)
+        launches = list(_launched(3 + events // 12, until=until))
+        campaigns = make_campaigns(deployment, launches, groups=groups)
         made = make_events(
             deployment,
             list(_created(events, until=until, rng=stream(deployment, "created"))),
@@ -88,9 +90,14 @@ class World:
             until=until,
             groups=groups,
             people={href_of(person): person for person in people},
-            campaigns=campaigns,
+            campaigns=[count_rsvps(each, _events_of(deployment, made, each)) for each in campaigns],
             petitions=make_petitions(
-                deployment, petitions, groups=groups, first=until - 5 * YEAR, last=until - YEAR / 6
+                deployment,
+                petitions,
+                groups=groups,
+                people=people,
+                first=until - 5 * YEAR,
+                last=until - YEAR / 6,
             ),
             events=made,
             campaign_only=frozenset(
@@ -110,8 +117,11 @@ class World:
 
     def campaign_events(self, campaign: Document) -> list[Document]:
         """List the events of a campaign, also those that the collection of all events leaves out."""
-        href = href_of(campaign)
-        return [event for event in self.events if campaign_href(self.deployment, event) == href]
+        return _events_of(self.deployment, self.events, campaign)
+
+    def attendances(self, event: Document) -> list[Document]:
+        """Make the attendances of an event, as many as it counts, oldest first."""
+        return make_attendances(self.deployment, event)
 
     def v1(self, event: Document) -> Document:
         """Say an event in the words of v1, with its people embedded."""
@@ -134,6 +144,18 @@ class World:
             petitions=self.petitions,
             signers=max(2 * count, 1),
         )
+
+
+def _events_of(deployment: Deployment, events: list[Document], campaign: Document) -> list[Document]:
+    href = href_of(campaign)
+    return [event for event in events if campaign_href(deployment, event) == href]
+
+
+def _launched(count: int, *, until: datetime) -> Iterator[datetime]:
+    """Spread the launches of campaigns as `_created` spreads their events: one before the first, then more."""
+    yield EMBEDDED_UNTIL - YEAR * 13 / 12
+    for n in range(count - 1):
+        yield until - 6 * YEAR * (1 - (n / (count - 1)) ** 0.5)
 
 
 def _created(count: int, *, until: datetime, rng: Random) -> Iterator[datetime]:

@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from osdi_frames.sample import World, words
-from osdi_frames.sample.deployment import power_law
+from osdi_frames.sample import World
+from osdi_frames.sample.attendances import referrer_data
 from osdi_frames.sample.events import campaign_href
 from osdi_frames.sample.people import signer
 from osdi_frames.sandbox.admin import GROUP
@@ -111,7 +111,7 @@ class _Replay:
             self._at(created + (modified - created) * (number / count))
             body = {
                 "_links": {"osdi:person": self._person_link(person_id)},
-                "referrer_data": _referrer_data(f"{event['title']} {number}"),
+                "referrer_data": referrer_data(Random(f"{event['title']} {number}")),  # noqa: S311 (no secret)
             }
             self._service.act(
                 "attendance", self._service.resource("event", event_id), body, self._site, by="page"
@@ -137,15 +137,6 @@ class _Replay:
             signed = self._service.act("signature", acted_on, body, self._site)
             if signed.created_date != signature["created_date"]:
                 self._service.settings.new_id()  # a repeat draws one, too, so that the ids after it are always the same
-
-
-def _referrer_data(drawn_by: str) -> dict[str, str]:
-    """Draw where an attendee came from: one in eight from nowhere that is known, most from few sources."""
-    random = Random(drawn_by)  # noqa: S311 (reproducible, not secret)
-    if random.random() < 0.125:
-        return {}
-    (source,) = random.choices(words.SOURCES, cum_weights=power_law(words.SOURCES))
-    return {"source": source, "website": random.choice(words.WEBSITES)}
 
 
 def _ids(random: Random) -> Callable[[], str]:
