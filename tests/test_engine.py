@@ -92,3 +92,17 @@ def test_a_program_that_has_read_ends_in_silence():
     program = "import osdi_frames as of; of.read_signatures([{'osdi:signature': {'comments': 'Yes'}}])"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("identified", [{"identifiers": ["platform:1"]}, {}], ids=["one id", "no id"])
+def test_elements_of_different_types_are_never_repeats_of_each_other(identified):
+    keys = {
+        "events": "osdi:events",
+        "petitions": "osdi:petitions",
+        "event_campaigns": "platform:event_campaigns",
+    }
+    pages = [{"_embedded": {key: [{"title": key, **identified}]}} for key in keys.values()]
+    read = of.read_tables([*pages, *pages] if identified else pages, list(keys))
+    assert {name: frame["title"].tolist() for name, frame in read.items()} == {
+        name: [key] for name, key in keys.items()
+    }

@@ -9,12 +9,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
 
+from osdi_frames.plots.labels import shortened
 from osdi_frames.reports import NO_DATE, NONE, Report
 from osdi_frames.reports.measures import Measure, Unit, count_rows, show
 from osdi_frames.reports.titles import labelled, words
 
 ROWS: Final = 200
 """Rows that a table shows; the others are one."""
+
+_LONGEST: Final = 300  # characters of a label; a title of thousands would fill the page
 
 Kind: TypeAlias = Literal["text", "month"] | Unit
 Direction: TypeAlias = Literal["ascending", "descending"]
@@ -114,7 +117,7 @@ def _heading(measure: Measure) -> tuple[str, str]:
 
 
 def _label(value: object, kind: Kind) -> Cell:
-    text = visible(str(value))
+    text = shortened(visible(str(value)), _LONGEST)
     return Cell(text, None if text in (NONE, NO_DATE) else _order(text) if kind == "month" else text)
 
 

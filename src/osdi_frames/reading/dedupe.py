@@ -34,10 +34,11 @@ class Deduplication:
 
     @property
     def _seen(self) -> str:
-        """The table of what was seen."""
+        """The table of what was seen; each type has its own."""
         types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
         return self.engine.table(
-            f"SELECT 0::BIGINT AS element, 0::UHUGEINT AS identity, NULL::STRUCT({types}) AS newest LIMIT 0"
+            f"SELECT 0::BIGINT AS element, 0::UHUGEINT AS identity, NULL::STRUCT({types}) AS newest"
+            f" LIMIT 0 -- of {self.element.name}"
         )
 
     def see(self, rows: pa.Table) -> None:

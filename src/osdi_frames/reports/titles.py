@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
@@ -97,11 +96,11 @@ def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
     >>> distinct_labels({"e8b56715-ded0": "Park", "eb4e6815-4d18": "Park", "197326d4-55a1": None})
     {'e8b56715-ded0': 'Park (e8b56715)', 'eb4e6815-4d18': 'Park (eb4e6815)', '197326d4-55a1': '197326d4-55a1'}
     """
-    plain: dict[str, str] = {key: title or key for key, title in titles.items()}
-    counts: Counter[Hashable] = Counter(plain.values())
+    labels: dict[str, str] = {key: title or key for key, title in titles.items()}
     starts = Counter(key[:_START] for key in titles)
     marks = {key: key[:_START] if starts[key[:_START]] == 1 else key for key in titles}
-    return {
-        key: label if counts[label] == 1 or label == key else f"{label} ({marks[key]})"
-        for key, label in plain.items()
-    }
+    while repeated := {label for label, count in Counter(labels.values()).items() if count > 1}:
+        for key, label in labels.items():  # more than once where a title looks like a label with an id
+            if label in repeated and label != key:
+                labels[key] = f"{label} ({marks[key]})"
+    return labels

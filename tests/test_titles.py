@@ -1,0 +1,110 @@
+"""Titles in place of ids, in every report, plot and file: same, hostile and unknown ones stay apart and do no harm."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from odd_titles import LABELS, TITLES, archive
+
+import osdi_frames as of
+from osdi_frames.reporting import read
+from osdi_frames.reports.titles import labelled
+
+ARCHIVE = archive()
+FRAMES = of.read_tables(ARCHIVE, ["events", "event_campaigns", "petitions", "attendances", "signatures"])
+EVENTS, CAMPAIGNS, PETITIONS = (FRAMES[name] for name in ("events", "event_campaigns", "petitions"))
+
+#: Every report that shows ids, with titles: rows of ids, and columns of ids.
+BY_ROW = {
+    "rsvps_by_campaign": of.rsvps_by_campaign(EVENTS, CAMPAIGNS),
+    "rsvps_by": of.rsvps_by(EVENTS, "event_campaign_id", CAMPAIGNS),
+    "signatures_by_petition": of.signatures_by_petition(FRAMES["signatures"], PETITIONS),
+    "signatures_by": of.signatures_by(FRAMES["signatures"], "petition_id", PETITIONS),
+    "attendances_by": of.attendances_by(FRAMES["attendances"], "event_id", EVENTS),
+}
+BY_COLUMN = {
+    "rsvps_over_time": of.rsvps_over_time(EVENTS, campaigns=CAMPAIGNS),
+    "signatures_over_time": of.signatures_over_time(
+        FRAMES["signatures"], "MS", by="petition_id", petitions=PETITIONS
+    ),
+    "attendances_over_time": of.attendances_over_time(
+        FRAMES["attendances"], "MS", by="event_id", events=EVENTS
+    ),
+}
+
+
+def row_labels(frame: pd.DataFrame) -> list[str]:
+    return [str(label) for label in labelled(frame).index]
+
+
+@pytest.mark.parametrize("name", BY_ROW)
+def test_each_id_has_a_row_with_its_own_label(name: str) -> None:
+    report = BY_ROW[name]
+    assert sorted(report.index) == sorted(TITLES)
+    shown = {id_: None if pd.isna(title) else title for id_, title in report["title"].items()}
+    assert shown == {id_: title if title and title.strip() else None for id_, title in TITLES.items()}
+    assert set(row_labels(report)) == LABELS
+    assert len(row_labels(report)) == len(TITLES)
+
+
+@pytest.mark.parametrize("name", BY_COLUMN)
+def test_each_id_has_a_column_with_its_own_label(name: str) -> None:
+    report = BY_COLUMN[name]
+    assert set(report.columns) == LABELS
+    assert len(report.columns) == len(TITLES)
+    assert report.iloc[-1].sum() == (sum(EVENTS.total_accepted) if name == "rsvps_over_time" else len(TITLES))
+
+
+def test_a_campaign_called_none_is_not_the_row_of_events_without_a_campaign() -> None:
+    events = pd.concat([EVENTS, EVENTS.head(1).assign(event_campaign_id=None)])
+    labels = row_labels(of.rsvps_by_campaign(events, CAMPAIGNS))
+    assert Counter(label for label in labels if label.startswith("(none)")) == {
+        "(none)": 1,
+        "(none) (called-n)": 1,
+    }
+
+
+@pytest.mark.parametrize("name", [*BY_ROW, *BY_COLUMN])
+def test_every_plot_draws_each_title_as_text_that_is_told_apart(
+    name: str, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    report = (BY_ROW | BY_COLUMN)[name]
+    axes = getattr(of.plots, name)(report, ax=Figure((9, 9)).subplots(), top=len(TITLES))
+    axes.figure.savefig(tmp_path / "plot.png")
+    if name in BY_ROW:
+        drawn = [label.get_text() for label in axes.get_yticklabels()]
+    else:
+        drawn = [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+        drawn = drawn or [text.get_text() for text in axes.texts]
+    assert len(set(drawn)) == len(drawn) >= 8
+    assert all(len(text) < 100 and text.isprintable() for text in drawn)
+    assert not [str(warning.message) for warning in recwarn]
+
+
+def test_the_files_of_a_report_keep_ids_and_titles_and_no_formula_runs(tmp_path: Path) -> None:
+    of.write_report(ARCHIVE, tmp_path / "report")
+    for name, key in (("rsvps_by_campaign", "event_campaign_id"), ("signatures_by_petition", "petition_id")):
+        with (tmp_path / "report" / f"{name}.csv").open(encoding="utf-8-sig", newline="") as file:
+            rows = {row[key]: row["title"] for row in csv.DictReader(file)}
+        assert set(rows) == set(TITLES)
+        assert rows["formula"].startswith("'=")
+        assert rows["untitled"] == rows["blank"] == ""
+        assert rows["same-1"] == rows["same-2"] == "Climate"
+        parquet = pd.read_parquet(tmp_path / "report" / f"{name}.parquet")
+        assert parquet.set_index(key)["title"]["formula"] == TITLES["formula"]
+
+
+def test_the_terminal_shows_each_row_on_one_line_without_controls(tmp_path: Path) -> None:
+    from osdi_frames.cli.report import table
+
+    for declared, report in read(ARCHIVE).reports:
+        if "title" in report.columns:
+            lines = table(declared, report, top=len(TITLES)).split("\n")
+            assert len(lines) == 1 + len(TITLES)
+            assert all(line.isprintable() and len(line) < 300 for line in lines)
+            assert len({line.split("  ")[0] for line in lines[1:]}) >= len(TITLES) - 1
