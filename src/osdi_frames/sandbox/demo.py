@@ -113,9 +113,15 @@ class _Replay:
                 "_links": {"osdi:person": self._person_link(person_id)},
                 "referrer_data": referrer_data(Random(f"{event['title']} {number}")),  # noqa: S311 (no secret)
             }
+            self._allow_referrer(body["referrer_data"])
             self._service.act(
                 "attendance", self._service.resource("event", event_id), body, self._site, by="page"
             )
+
+    def _allow_referrer(self, data: Mapping[str, str]) -> None:
+        """Make a referrer code one of the group's: another would be taken out."""
+        if code := data.get("referrer"):
+            self._service.store.bind("referrer", code, GROUP)
 
     def _attendee(self, number: int, moment: str) -> str:
         random, since = Random(number), datetime.fromisoformat(moment)  # noqa: S311 (reproducible, not secret)
@@ -126,10 +132,9 @@ class _Replay:
         return self._site.link("people", person_id)
 
     def _signatures(self, petitions: Mapping[str, str]) -> None:
-        referrer_data = self._site.named("<p>:referrer_data")
+        own_data = self._site.named("<p>:referrer_data")
         for signature in self._world.signatures(SIGNATURES):
-            if code := signature.get(referrer_data, {}).get("referrer"):
-                self._service.store.bind("referrer", code, GROUP)
+            self._allow_referrer(signature.get(own_data, {}))
             self._at(signature["created_date"])
             petition = petitions[signature["_links"]["osdi:petition"]["href"]]
             acted_on = self._service.resource("petition", petition)
