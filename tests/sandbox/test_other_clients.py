@@ -88,6 +88,7 @@ def test_parsons_reads_what_the_sandbox_holds_and_writes_events_and_people(run, 
     assert given["created"] | created == given["created"]  # to which Parsons adds event_id
     assert (created["title"], created["start_date"]) == ("Rehearsed", "2026-05-01T18:30:00Z")
     assert (created["origin_system"], created["location"]["locality"]) == ("Sandbox Group", "Oakland")
+    assert given["deleted"] == [{"notice": "This tagging was successfully deleted."}, True]
     upserted, again, updated = given["upserted"]
     assert upserted["identifiers"] == again["identifiers"] == updated["identifiers"]
     assert (again["given_name"], again["family_name"]) == ("Ada", "Baker")

@@ -239,6 +239,39 @@ def test_the_signup_helper_makes_a_person_and_matches_by_e_mail(person):
     assert "total_records" not in listed
 
 
+def phoned(number, **fields):
+    return {"person": {"phone_numbers": [{"number": number}], **fields}}
+
+
+def test_the_signup_helper_matches_by_phone_number_where_there_is_no_e_mail_address(stocked):
+    made = stocked.v2.post("/people", json=phoned("+1 (510) 555-0142", given_name="Zoë")).json()
+    again = stocked.v2.post("/people", json=phoned("15105550142", family_name="Baker")).json()
+    assert again["_links"]["self"] == made["_links"]["self"]
+    assert (again["given_name"], again["family_name"]) == ("Zoë", "Baker")
+    mailed = phoned("15105550142", email_addresses=[{"address": "zoe@example.org"}])
+    assert stocked.v2.post("/people", json=mailed).json()["_links"]["self"] == made["_links"]["self"]
+    by_mail = {"person": {"email_addresses": [{"address": "ZOE@example.org"}]}}
+    assert stocked.v2.post("/people", json=by_mail).json()["_links"]["self"] == made["_links"]["self"]
+
+
+def test_two_people_with_one_phone_number_and_different_e_mail_addresses_stay_two(stocked):
+    made = [
+        stocked.v2.post("/people", json=phoned("15105550143", email_addresses=[{"address": address}])).json()
+        for address in ("first@example.org", "second@example.org")
+    ]
+    first, second = (one["_links"]["self"] for one in made)
+    assert first != second
+    # The number is that of the person who had it first.
+    assert stocked.v2.post("/people", json=phoned("1-510-555-0143")).json()["_links"]["self"] == first
+
+
+def test_an_activist_with_a_phone_number_alone_acts_as_the_same_person(stocked):
+    petition, event = stocked.ids["petition"], stocked.ids["event"]
+    signed = stocked.v2.post(f"/petitions/{petition}/signatures", json=phoned("15105550144")).json()
+    attends = stocked.v2.post(f"/events/{event}/attendances", json=phoned("+15105550144")).json()
+    assert signed["_links"]["osdi:person"] == attends["_links"]["osdi:person"]
+
+
 @pytest.mark.parametrize(
     "body", [{}, {"person": {"given_name": "Zoë"}}, ADA, {"person": {"email_addresses": [{}]}}]
 )
@@ -312,6 +345,30 @@ def test_add_tags_gives_known_tags_and_ignores_others_and_remove_tags_takes_them
     link = {"_links": {"osdi:person": ada["_links"]["self"]}}
     assert stocked.v2.post(tag["_links"]["osdi:taggings"]["href"], json=link).status_code == 200
     assert stocked.v2.get(ada["_links"]["osdi:taggings"]["href"]).json()["total_records"] == 1
+
+
+@pytest.mark.parametrize("under", ["tag", "person"])
+def test_a_tagging_can_be_deleted_and_nothing_else(stocked, under):
+    ada = stocked.v2.post("/people", json={"person": ADA, "add_tags": ["volunteer"]}).json()
+    taggings = ada["_links"]["osdi:taggings"]["href"]
+    [tagging] = stocked.v2.get(taggings).json()["_embedded"]["osdi:taggings"]
+    here = tagging["_links"]["self"]["href"]
+    address = here if under == "tag" else f"{taggings}/{here.rpartition('/')[2]}"
+    tag = tagging["_links"]["osdi:tag"]["href"]
+    before = stocked.v2.get(f"{tag}/taggings").json()["total_records"]
+    assert stocked.v2.delete(address, headers={"OSDI-API-Token": "wrong"}).status_code == 403
+    answer = stocked.v2.delete(address)
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"notice": "This tagging was successfully deleted."},
+    )
+    assert stocked.v2.get(taggings).json()["total_records"] == 0
+    assert stocked.v2.get(f"{tag}/taggings").json()["total_records"] == before - 1
+    assert stocked.v2.delete(address).status_code == 404
+    assert stocked.v2.get(tag).status_code == 200
+    for other in (tag, ada["_links"]["self"]["href"], "/events/x"):
+        assert stocked.v2.delete(other).status_code == 405
+    assert "DELETE" in stocked.v2.patch(here).headers["Allow"]
 
 
 @pytest.mark.parametrize("slash", ["", "/"])

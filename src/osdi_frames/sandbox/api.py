@@ -104,6 +104,12 @@ def change(service: Service, call: Call) -> str:
     return service.text(service.change(named, call.body, call.site), call.site)
 
 
+def delete(service: Service, call: Call) -> str:
+    """Answer that a tagging was deleted; nothing else can be."""
+    service.remove_tagging(_named(service, call))
+    return json.dumps({"notice": "This tagging was successfully deleted."})
+
+
 def embed(service: Service, call: Call) -> str:
     """Answer the embed code of a resource."""
     named = _named(service, call)
@@ -169,6 +175,8 @@ def addresses(version: str) -> dict[str, dict[str, Handler]]:
             found[here] = {"GET": one}
             if kind.name in _CHANGED:
                 found[here]["PUT"] = change
+            if kind.name == "tagging":
+                found[here]["DELETE"] = delete
             if any(link.path == "{self}/embed" for link in kind.links):
                 found[f"{here}/embed"] = {"GET": embed}
     return found

@@ -71,14 +71,16 @@ class ApiEndpoint:
 
     async def _respond(self, request: Request, struck: Sequence[Order]) -> Response:
         try:
-            if request.method == "DELETE":
+            deletes = request.method == "DELETE"
+            if deletes and "DELETE" not in self._handlers:
                 raise refuse("delete", what=self._what)
             handler = _of_method(self._handlers, request.method)
             account = self._account(request)
             if handler is self._handlers.get("GET"):
                 text = self._read(handler, request, account, struck)
             else:
-                text = self._written(handler, request, account, await _body(request, BODY_LIMIT))
+                body = b"{}" if deletes else await _body(request, BODY_LIMIT)
+                text = self._written(handler, request, account, body)
         except RequestRefused as error:
             return refusal(error, allowed=self._handlers)
         return Response(text, headers=HEADERS)

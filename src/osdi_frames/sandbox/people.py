@@ -82,10 +82,16 @@ def linked_person(body: Mapping[str, Any], name: str, site: Site) -> str | None:
     return person_id if same and path in [f"/api/{version}/people" for version in VERSIONS] else None
 
 
-def addresses_of(entered: Mapping[str, Any]) -> list[str]:
-    """Return the e-mail addresses by which a person is known again, in any case."""
-    entries = entered.get("email_addresses", ())
-    return list(filter(None, (entry.get("address", "").strip().casefold() for entry in entries)))
+def contacts_of(entered: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return by what a person is known again: e-mail addresses in any case, then phone numbers by their digits.
+
+    >>> contacts_of({"phone_numbers": [{"number": "+1 (510) 555-0100"}], "email_addresses": [{"address": "A@b.org"}]})
+    [('email', 'a@b.org'), ('phone', '15105550100')]
+    """
+    emails = (entry.get("address", "").strip().casefold() for entry in entered.get("email_addresses", ()))
+    phones = (entry.get("number", "") for entry in entered.get("phone_numbers", ()))
+    digits = ("".join(filter(str.isdecimal, number)) for number in phones)
+    return [*(("email", name) for name in emails if name), *(("phone", name) for name in digits if name)]
 
 
 def recorded(known: Mapping[str, Any], entered: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from osdi_frames.sandbox.fields import HELPER
 from osdi_frames.sandbox.gazetteer import Gazetteer
 from osdi_frames.sandbox.kinds import KINDS
 from osdi_frames.sandbox.paging import Row
-from osdi_frames.sandbox.people import Account, addresses_of, linked_person, named_creator, recorded
+from osdi_frames.sandbox.people import Account, contacts_of, linked_person, named_creator, recorded
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import (
     UNKNOWN_REFERRER,
@@ -165,7 +165,7 @@ class Service:
     # people
 
     def new_person(self, body: Body, site: Site) -> Resource:
-        """Make a person from what was entered, known again by the e-mail addresses."""
+        """Make a person from what was entered, known again by e-mail addresses and phone numbers."""
         return self._record_person(None, enter("person", body, site, by=("ui",)), site)
 
     def _record_person(self, known: Resource | None, entered: Fields, site: Site) -> Resource:
@@ -173,16 +173,16 @@ class Service:
         if "identifiers" in entered:
             fields["identifiers"] = entered["identifiers"]
         person = self._change(known, fields, site) if known else self.add("person", None, fields, site)
-        for address in addresses_of(fields):
-            self.store.bind("email", address, person.resource_id)
+        for kind, name in contacts_of(fields):
+            if self.store.named(kind, name) is None:  # what is somebody's stays theirs
+                self.store.bind(kind, name, person.resource_id)
         return person
 
     def sign_up(self, account: Account, body: Body, site: Site) -> Resource:
-        """Make a person, or change the one who has the e-mail address: the person signup helper."""
+        """Make a person, or change the one who has the e-mail address or phone number: the person signup helper."""
         inline = body.get("person")
         entered = enter("person", inline, site, by=(site.version,)) if isinstance(inline, Mapping) else {}
-        numbers = [entry.get("number") for entry in entered.get("phone_numbers", ())]
-        if not addresses_of(entered) and not any(numbers):
+        if not contacts_of(entered):
             raise refuse("contact")
         person = self._record_person(self._known_again(entered), entered, site)
         self.store.subscribe(account.account_id, person.resource_id)
@@ -194,17 +194,24 @@ class Service:
         if known.resource_id not in self.store.members(account.account_id):
             raise refuse("unknown", what="person", id=known.resource_id)
         entered = enter("person", body, site, by=(site.version,))
-        owners = {self.store.named("email", address) for address in addresses_of(entered)}
+        owners = {self.store.named(kind, name) for kind, name in contacts_of(entered) if kind == "email"}
         return self._record_person(known, entered, site) if owners <= {None, known.resource_id} else known
 
     def _known_again(self, entered: Fields) -> Resource | None:
-        for address in addresses_of(entered):
-            if person_id := self.store.named("email", address):
-                return self.resource("person", person_id)
+        """Return who has an e-mail address that was entered, else a phone number.
+
+        Two people with different e-mail addresses can share a phone number: they stay two.
+        """
+        contacts = contacts_of(entered)
+        for kind, name in contacts:
+            if person_id := self.store.named(kind, name):
+                known = self.resource("person", person_id)
+                if kind == "email" or not (_has_email(contacts) and _has_email(contacts_of(known.fields))):
+                    return known
         return None
 
     def _acting(self, body: Body, site: Site) -> Resource:
-        """Return who acts: the person inline, known again by an e-mail address, or the linked one."""
+        """Return who acts: the person inline, known again by a contact, or the linked one."""
         inline = body.get("person")
         if isinstance(inline, Mapping):
             entered = enter("person", inline, site, by=(site.version, "ui"))
@@ -238,6 +245,10 @@ class Service:
     def add_tagging(self, tag: Resource, body: Body, site: Site) -> Resource:
         """Give the linked person a tag."""
         return self._give(tag, self._acting(body, site), site)
+
+    def remove_tagging(self, tagging: Resource) -> None:
+        """Take a tag from a person."""
+        self.store.remove("tagging", resource_id=tagging.resource_id)
 
     def add_tag(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a tag of the account, or return the one that has the name."""
@@ -412,6 +423,10 @@ def _sponsored(account: Account) -> Fields:
 def _referrer_kept(entered: Fields, by: str) -> dict[str, str]:
     unknown = UNKNOWN_REFERRER if by == "api" else dict.fromkeys(UNKNOWN_REFERRER, "none")
     return {**unknown, **entered.get("referrer_data", {})}
+
+
+def _has_email(contacts: Sequence[tuple[str, str]]) -> bool:
+    return any(kind == "email" for kind, _ in contacts)
 
 
 def _there(found: Found | None, what: str, resource_id: str) -> Found:

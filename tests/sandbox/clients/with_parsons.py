@@ -69,6 +69,14 @@ upserted = client.upsert_person(email_address="ada@example.org", given_name="Ada
 again = client.upsert_person(email_address="ada@example.org", family_name="Baker")
 updated = client.update_person(id_of(upserted), custom_fields={"shirt": "XL"})
 
+someone = id_of(client.upsert_person(email_address="bo@example.org", tags=["volunteer"]))
+tag = tagged[0]
+[given] = [
+    one for one in rows(client.get_taggings(tag)) if one["_links"]["osdi:person"]["href"].endswith(someone)
+]
+deleted = client.delete_tagging(tag, id_of(given))
+left = [one["_links"]["osdi:person"]["href"] for one in rows(client.get_taggings(tag))]
+
 print(
     json.dumps(
         {
@@ -79,6 +87,7 @@ print(
             "taggings": taggings,
             "singles": singles,
             "created": created,
+            "deleted": [deleted, not any(href.endswith(someone) for href in left)],
             "upserted": [upserted, again, updated],
         }
     )
