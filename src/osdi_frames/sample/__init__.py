@@ -7,7 +7,7 @@ what is odd in it is odd in life. How it is distributed:
 * Events: eight in a hundred in the year before June 2018, the others more and more over six years. RSVPs
   follow a power law (Pareto, exponent 1.1) and come in evenly until an event was last modified. One event in
   six has a capacity, and comes near it. Three events in four are in a campaign, which draws more people; few
-  campaigns have most events, and each fades after its launch (to 1/e in four months). One in ten is virtual,
+  campaigns have most events, and each fades after its launch (to 1/e in two months). One in ten is virtual,
   one title in eleven is a hostile label.
 * Pulls: v2 with embedded people in June 2018, v1 three years before the end, v2 in each of the last five
   weeks, each with the events and RSVPs of its day; the last has the newest state of every event.

@@ -24,7 +24,7 @@ DAY = timedelta(days=1)
 # Wall clocks that a town in the United States never showed, and that it showed twice.
 CLOCK_CHANGES = (datetime(2026, 3, 8, 2, 30, tzinfo=UTC), datetime(2025, 11, 2, 1, 30, tzinfo=UTC))
 CAPACITIES = (15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 400, 500, 800, 1000, 2000, 4000)
-CAMPAIGN_MONTHS = 4  # until a campaign draws 1/e of the events that it drew at its launch
+CAMPAIGN_MONTHS = 2  # until a campaign draws 1/e of the events that it drew at its launch
 STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values that the contract does not name
 
 
@@ -71,7 +71,7 @@ def _event(
     event_id = deployment.id("event", number)
     own_ui = rng.random() < 0.7
     place = rng.choices(words.PLACES, cum_weights=power_law(words.PLACES))[0]
-    start = _start(number, created, rng)
+    start = _start(number, created, modified, rng)
     image = f"https://images.example.net/{deployment.digest('image', number)}.jpg"
     foreign = [f"crm_sync:{number + 1000}"]
     own = [f"{deployment.prefix}:{event_id}"]
@@ -114,9 +114,12 @@ def _html(cause: str, sentence: str) -> str:
     )
 
 
-def _start(number: int, created: datetime, rng: random.Random) -> datetime:
-    """Draw a wall clock at the place of the event, which is written as if it were UTC (interface 2.1)."""
-    day = created + rng.randrange(7, 60) * DAY
+def _start(number: int, created: datetime, modified: datetime, rng: random.Random) -> datetime:
+    """Draw a wall clock at the place of the event, which is written as if it were UTC (interface 2.1).
+
+    It is soon after the last RSVP.
+    """
+    day = modified + rng.randrange(2, 15) * DAY
     usual = day.replace(hour=rng.randrange(9, 21), minute=rng.choice((0, 30)), second=0, microsecond=0)
     change = CLOCK_CHANGES[number % 2]
     return change if number % 100 in (20, 21) and created < change else usual
