@@ -78,7 +78,7 @@ def hostile() -> str:
 @pytest.fixture(scope="session")
 def frames(data) -> dict[str, pd.DataFrame]:
     """Give what the sample holds, as it is read."""
-    return {"events": of.read_events(data), "signatures": of.read_signatures(data)}
+    return of.read_tables(data, ["events", "attendances", "signatures"])
 
 
 @pytest.fixture(scope="session")
