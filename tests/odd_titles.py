@@ -64,5 +64,5 @@ LABELS = {
         if id_ in ("html", "attribute", "bidi", "control", "formula", "tex")
     ),
     *("x" * 10_000, "x" * 9_999 + "y"),
-    *("(none)", "untitled (like-an-)", "untitled", "blank"),
+    *("(none) (called-n)", "untitled (like-an-)", "untitled", "blank"),
 }

@@ -14,6 +14,7 @@ from osdi_frames.reports import STANDARD, function_of
 
 from .conftest import HOSTILE, rendered, signature
 
+
 def ascending(values: list[str]) -> list[float]:
     return sorted(float(each.replace(",", "")) for each in values)
 

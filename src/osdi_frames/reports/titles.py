@@ -99,7 +99,8 @@ def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
     labels: dict[str, str] = {key: title or key for key, title in titles.items()}
     starts = Counter(key[:_START] for key in titles)
     marks = {key: key[:_START] if starts[key[:_START]] == 1 else key for key in titles}
-    while repeated := {label for label, count in Counter(labels.values()).items() if count > 1}:
+    absent = {NONE} - titles.keys()  # also then, a title of these words is not the row without an id
+    while repeated := {label for label, count in Counter([*labels.values(), *absent]).items() if count > 1}:
         for key, label in labels.items():  # more than once where a title looks like a label with an id
             if label in repeated and label != key:
                 labels[key] = f"{label} ({marks[key]})"
