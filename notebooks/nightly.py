@@ -19,8 +19,8 @@ def nightly(address: str, folder: Path) -> None:
         manifest = client.pull(archive, since="last")
     if not manifest.complete:
         raise of.OsdiError(manifest.why)
-    events = of.read_events(archive)
-    for report in (of.rsvps_by_campaign(events), of.rsvps_by(events, "location_region")):
+    events, campaigns = of.read_events(archive), of.read_table(archive, "event_campaigns")
+    for report in (of.rsvps_by_campaign(events, campaigns), of.rsvps_by(events, "location_region")):
         of.write_csv(report, folder / f"rsvps_by_{report.index.name}.csv")
     of.export(archive, folder / "tables", tables=["events"], overwrite=True)
 

@@ -48,6 +48,7 @@ def test_a_second_run_gives_the_same_from_what_changed_and_a_passing_error_is_no
     expected = of.rsvps_by_campaign(of.read_events([{"_embedded": {"osdi:events": held}}]))
     written = pd.read_csv(tmp_path / REPORTS[0], index_col="event_campaign_id")
     assert written["rsvps"].to_dict() == expected["rsvps"].to_dict()
+    assert written["title"].drop("(none)").notna().all()
 
     before = kept(tmp_path)
     service.admin("DELETE", "requests")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -108,3 +109,20 @@ def test_the_terminal_shows_each_row_on_one_line_without_controls(tmp_path: Path
             assert len(lines) == 1 + len(TITLES)
             assert all(line.isprintable() and len(line) < 300 for line in lines)
             assert len({line.split("  ")[0] for line in lines[1:]}) >= len(TITLES) - 1
+
+
+def test_the_reports_of_the_sample_show_titles_and_no_id(data: Path) -> None:
+    shown = {declared.name: row_labels(report) for declared, report in read(data).reports}
+    assert len(shown) > 10
+    assert not [
+        label
+        for labels in shown.values()
+        for label in labels
+        if re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-", label)
+    ]
+    assert "Lunch for Every Child 2022" in shown["rsvps_by_campaign"]
+    assert "Protected bike lanes for Montréal" in shown["signatures_by_petition"]
+    twice = [
+        label for label in shown["rsvps_by_campaign"] if label.startswith("Marche pour l'eau propre 2025 (")
+    ]
+    assert len(set(twice)) == 2
