@@ -17,6 +17,7 @@ from osdi_frames.sample.deployment import (
 )
 from osdi_frames.sample.people import signer
 
+_SOURCE_WEIGHTS = power_law(words.SOURCES)
 POOL = 2500  # people whom every event draws from; the signers are among them
 
 
@@ -80,6 +81,6 @@ def referrer_data(rng: random.Random) -> Document:
     """Draw where an attendee came from: one in eight from nowhere that is known, most from few sources."""
     if rng.random() < 0.125:
         return {}
-    (source,) = rng.choices(words.SOURCES, cum_weights=power_law(words.SOURCES))
+    (source,) = rng.choices(words.SOURCES, cum_weights=_SOURCE_WEIGHTS)
     referrer = {"source": source, "website": rng.choice(words.WEBSITES)}
     return referrer | ({"referrer": rng.choice(words.REFERRERS)} if rng.random() < 0.4 else {})

@@ -105,14 +105,19 @@ def popularity(rng: Random, count: int) -> list[float]:
     return weights
 
 
+def launches(resources: list[Document]) -> list[datetime]:
+    """Return when each was created."""
+    return [datetime.fromisoformat(resource["created_date"]) for resource in resources]
+
+
 def attention(
-    resources: list[Document], weights: list[float], now: datetime, *, months: float, floor: float
+    launched: list[datetime], weights: list[float], now: datetime, *, months: float, floor: float
 ) -> list[float]:
     """Weigh resources as they draw people now, added up for ``random.choices``.
 
     Each fades from its launch on, to 1/e in so many months, but not below `floor`.
     """
-    ages = [(now - datetime.fromisoformat(resource["created_date"])) / MONTH for resource in resources]
+    ages = [(now - moment) / MONTH for moment in launched]
     fades = [floor + math.exp(-age / months) if age >= 0 else 0.0 for age in ages]
     return list(accumulate(weight * fade for weight, fade in zip(weights, fades, strict=True)))
 

@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime, timedelta
 
 from osdi_frames.sample import words
-from osdi_frames.sample.campaigns import attention, cause_of, popularity
+from osdi_frames.sample.campaigns import attention, cause_of, launches, popularity
 from osdi_frames.sample.deployment import (
     Deployment,
     Document,
@@ -39,10 +39,10 @@ def make_events(
 ) -> list[Document]:
     """Make one v2 event for each moment of creation, oldest first, as it is at the end of the world."""
     rng = stream(deployment, "events")
-    weights = popularity(rng, len(campaigns))
+    weights, launched = popularity(rng, len(campaigns)), launches(campaigns)
     made = []
     for number, created in enumerate(moments):
-        drawing = attention(campaigns, weights, created, months=CAMPAIGN_MONTHS, floor=0)
+        drawing = attention(launched, weights, created, months=CAMPAIGN_MONTHS, floor=0)
         (campaign,) = rng.choices(campaigns, cum_weights=drawing)
         joined = rng.random() < 0.75
         modified = min(created + (0.01 + rng.random()) * 120 * DAY, until)

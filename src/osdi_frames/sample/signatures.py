@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from osdi_frames.sample import words
-from osdi_frames.sample.campaigns import MONTH, attention, popularity
+from osdi_frames.sample.campaigns import MONTH, attention, launches, popularity
 from osdi_frames.sample.deployment import Deployment, Document, last_segment, power_law, stamp, stream
 from osdi_frames.sample.people import signer
 
@@ -23,11 +23,12 @@ def make_signatures(
     rng = stream(deployment, "signatures")
     maker = _Maker(deployment, rng)
     weights = popularity(rng, len(petitions))
+    launched = launches(petitions)
     drawing: list[float] = []
     weighed_until = None
     for number, signed in enumerate(moments):
         if weighed_until is None or signed >= weighed_until:
-            drawing = attention(petitions, weights, signed, months=3, floor=0.02)
+            drawing = attention(launched, weights, signed, months=3, floor=0.02)
             weighed_until = signed + MONTH / 4
         (petition,) = rng.choices(petitions, cum_weights=drawing)
         yield maker.signature(number, rng.randrange(signers), petition=petition, signed=signed)

@@ -75,8 +75,7 @@ class World:
         since = until - 6 * YEAR
         groups = make_groups(deployment)
         people = [organizer(deployment, n, created=since - n * HOUR) for n in range(4 + events // 8)]
-        launches = list(_launched(3 + events // 12, until=until))
-        campaigns = make_campaigns(deployment, launches, groups=groups)
+        campaigns = make_campaigns(deployment, list(_launched(3 + events // 12, until=until)), groups=groups)
         made = make_events(
             deployment,
             list(_created(events, until=until, rng=stream(deployment, "created"))),
@@ -85,12 +84,15 @@ class World:
             groups=groups,
             people=people,
         )
+        members: dict[str | None, list[Document]] = {}
+        for event in made:
+            members.setdefault(campaign_href(deployment, event), []).append(event)
         return cls(
             deployment=deployment,
             until=until,
             groups=groups,
             people={href_of(person): person for person in people},
-            campaigns=[count_rsvps(each, _events_of(deployment, made, each)) for each in campaigns],
+            campaigns=[count_rsvps(each, members.get(href_of(each), ())) for each in campaigns],
             petitions=make_petitions(
                 deployment,
                 petitions,
@@ -117,7 +119,8 @@ class World:
 
     def campaign_events(self, campaign: Document) -> list[Document]:
         """List the events of a campaign, also those that the collection of all events leaves out."""
-        return _events_of(self.deployment, self.events, campaign)
+        href = href_of(campaign)
+        return [event for event in self.events if campaign_href(self.deployment, event) == href]
 
     def attendances(self, event: Document) -> list[Document]:
         """Make the attendances of an event, as many as it counts, oldest first."""
@@ -144,11 +147,6 @@ class World:
             petitions=self.petitions,
             signers=max(2 * count, 1),
         )
-
-
-def _events_of(deployment: Deployment, events: list[Document], campaign: Document) -> list[Document]:
-    href = href_of(campaign)
-    return [event for event in events if campaign_href(deployment, event) == href]
 
 
 def _launched(count: int, *, until: datetime) -> Iterator[datetime]:
