@@ -30,8 +30,9 @@ ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "400": ("status", {"status": 400}),
     "404 in HTML": ("html_error", {"status": 404}),
     "502 in HTML": ("html_error", {"status": 502}),
-    "a row arrives": ("insert_rows", {"count": 1}),
-    "a page of rows arrives": ("insert_rows", {"count": 3}),
+    # At requests for events: one that arrives while campaigns are asked for comes after the events are proved.
+    "a row arrives": ("insert_rows", {"count": 1, "path": "v2/events"}),
+    "a page of rows arrives": ("insert_rows", {"count": 3, "path": "v2/events"}),
     "a row moves": ("move_row", {}),
     "no answer": ("drop", {}),
     "half an answer": ("half_body", {}),
