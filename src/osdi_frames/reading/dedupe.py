@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from osdi_frames.reading.engine import Engine
 from osdi_frames.reading.plan import IDENTITY
+from osdi_frames.reading.query import quoted
 from osdi_frames.tables.schema import ElementType, Identities
 
 #: The number of an element, in all rows that are read of it; it grows in the order of reading.
@@ -37,8 +38,8 @@ class Deduplication:
         """The table of what was seen; each type has its own."""
         types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
         return self.engine.table(
-            f"SELECT 0::BIGINT AS element, 0::UHUGEINT AS identity, NULL::STRUCT({types}) AS newest"
-            f" LIMIT 0 -- of {self.element.name}"
+            f"""SELECT 0::BIGINT AS number, 0::UHUGEINT AS {quoted(self.element.name)}, NULL::STRUCT({types}) AS newest
+            LIMIT 0"""
         )
 
     def see(self, rows: pa.Table) -> None:
@@ -65,10 +66,9 @@ class Deduplication:
         oldest = ", ".join(
             f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in self.element.newest
         )
-        chosen = (
-            f"SELECT arg_max(element, ({oldest}, element)) AS element FROM {self._seen} GROUP BY identity"
-        )
-        kept = np.sort(self.engine.connection.sql(chosen).to_arrow_table()["element"].to_numpy())
+        chosen = f"""SELECT arg_max(number, ({oldest}, number)) AS kept FROM {self._seen}
+            GROUP BY {quoted(self.element.name)}"""
+        kept = np.sort(self.engine.connection.sql(chosen).to_arrow_table()["kept"].to_numpy())
         for table, waiting in self.waiting.items():
             for rows in waiting.all():
                 yield table, rows.filter(pa.array(_among(rows[ELEMENT].to_numpy(), kept)))
