@@ -86,7 +86,7 @@ def test_what_was_passed_over_is_told_at_the_own_line(notebook):
     warned, frame = (
         each for each in shown if "application/vnd.jupyter.widget-view+json" not in each.get("data", {})
     )
-    assert re.match(r"\S+ipykernel_\S+:1: ProblemsWarning: passed over one problem, the first", warned.text)
+    assert re.match(r"\S+ipykernel_\S+:1: ProblemsWarning: passed over 1 problem, the first", warned.text)
     assert warned.text.endswith(f"\n  {SKIPPED}\n")
     assert frame.data["text/plain"] == "(1, 45)"
 

@@ -10,6 +10,7 @@
     ├── NotAReport          (ValueError)        a frame that a plot cannot draw; the message says what to call
     ├── UnknownTimezone     (LookupError)       a time zone that this machine's data lack
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
+    ├── InvalidSource       (TypeError, ValueError) what is no archive: a frame, an export, an address of a service
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
     ├── ArchiveLocked       (BlockingIOError)   an archive folder that another receiver writes to
@@ -39,7 +40,7 @@
     ├── InvalidField          (ValueError)        a value that a field cannot hold
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
-    ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
+    ProblemsWarning         (UserWarning)       what was passed over or not found while reading
 
 Each is also the builtin that a reader of Python expects, so ``except FileNotFoundError`` works.
 """
@@ -113,6 +114,10 @@ class UnknownTimezone(OsdiError, LookupError):
 
 class SourceNotFound(OsdiError, FileNotFoundError):
     """Nothing is at the path, folder or pattern that was to be read."""
+
+
+class InvalidSource(OsdiError, TypeError, ValueError):
+    """What was to be read is no archive; the message says what to call for it."""
 
 
 class DestinationExists(OsdiError, FileExistsError):
@@ -264,7 +269,7 @@ class MissingExtra(OsdiError, ImportError):
 
 
 class ProblemsWarning(UserWarning):
-    """Problems were passed over with ``on_error="skip"``; the message says how many."""
+    """Something was passed over or not found while reading; the message says what, and what to call."""
 
     def __str__(self) -> str:
         return printable(str(self.args[0])) if self.args else ""
@@ -277,6 +282,15 @@ def printable(text: str) -> str:
     'a\ufffd[2Jb\ufffdc'
     """
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun, in the singular for one.
+
+    >>> counted(1, "event"), counted(2062, "RSVP"), counted(0, "person", "people")
+    ('1 event', '2,062 RSVPs', '0 people')
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from osdi_frames.errors import MissingExtra, UnknownTimezone
+from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reports.columns import UTC, Convert, local, take
 
 #: The times that are a datetime in every zone. A placeholder such as 9999-12-31 may be one in none.
@@ -70,6 +71,7 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     0  America/Los_Angeles 2026-05-02 01:00:00+00:00         NaN
     1  America/Los_Angeles                       NaT        fold
     """
+    events = as_frame(events, caller="local_to_utc")
     needed = take(events, _NEEDS, by=None, report="local_to_utc")
     zones = _zones(needed["location_latitude"], needed["location_longitude"])
     start_utc, start_doubt = _moments(needed["start_date"], zones)

@@ -6,12 +6,65 @@ import inspect
 import json
 import warnings
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Literal
 
-from osdi_frames.errors import BadDocument, ProblemsWarning, is_inside
+from osdi_frames.errors import BadDocument, ProblemsWarning, counted, is_inside
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
+
+
+class ProblemKind(StrEnum):
+    """What a problem is: the values of the column `problem` of `check`, each with what it means."""
+
+    meaning: str
+
+    def __new__(cls, name: str, meaning: str) -> ProblemKind:
+        kind = str.__new__(cls, name)
+        kind._value_, kind.meaning = name, meaning
+        return kind
+
+    NO_FILE = "unreadable file", "A file or folder cannot be read, or not to its end."
+    EMPTY_FILE = "empty file", "A file holds no document."
+    LINK = "link", "A link in a container; what it leads to is read under its own name."
+    FILE_NAME = "a file name that is not UTF-8", "The file is read; its name is shown with escapes."
+    LIMIT = "limit exceeded", "A document, file or container is larger than `Limits` allows."
+    NOT_UTF8 = "not UTF-8", "A document is not text."
+    NOT_JSON = "not JSON", "A document is malformed."
+    NO_DOCUMENT = (
+        "not a page, an event or a delivery",
+        "A document has no known form.",
+    )
+    UNCLEAR = (
+        "a resource whose type is not clear",
+        'name its type, as deliveries and pages do: [{"osdi:signature": {…}}], {"_embedded": {"osdi:events": […]}}',
+    )
+    NO_TYPE = "an element without a type key", "An entry of a delivery does not name its type."
+    NO_TIME = "an envelope without a time", "It is read; received_at and fetched_at are missing."
+    UNKNOWN_PREFIX = (
+        "an id under an unknown prefix",
+        "The service has a prefix of its own: `prefix=` names it.",
+    )
+    NO_OBJECT = "not an object", "Another value stands where an object is declared."
+    NO_LIST = "not a list", "Another value stands where a list is declared."
+    NO_TEXT = "not text", "An object or list stands where text is declared."
+    NO_BOOLEAN = "not true or false", "Another value stands where true or false is declared."
+    NO_INTEGER = "not an integer", "Another value stands where an integer is declared."
+    LARGE_INTEGER = "not an integer of 64 bits", "An integer is too large for its column."
+    NO_NUMBER = "not a number", "Another value stands where a number is declared."
+    LARGE_NUMBER = "not a number of 64 bits", "A number is too large for its column."
+    ODD_NUMBER = (
+        "a number not of JSON, or not of 64 bits",
+        "NaN, Infinity or 1e400: other readers refuse the file.",
+    )
+    NO_DATETIME = "not a datetime", "A text is not a date and time of ISO 8601."
+    SURROGATE = "a lone surrogate, read as U+FFFD", "A text holds half of a character."
+    DUPLICATE_KEY = "duplicate key, the first is read", "An object has a key twice."
+    UNDECLARED = "undeclared key", "No table declares the key: perhaps a new field of the service."
+    NOT_READ = "key not read", "The key is known, and no column reads it."
+    OTHER_TYPE = "other type", "No table declares the type of an element or collection."
+
 
 #: The value of a finding about the key alone.
 NOTHING: Any = object()
@@ -35,7 +88,7 @@ class Place:
 class Finding:
     """What is wrong inside a document, and at which key; it becomes a problem with its place."""
 
-    problem: str
+    problem: ProblemKind
     key: str = ""
     value: Any = NOTHING
     severity: Severity = "error"
@@ -53,7 +106,7 @@ class Problem:
     """One thing in an archive that no table could take."""
 
     place: Place
-    problem: str
+    problem: ProblemKind
     detail: str
     severity: Severity = "error"
 
@@ -63,7 +116,8 @@ class Problem:
         return cls(place, finding.problem, finding.detail, finding.severity)
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.problem}: {self.detail}"
+        hint = f"; {self.problem.meaning}" if self.problem is ProblemKind.UNCLEAR else ""
+        return f"{self.place}: {self.problem}: {self.detail}{hint}"
 
 
 @dataclass(slots=True)
@@ -76,6 +130,7 @@ class Policy:
     on_error: OnError
     passed_over: int = field(default=0, init=False)
     first: Problem | None = field(default=None, init=False)
+    unknown_prefix: Problem | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
@@ -83,6 +138,8 @@ class Policy:
 
     def meet(self, problem: Problem) -> None:
         """Stop at an error, or count it."""
+        if problem.problem is ProblemKind.UNKNOWN_PREFIX:
+            self.unknown_prefix = self.unknown_prefix or problem
         if problem.severity != "error":
             return
         if self.on_error == "raise":
@@ -91,11 +148,18 @@ class Policy:
         self.first = self.first or problem
 
     def close(self) -> None:
-        """Warn once, with the count, when something was passed over."""
+        """Warn once, with the count, when something was passed over, and of a prefix that is not known."""
         if self.passed_over:
-            count = "one problem" if self.passed_over == 1 else f"{self.passed_over} problems"
-            message = f"passed over {count}, the first: {self.first}; osdi_frames.check lists all"
-            warnings.warn(message, ProblemsWarning, stacklevel=_level())
+            count = counted(self.passed_over, "problem")
+            warn(f"passed over {count}, the first: {self.first}; osdi_frames.check lists all")
+        if self.unknown_prefix:
+            prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
+            warn(f'{self.unknown_prefix}; prefix="{prefix}" (--prefix {prefix}) makes it known')
+
+
+def warn(message: str) -> None:
+    """Warn the caller of the package."""
+    warnings.warn(message, ProblemsWarning, stacklevel=_level())
 
 
 def _level() -> int:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import is_lines
 from osdi_frames.archive.streams import Reader
-from osdi_frames.problems import Finding, Place, Problem, verbatim
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind, verbatim
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST, _BLOCK = 1 << 16, 4 << 20  # bytes read at a time: first, then
@@ -123,7 +123,7 @@ class _File:
             f"a document of {size:,} bytes, skipped up to line {end}; more than"
             f" {self.limits.document_bytes:,} (Limits.document_bytes)"
         )
-        self.handle(Problem(Place(self.name, line), "limit exceeded", detail))
+        self.handle(Problem(Place(self.name, line), ProblemKind.LIMIT, detail))
 
 
 def _lines(file: _File) -> Iterator[Chunk]:
@@ -245,7 +245,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         # Without the line's end, lest an error at it is told of the next line.
         text = document.removeprefix(_BOM).decode().rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
-        yield 0, Finding("not UTF-8", value=verbatim(f"{error.reason} at byte {error.start}"))
+        yield 0, Finding(ProblemKind.NOT_UTF8, value=verbatim(f"{error.reason} at byte {error.start}"))
         return
     decoder = json.JSONDecoder(
         object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=str
@@ -261,7 +261,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
                 constant = "NaN" if spelled[2].lower() == "nan" else "Infinity"
                 text = f"{text[: spelled.start()]}{spelled[1]}{constant}{text[spelled.end() :]}"
                 continue
-            yield line, Finding("not JSON", value=verbatim(_reason(error)))
+            yield line, Finding(ProblemKind.NOT_JSON, value=verbatim(_reason(error)))
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
@@ -269,7 +269,12 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             yield line, value
         at = _after_space(text, end)
         if errors == _ERRORS and at < len(text):
-            yield line, Finding("not JSON", value=verbatim(f"{errors:,} errors; what follows was not read"))
+            yield (
+                line,
+                Finding(
+                    ProblemKind.NOT_JSON, value=verbatim(f"{errors:,} errors; what follows was not read")
+                ),
+            )
             return
 
 

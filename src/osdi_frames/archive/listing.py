@@ -12,14 +12,15 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
 
 from osdi_frames.archive.members import Handle, reported, unreadable
-from osdi_frames.archive.names import is_hidden, is_readable, printable
-from osdi_frames.errors import MissingExtra, SourceNotFound
+from osdi_frames.archive.names import MANIFEST, TABLES, is_hidden, is_readable, printable, suffix
+from osdi_frames.errors import InvalidSource, MissingExtra, SourceNotFound
 
 #: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
 _SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
 _SEALED = ".zst"
 _SPECIAL = "a pipe, socket or device"
 _LOCAL = ("file://", "local://")
+_SERVICE = ("http://", "https://")
 
 
 def files(paths: Iterable[str], handle: Handle) -> list[str]:
@@ -32,9 +33,14 @@ def files(paths: Iterable[str], handle: Handle) -> list[str]:
     ------
     SourceNotFound
         Nothing is at a path, or no file matches a pattern.
+    InvalidSource
+        There are tables at a path, such as those of an export, or it is an address of a service.
     """
-    listing = _Listing(handle)
+    listing, paths = _Listing(handle), list(paths)
     found = {file for path in paths for file in listing.behind(path)}
+    if not found:
+        for path in paths:
+            _refuse_tables(path, _tables_in(path))
     return sorted(file for file in found if not _is_second_form(file, found))
 
 
@@ -66,6 +72,24 @@ def size(file: str) -> int:
         return 0  # a problem as soon as it is opened
 
 
+def _is_table(path: str) -> bool:
+    return suffix(path) in TABLES
+
+
+def _tables_in(folder: str) -> list[str]:
+    return sorted(filter(_is_table, glob.iglob(os.path.join(glob.escape(folder), "**"), recursive=True)))
+
+
+def _refuse_tables(path: str, tables: list[str]) -> None:
+    """Raise InvalidSource for tables that an export, or another program, has written."""
+    if tables:
+        read = f"pandas.read_{ {'.xlsx': 'excel'}.get(suffix(tables[0]), suffix(tables[0])[1:]) }"
+        raise InvalidSource(
+            f"{printable(path)} holds tables, such as an export, and no archive; "
+            f"{read}({printable(tables[0])!r}) reads them"
+        )
+
+
 def _is_second_form(file: str, found: set[str]) -> bool:
     plain = file.removesuffix(_SEALED)
     return plain is not file and plain in found and _SEGMENT.fullmatch(plain) is not None
@@ -82,9 +106,18 @@ class _Listing:
         """Yield the files behind a path as the user wrote it."""
         if path.startswith(_LOCAL):
             path = _local(path)
+        if path.startswith(_SERVICE) and not is_readable(path):
+            raise InvalidSource(
+                f"{printable(path)} is an address, and no archive; "
+                "osdi-frames pull, or osdi_frames.Client(…).pull(…), reads a service into one"
+            )
         if "://" in path:
             yield from _remote(path, self._handle)
+        elif _is_table(path) and os.path.isfile(path):
+            _refuse_tables(path, [path])
         elif os.path.isdir(path):
+            if os.path.exists(os.path.join(path, MANIFEST)):
+                _refuse_tables(path, _tables_in(path))
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + _SEALED):
             yield os.path.normpath(path)
@@ -95,7 +128,8 @@ class _Listing:
             for each in found:
                 yield from self._matched(each)
         else:
-            raise SourceNotFound(f"there is no file or folder {printable(path)}")
+            hint = "; for JSON at hand: json.loads(…)" if path.lstrip().startswith(("{", "[")) else ""
+            raise SourceNotFound(f"there is no file or folder {printable(path)}{hint}")
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
@@ -234,5 +268,10 @@ def _filesystem(address: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs
     except ImportError as error:
         raise MissingExtra.named("cloud") from error
-    filesystem, path = url_to_fs(address)
+    try:
+        filesystem, path = url_to_fs(address)
+    except ImportError as error:  # of the protocol
+        raise MissingExtra(f"{printable(address)}: {error}") from error
+    except ValueError as error:
+        raise InvalidSource(f"{printable(address)}: {error}") from error
     return filesystem, path

@@ -26,7 +26,7 @@ from osdi_frames.archive.names import (
 )
 from osdi_frames.archive.streams import Pieces, Reader, pieces_of
 from osdi_frames.errors import OsdiError
-from osdi_frames.problems import Place, Problem, Severity
+from osdi_frames.problems import Place, Problem, ProblemKind, Severity
 
 Handle: TypeAlias = Callable[[Problem], None]
 Files: TypeAlias = Iterator[tuple[str, Reader]]
@@ -76,7 +76,7 @@ class reported:  # noqa: N801 (a context manager, used as a function)
 
 def unreadable(name: str, reason: str) -> Problem:
     """Describe a file of which not everything can be read."""
-    return Problem(Place(name), "unreadable file", reason)
+    return Problem(Place(name), ProblemKind.NO_FILE, reason)
 
 
 def members(name: str, stream: Any, handle: Handle, budget: Budget) -> Files:
@@ -111,7 +111,7 @@ class _Unpacking:
             self.handle(unreadable(name, f"empty, which no {suffix(content)} is"))
         elif depth == self.budget.limits.nesting:
             reason = f"more than {depth} containers inside one another (Limits.nesting)"
-            self.handle(Problem(Place(name), "limit exceeded", reason))
+            self.handle(Problem(Place(name), ProblemKind.LIMIT, reason))
         else:
             yield from unpack(name, content, reader, depth + 1)
 
@@ -192,7 +192,7 @@ class _Unpacking:
         links.report()
 
     def _empty(self, name: str) -> None:
-        self.handle(Problem(Place(name), "empty file", "holds no document", "warning"))
+        self.handle(Problem(Place(name), ProblemKind.EMPTY_FILE, "holds no document", "warning"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,9 @@ class _Links:
             place, detail = Place(f"{self.name}!{printable(link)}"), f"a link to {printable(target)}"
             severity: Severity = "warning" if target in read else "error"
             self.handle(
-                Problem(place, "unreadable file" if severity == "error" else "link", detail, severity)
+                Problem(
+                    place, ProblemKind.NO_FILE if severity == "error" else ProblemKind.LINK, detail, severity
+                )
             )
 
 

@@ -9,6 +9,11 @@ DOCUMENTS = frozenset({".json", ".jsonl", ".ndjson"})
 LINES = frozenset({".jsonl", ".ndjson"})
 COMPRESSED = frozenset({".gz", ".zst"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
+#: Suffixes of files that hold tables, such as those of an export: no reader of archives reads them.
+TABLES = frozenset({".parquet", ".csv", ".xlsx"})
+
+#: The list of what a run wrote into a folder of tables.
+MANIFEST = ".osdi-frames.json"
 
 
 def is_readable(name: str) -> bool:

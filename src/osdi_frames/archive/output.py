@@ -9,16 +9,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.request import url2pathname
 
 from osdi_frames.archive import durable
+from osdi_frames.archive.names import MANIFEST
 from osdi_frames.archive.source import Source
 from osdi_frames.errors import DestinationExists
 
 Kind: TypeAlias = Literal["export", "report"]
-
-MANIFEST: Final = ".osdi-frames.json"
 
 #: Files that file managers put into every folder that is looked at.
 _IGNORED = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})

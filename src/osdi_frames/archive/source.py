@@ -17,7 +17,8 @@ from osdi_frames.archive.listing import files, open_file, size
 from osdi_frames.archive.members import Handle, members, reported
 from osdi_frames.archive.names import printable
 from osdi_frames.archive.streams import Pieces, pieces_of
-from osdi_frames.problems import Place, Problem
+from osdi_frames.errors import InvalidSource
+from osdi_frames.problems import Place, Problem, ProblemKind
 from osdi_frames.progress import bar
 from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import form_of
@@ -51,8 +52,8 @@ def read(
     ------
     SourceNotFound
         Nothing is at a path, or no file matches a pattern.
-    TypeError
-        The source is none of these, such as text in place of a path.
+    InvalidSource
+        The source is none of these, such as a frame.
 
     Examples
     --------
@@ -91,10 +92,9 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
     if hasattr(source, "read"):
         return [], [_binary(source)], []
     if isinstance(source, bytes | bytearray) or not isinstance(source, Iterable):
-        raise TypeError(
-            f"a source is a path, an open binary file, or parsed JSON, not {type(source).__name__};"
-            " for bytes at hand: io.BytesIO(…)"
-        )
+        raise _no_source(source, "; for bytes at hand: io.BytesIO(…)" if isinstance(source, bytes) else "")
+    if any(hasattr(source, name) for name in ("__dataframe__", "__arrow_c_stream__", "dtype")):
+        raise _no_source(source, "; reports and plots take frames: osdi_frames.rsvps_by_campaign(events)")
     items = list(source)
     if all(isinstance(item, str | os.PathLike) for item in items):
         return [os.fspath(item) for item in items], [], []
@@ -103,9 +103,14 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
     return [], [], [items] if _is_delivery(items) else items
 
 
+def _no_source(source: object, hint: str = "") -> InvalidSource:
+    what = type(source).__name__
+    return InvalidSource(f"a source is a path, an open binary file, or parsed JSON, not {what}{hint}")
+
+
 def _binary(stream: Any) -> BinaryIO:
     if isinstance(stream, io.TextIOBase):
-        raise TypeError("open the file in binary mode: open(path, 'rb')")
+        raise InvalidSource("open the file in binary mode: open(path, 'rb')")
     return cast("BinaryIO", stream)
 
 
@@ -116,7 +121,10 @@ def _is_delivery(items: Sequence[Any]) -> bool:
 
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:
-    texts = [json.dumps(each).encode() for each in objects]
+    try:
+        texts = [json.dumps(each).encode() for each in objects]
+    except TypeError as error:
+        raise _no_source(objects, f" with other values: {error}") from error
     return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))
 
 
@@ -125,7 +133,7 @@ def _of_file(
 ) -> Iterator[Chunk]:
     name, done = printable(file), 0
     if name != file:
-        handle(Problem(Place(name), "a file name that is not UTF-8", "shown with escapes", "warning"))
+        handle(Problem(Place(name), ProblemKind.FILE_NAME, "shown with escapes", "warning"))
     with reported(name, handle), open_file(file) as stream:
         for chunk in _of_stream(name, stream, handle, limits):
             yield chunk
@@ -148,4 +156,4 @@ def _of_stream(name: str, stream: BinaryIO, handle: Handle, limits: Limits) -> I
                 with reported(inner, handle):
                     yield from candidates(inner, reader, limits, handle)
     except LimitExceeded as error:
-        handle(Problem(Place(name), "limit exceeded", str(error)))
+        handle(Problem(Place(name), ProblemKind.LIMIT, str(error)))

@@ -51,7 +51,8 @@ def columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
 def refuse_unless_frame(report: object, *, plot: Report) -> None:
     """Refuse a Series, a path, a list: all that cannot be a report."""
     if not isinstance(report, pd.DataFrame):
-        raise not_a_report(plot, f"is a {type(report).__name__}", this="what it was given")
+        library = f"{type(report).__module__.partition('.')[0]} " if hasattr(report, "columns") else ""
+        raise not_a_report(plot, f"is a {library}{type(report).__name__}", this="what it was given")
 
 
 def not_a_report(plot: Report, why: str, *, this: str = "this frame") -> NotAReport:

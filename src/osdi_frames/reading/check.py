@@ -10,8 +10,8 @@ import pandas as pd
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
-from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, Severity
-from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key
+from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity
+from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
 from osdi_frames.reading.frames import collect, named_tables
 from osdi_frames.reading.keys import Keys, written
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
@@ -156,7 +156,7 @@ class Inspector(Observer):
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
         """Note a problem in a document, or an element of another type."""
         if isinstance(what, Other):
-            self._add(Problem(place, "other type", what.type, "info"), what.type)
+            self._add(Problem(place, ProblemKind.OTHER_TYPE, what.type, "info"), what.type)
             return
         key = element.relative(what.key) if element else POSITION.sub("[]", what.key)
         self._add(Problem.at(place, replace(what, key=key) if element else what), key)
@@ -177,15 +177,15 @@ class Inspector(Observer):
             at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
             name = f"{whose}: {at}" if path.element else f"{whose}: ../{at}"
             if occurrences > 1:
-                self._add(Problem(place, "duplicate key, the first is read", name, "warning"), name, count)
+                self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
             if key in path.shape.inside or (whose is None and path.steps):
                 continue
             if path.element is None and not path.steps and (key in types or is_type_key(key)):
-                if key not in types:
-                    self._add(Problem(place, "other type", key, "info"), key, count)
+                if key not in types and (whose or is_wrapper(keys.keys)):
+                    self._add(Problem(place, ProblemKind.OTHER_TYPE, key, "info"), key, count)
             elif whose is not None:
                 ignored = path.single or (path.element is not None and path.element.ignores(at))
-                problem = "key not read" if ignored else "undeclared key"
+                problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
                 self._add(Problem(place, problem, name, "info"), name, count)
 
     def inspection(self) -> Inspection:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from osdi_frames.problems import Finding
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, SIBLING, STAMPS, Form, form_of
+from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, STAMPS, Form, form_of
 from osdi_frames.tables.schema import PREFIXES, ElementType
+
+#: The key of a delivery's element that its retries share (interface 2.7).
+MESSAGE_KEY = "idempotency_key"
 
 #: The position of an entry in a key.
 POSITION = re.compile(r"\[\d+\]")
@@ -40,7 +43,7 @@ class Element:
     @property
     def wrapper_key(self) -> str:
         """Where its wrapper stands in its document."""
-        return self.key.removesuffix(f".{self.type.type_key}")
+        return self.key.removesuffix(str(self.type.type_key)).removesuffix(".")
 
     def relative(self, key: str) -> str:
         """Return a key as the element has it, so that the same key in another element is counted with it."""
@@ -64,7 +67,7 @@ def elements(
     """Yield the elements of a parsed document, what else it holds, and what no table can take.
 
     >>> list(elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ()))
-    [Finding(problem='not a page, an event or a delivery', key='body', value=7, severity='error')]
+    [Finding(problem=<ProblemKind.NO_DOCUMENT: 'not a page, an event or a delivery'>, key='body', value=7, severity='error')]
     """
     yield from _Walk(types, prefixes).document(document, "")
 
@@ -74,9 +77,33 @@ def type_keys(element: Mapping[str, Any]) -> list[str]:
     return [key for key in element if is_type_key(key)]
 
 
+def is_wrapper(keys: Iterable[str]) -> bool:
+    """Whether keys are those of a delivery's element, and not of a resource or a document."""
+    return any(map(is_type_key, keys)) and not {*RESOURCE_KEYS, *PAGE_KEYS, BODY}.intersection(keys)
+
+
 def is_type_key(key: str) -> bool:
     """Whether a key names an element type."""
     return ":" in key and not key.endswith(SIBLING)
+
+
+def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
+    """Return the identifier that the service gave to a resource, if its prefix is not a known one.
+
+    >>> foreign_identifier({"identifiers": ["change_desk:9"]}, PREFIXES)
+    'change_desk:9'
+    """
+    found = resource.get("identifiers")
+    identifiers = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+    if any(each.startswith(tuple(f"{prefix}:" for prefix in prefixes)) for each in identifiers):
+        return None
+    links = resource.get("_links")
+    self_link = links.get("self") if isinstance(links, dict) else None
+    address = str(self_link.get("href") or "") if isinstance(self_link, dict) else ""
+    own = address.rstrip("/").rpartition("/")[2]
+    return next(
+        (each for each in identifiers if each.endswith(f":{own}" if own else "") and ":" in each), None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +126,17 @@ class _Walk:
             yield from self._page(body, decided, key, stamps)
         elif decided.kind == "single":
             yield Element(decided.types[0], body, key=key, stamps=stamps)
+        elif self._is_delivered(body) or (
+            isinstance(body, dict) and MESSAGE_KEY in body and is_wrapper(body)
+        ):
+            yield from self._delivered(body, 0, key, stamps)  # an element without its array
+        elif _is_bare(body):
+            yield Finding(ProblemKind.NO_TIME, _joined(key, BODY), severity="warning")
+            yield from self.document(body[BODY], _joined(key, BODY))
         elif isinstance(body, dict) and any(name in body for name in PAGE_KEYS):
             yield from _other(body, key)
         else:
-            yield Finding("not a page, an event or a delivery", key, body)
+            yield Finding(_unknown(body, ProblemKind.NO_DOCUMENT), key, body)
 
     def _page(
         self, body: Any, form: Form, key: str, stamps: Mapping[str, Any] | None
@@ -111,13 +145,13 @@ class _Walk:
         for each, name in zip(form.types, form.keys, strict=True):
             at, entries = _joined(key, f"_embedded.{name}"), body["_embedded"][name]
             if entries is not None and not isinstance(entries, list):
-                yield Finding("not a list", at, entries)
+                yield Finding(ProblemKind.NO_LIST, at, entries)
                 continue
             for position, entry in enumerate(entries or ()):
                 if isinstance(entry, dict):
                     yield Element(each, entry, before[each] + position, f"{at}[{position}]", stamps=stamps)
                 else:
-                    yield Finding("not an object", f"{at}[{position}]", entry)
+                    yield Finding(ProblemKind.NO_OBJECT, f"{at}[{position}]", entry)
             before[each] += len(entries or ())
 
     def _delivery(
@@ -129,11 +163,11 @@ class _Walk:
                 for each in self.document(entry, at, stamps):
                     yield replace(each, outer=position) if isinstance(each, Element) else each
             elif not isinstance(entry, dict):
-                yield Finding("not an object", at, entry)
-            elif not type_keys(entry):
-                yield Finding("an element without a type key", at, entry)
-            else:
+                yield Finding(ProblemKind.NO_OBJECT, at, entry)
+            elif self._is_delivered(entry) or is_wrapper(entry):
                 yield from self._delivered(entry, position, at, stamps)
+            else:
+                yield Finding(_unknown(entry, ProblemKind.NO_TYPE), at, entry)
 
     def _is_delivered(self, entry: Any) -> bool:
         return isinstance(entry, dict) and any(each.type_key in entry for each in self.types)
@@ -142,6 +176,8 @@ class _Walk:
         """Whether an entry of an array is a document of its own: the array is then a list of documents."""
         if not isinstance(entry, dict):
             return isinstance(entry, list)
+        if _is_bare(entry):
+            return True
         decided = form_of(entry, self.types, self.prefixes)
         return decided.enveloped or decided.kind != "undecided"
 
@@ -154,9 +190,20 @@ class _Walk:
             if name not in declared:
                 yield Other(name)
             elif isinstance(value, dict):
-                yield Element(declared[name], value, position, f"{key}.{name}", entry, stamps)
+                yield Element(declared[name], value, position, _joined(key, name), entry, stamps)
             else:
-                yield Finding("not an object", f"{key}.{name}", value)
+                yield Finding(ProblemKind.NO_OBJECT, _joined(key, name), value)
+
+
+def _unknown(value: Any, kind: ProblemKind) -> ProblemKind:
+    """Return what a value is that is no document: a resource, or a problem of a kind."""
+    is_resource = isinstance(value, dict) and any(key in value for key in RESOURCE_KEYS)
+    return ProblemKind.UNCLEAR if is_resource else kind
+
+
+def _is_bare(body: Any) -> bool:
+    """Return whether a document is an envelope without a time."""
+    return isinstance(body, dict) and isinstance(body.get(BODY), dict | list)
 
 
 def _joined(key: str, name: str) -> str:
@@ -166,7 +213,9 @@ def _joined(key: str, name: str) -> str:
 def _unknown_keys(body: dict[str, Any]) -> Iterator[Finding]:
     """Yield the keys of a page that the contract does not name (interface 2.6)."""
     yield from (
-        Finding("undeclared key", f"page: {key}", severity="info") for key in body if key not in PAGE_KEYS
+        Finding(ProblemKind.UNDECLARED, f"page: {key}", severity="info")
+        for key in body
+        if key not in PAGE_KEYS
     )
 
 
@@ -174,7 +223,7 @@ def _other(body: dict[str, Any], key: str) -> Iterator[Other | Finding]:
     yield from _unknown_keys(body)
     embedded = body.get("_embedded")
     if embedded is not None and not isinstance(embedded, dict):
-        yield Finding("not an object", _joined(key, "_embedded"), embedded)
+        yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), embedded)
         return
     names = [name for name in embedded or {} if ":" in name]
     yield from (Other(name) for name in names) if names else [Other("page or resource without elements")]

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from osdi_frames.archive import Limits, Source
 from osdi_frames.problems import OnError
+from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe
 from osdi_frames.reading.scan import scan, scan_tables
 from osdi_frames.tables import TABLES
@@ -260,21 +261,3 @@ def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[s
     return (
         dict(tables) if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
     )
-
-
-def frame(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a DataFrame with the dtypes that pandas users expect."""
-    result: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
-    for field in table.schema:
-        if pa.types.is_list(field.type):
-            # Lists, not arrays: they compare, and to_parquet and explode take them as they are.
-            result[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object, index=result.index)
-    return result
-
-
-# Integers and booleans stay what they are when some are missing.
-_NULLABLE = {
-    pa.int64(): pd.Int64Dtype(),
-    pa.bool_(): pd.BooleanDtype(),
-    pa.string(): pd.StringDtype(na_value=float("nan")),
-}

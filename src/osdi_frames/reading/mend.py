@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from osdi_frames.archive import split
-from osdi_frames.problems import Finding
-from osdi_frames.reading.documents import Element, Other, elements, type_keys
+from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.reading.documents import Element, Other, elements, foreign_identifier, type_keys
 from osdi_frames.reading.values import FIT, Misfit
 from osdi_frames.tables.forms import BODY, Form, Kind
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, ElementType, Step
@@ -90,6 +90,9 @@ class Mender:
     def _element(self, element: Element, findings: list[Finding]) -> str:
         """Write one element as an enveloped document, and say what does not fit."""
         shape, walk = self.shapes[element.type], _Walk(findings)
+        if foreign := foreign_identifier(element.value, self.prefixes):
+            key = f"{element.key}.identifiers".lstrip(".")
+            findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, foreign, "warning"))
         value = walk.value(element.value, shape.of, element.key)
         body: Any = {"_embedded": {element.type.collection: [value]}}
         if element.wrapper is not None:
@@ -121,9 +124,8 @@ class _Walk:
             return self._object(value, shape, key)
         if shape.form == "list" and isinstance(value, list):
             return self._list(value, shape, key)
-        self.findings.append(
-            Finding(f"not {'an object' if shape.form == 'object' else 'a list'}", key, value)
-        )
+        kind = ProblemKind.NO_OBJECT if shape.form == "object" else ProblemKind.NO_LIST
+        self.findings.append(Finding(kind, key, value))
         return None
 
     def leaf(self, value: Any, types: Collection[Any], key: str) -> Any:
@@ -131,12 +133,12 @@ class _Walk:
         if value is None:
             return None
         if isinstance(value, str) and _LONE_SURROGATE.search(value):
-            self.findings.append(Finding("a lone surrogate, read as U+FFFD", key, value, "warning"))
+            self.findings.append(Finding(ProblemKind.SURROGATE, key, value, "warning"))
         for kind in types:
             try:
                 value = FIT[kind](value)
             except Misfit as misfit:
-                self.findings.append(Finding(str(misfit), key, value))
+                self.findings.append(Finding(misfit.kind, key, value))
                 return None
         return value
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, SIBLING, STAMPS, Form, Keys
+from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, STAMPS, Form, Keys
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
@@ -38,7 +38,7 @@ UNUSUAL = r"""SELECT number FROM documents
 
 def not_read(types: Iterable[ElementType]) -> str:
     """Return the query for the deliveries of types that are not read: which are lists of documents, or no JSON."""
-    keys = [*PAGE_KEYS, BODY, "identifiers", *(key for each in types for key in each.keys)]
+    keys = [*PAGE_KEYS, BODY, *RESOURCE_KEYS, *(key for each in types for key in each.keys)]
     found = "list_distinct(flatten(json_keys(document, '$[*]')))"
     return rf"""SELECT number FROM documents WHERE list_has_any({found}, {listed(dict.fromkeys(keys))})
         OR {_LAX} OR regexp_matches(document, '^\s*\[\s*\[')"""
@@ -206,7 +206,7 @@ def _suspect(form: Form, element: ElementType, shape: ElementShape, layers: Laye
         if shape.siblings.inside:
             wrong.append(misplaced("x", shape.siblings, partial(types, ()), name))
         # An element without the type key is of another type, or none; or the document is a list of documents.
-        documents = [*PAGE_KEYS, BODY, "identifiers", str(element.type_key)]
+        documents = [*PAGE_KEYS, BODY, *RESOURCE_KEYS, str(element.type_key)]
         a_type = f"contains(key, ':') AND NOT ends_with(key, '{SIBLING}')"
         keys = f"CASE WHEN position = start THEN json_keys(document, {literal(first)}) ELSE json_keys({text}) END"
         other = f"""coalesce(len(list_filter({keys}, lambda key: {a_type})) = 0, true)

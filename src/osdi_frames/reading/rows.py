@@ -202,7 +202,9 @@ class _Values:
             if path.function == "id":
                 value = _last_segment(text, self.layers.name(level + 1, _LAST.format(text)))
             self.text_at[column.name, path] = text
-            self.value_at[column.name, path] = _function(path, value, self.prefixes)
+            found = self.value_at[column.name, path] = _function(path, value, self.prefixes)
+            if path.function == "own":
+                self.wrong.append(f"len({value}) > 0 AND {found} IS NULL")  # perhaps an unknown prefix
 
     def _texts(self, column: Column, path: Path) -> _Texts:
         if column.origin == "envelope":

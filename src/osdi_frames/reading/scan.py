@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
-from osdi_frames.problems import Finding, OnError, Place, Policy, Problem
-from osdi_frames.reading.documents import Element, Other
+from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, warn
+from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.stream import Observer, stream
+from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.schema import ElementType
+
+_FIRST = 10  # documents that are looked at where a reading finds nothing
 
 
 def scan(
@@ -85,15 +89,51 @@ def scan_tables(
 
 
 def _rows(plan: Plan, chunks: Iterator[Chunk], policy: Policy) -> Iterator[tuple[str, pa.Table]]:
-    yield from stream(plan, chunks, Policed(policy))
+    policed = Policed(policy)
+    yield from stream(plan, policed.watched(chunks), policed)
     policy.close()
+    if not policed.elements and not policy.passed_over:
+        _warn_of_others(plan, policed.first)
 
 
-@dataclass(frozen=True, slots=True)
+def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
+    """Warn that nothing was found of what was asked for, and say what there is."""
+    found = [
+        each
+        for document in documents
+        for _, parsed in archive.split(document)
+        if not isinstance(parsed, Finding)
+        for each in elements(parsed, element_types(), plan.prefixes)
+    ]
+    declared = dict.fromkeys(each.type for each in found if isinstance(each, Element))
+    others = dict.fromkeys(each.type for each in found if isinstance(each, Other) and ":" in each.type)
+    if declared:
+        tables = ", ".join(f"read_table(source, {main_table(each).name!r})" for each in declared)
+        held = f"{', '.join(each.name for each in declared)} elements, which {tables} reads"
+    elif others:
+        held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
+    else:
+        return
+    warn(f"no {' and no '.join(each.name for each in plan.types)} was found; the source begins with {held}")
+
+
+@dataclass(slots=True)
 class Policed(Observer):
-    """Leaves problems to a policy."""
+    """Leaves problems to a policy, counts elements, and keeps the first documents."""
 
     policy: Policy
+    elements: int = 0
+    first: list[bytes] = field(default_factory=list)
+
+    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Yield chunks as they are; keep the first documents."""
+        for chunk in chunks:
+            self.first += chunk.documents[: _FIRST - len(self.first)].to_pylist()
+            yield chunk
+
+    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:  # noqa: ARG002 (as declared)
+        """Count elements."""
+        self.elements += sum(elements.values())
 
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:  # noqa: ARG002 (as declared)
         """Stop at a problem, or count it."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.archive import Chunk
-from osdi_frames.problems import Finding, Place, verbatim
+from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
@@ -222,9 +222,7 @@ class Reader:
         self.engine.put("documents", documents)
         for (number,) in self.engine.run(query.UNUSUAL).fetchall():
             for text in unusual_numbers(group.documents[number].as_py()):
-                finding = Finding(
-                    "a number not of JSON, or not of 64 bits", value=verbatim(text), severity="warning"
-                )
+                finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
                 self.observer.met(group.place(number), finding, None)
 
     def _list_keys(self, forms: Mapping[Form, pa.Table], place: Callable[[int], Place]) -> None:

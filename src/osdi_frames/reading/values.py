@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from osdi_frames.problems import ProblemKind
 from osdi_frames.tables.schema import Type
 
 _INT64 = range(-(2**63), 2**63)
@@ -34,12 +35,16 @@ NORMAL: Mapping[Type, str] = {
 
 
 class Misfit(Exception):
-    """A value that does not fit; its argument says what it is not."""
+    """A value that does not fit."""
+
+    def __init__(self, kind: ProblemKind) -> None:
+        super().__init__(kind)
+        self.kind = kind
 
 
 def _text(value: Any) -> Any:
     if isinstance(value, dict | list):
-        raise Misfit("not text")
+        raise Misfit(ProblemKind.NO_TEXT)
     return value  # the query gives the text of a number
 
 
@@ -48,7 +53,7 @@ def _bool(value: Any) -> str:
         return "true"
     if value is False or value == "false":
         return "false"
-    raise Misfit("not true or false")
+    raise Misfit(ProblemKind.NO_BOOLEAN)
 
 
 def _integer(value: Any) -> str:
@@ -56,29 +61,29 @@ def _integer(value: Any) -> str:
         value = int(value)
     match = None if isinstance(value, bool | float) else _INTEGER.fullmatch(str(value))
     if match is None:
-        raise Misfit("not an integer")
+        raise Misfit(ProblemKind.NO_INTEGER)
     if len(match[1]) > _DIGITS or int(match[1]) not in _INT64:
-        raise Misfit("not an integer of 64 bits")
+        raise Misfit(ProblemKind.LARGE_INTEGER)
     return str(int(match[1]))
 
 
 def _number(value: Any) -> str:
     text = str(value)
     if isinstance(value, bool | dict | list) or not _NUMBER.fullmatch(text):
-        raise Misfit("not a number")
+        raise Misfit(ProblemKind.NO_NUMBER)
     if abs(number := float(text)) == float("inf"):
-        raise Misfit("not a number of 64 bits")
+        raise Misfit(ProblemKind.LARGE_NUMBER)
     return repr(number)
 
 
 def _datetime(value: Any) -> datetime:
     # ISO 8601 in its extended form only: the basic one is a number to everyone else.
     if not isinstance(value, str) or not _DATE.match(value):
-        raise Misfit("not a datetime")
+        raise Misfit(ProblemKind.NO_DATETIME)
     try:
         return datetime.fromisoformat(value)
     except ValueError as error:
-        raise Misfit("not a datetime") from error
+        raise Misfit(ProblemKind.NO_DATETIME) from error
 
 
 def _utc(value: Any) -> str:
@@ -86,7 +91,7 @@ def _utc(value: Any) -> str:
     try:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError as error:  # an offset that leads out of the years 1 to 9999
-        raise Misfit("not a datetime") from error
+        raise Misfit(ProblemKind.NO_DATETIME) from error
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
@@ -96,7 +101,7 @@ def _local(value: Any) -> str:
 
 def _object(value: Any) -> Any:
     if not isinstance(value, dict):
-        raise Misfit("not an object")
+        raise Misfit(ProblemKind.NO_OBJECT)
     return value
 
 

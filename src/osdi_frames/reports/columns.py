@@ -51,8 +51,6 @@ _HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
 
 def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
     """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too."""
-    if not isinstance(frame, pd.DataFrame):
-        raise UnfitColumn(f"{report} takes a pandas DataFrame, not a {type(frame).__name__}")
     keys = [] if by is None else [name for name, _ in named_keys(by, report=report)]
     missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
     if missing:
@@ -73,7 +71,9 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
 
 def named_keys(by: By, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
     """List the keys of `by`, each with the name of its column."""
-    keys = [by] if isinstance(by, (str, pd.Grouper, Period)) else list(by)
+    keys = [by] if isinstance(by, (str, pd.Grouper, Period)) else by
+    if not isinstance(keys, Sequence) or not all(isinstance(key, (str, pd.Grouper, Period)) for key in keys):
+        raise UnfitColumn(f"{report}: by is a column, a pandas Grouper, a Period, or a list of them")
     if not keys:
         raise UnfitColumn(f"{report}: by names no column")
     return [(_column_of(key, report=report), key) for key in keys]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from osdi_frames.errors import UnfitColumn
+from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reports.columns import By, identity, take, utc, whole
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.groups import Groups, group, group_periods
@@ -22,6 +23,8 @@ def make(
     titles: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
+    frame = as_frame(frame, caller=report.name, example=f"osdi_frames.read_table(source, {report.table!r})")
+    titles = None if titles is None else as_frame(titles, caller=report.name)
     by = report.by if by is None else by
     if report.kind == "groups":
         if by is None:

@@ -20,6 +20,9 @@ BODY = "body"
 #: Keys of a collection page (interface 2.6), and so of an empty one without anything embedded.
 PAGE_KEYS = ("total_pages", "per_page", "page", "total_records", "_embedded", "_links")
 
+#: Keys of resources: what has one of them is no element of a delivery, which has its resource under its type.
+RESOURCE_KEYS = ("identifiers", "created_date", "person")
+
 #: Suffix of sibling keys of a delivery's element that are not element types (interface 2.7).
 SIBLING = ":sponsor"
 
