@@ -784,7 +784,9 @@ def test_no_key_at_all_is_refused():
 
 
 def test_what_is_no_frame_is_refused():
-    with pytest.raises(UnfitColumn, match="signatures_by_source takes a DataFrame, as .*read_table.* returns, not a str"):
+    with pytest.raises(
+        UnfitColumn, match=r"signatures_by_source takes a DataFrame, as .* returns, not a str"
+    ):
         reports.signatures_by_source("data")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import UnknownColumn, UnknownTable
-from osdi_frames.tables import TABLES, dictionary
+from osdi_frames.tables import TABLES, markdown
 
 DTYPES = {
     "string": "str",
@@ -26,7 +26,7 @@ DTYPES = {
 
 def test_the_dictionary_in_data_is_made_from_the_declarations():
     readme = Path(__file__).parents[1] / "data" / "README.md"
-    assert readme.read_text().partition("<!-- dictionary -->\n")[2] == dictionary()
+    assert readme.read_text().partition("<!-- dictionary -->\n")[2] == markdown()
 
 
 @pytest.mark.parametrize("table", TABLES)

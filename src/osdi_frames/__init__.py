@@ -1,7 +1,10 @@
 """OSDI event collections and signature webhooks as typed DataFrames, reports and Parquet."""
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+
+from osdi_frames.errors import nearest
 
 if TYPE_CHECKING:
     from osdi_frames import errors, plots, reports
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from osdi_frames.reading.scan import scan
     from osdi_frames.reporting import report, write_report
     from osdi_frames.tables import describe
+    from osdi_frames.tables import describe as dictionary
+
+    __version__: str
 
 #: The module of each public name; it is imported when the name is first asked for, so that what is not used
 #: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots. The
@@ -31,7 +37,7 @@ _HOMES = {
     "reading.frames": ("read_events", "read_signatures", "read_table", "read_tables"),
     "reading.scan": ("scan",),
     "reporting": ("report", "write_report"),
-    "tables": ("describe",),
+    "tables": ("describe", "dictionary"),
 }
 _MODULES = ("errors", "plots", "reports")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -52,8 +58,11 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"osdi_frames.{_HOME_OF[name]}"), name)
     if name in _MODULES:
         return import_module(f"osdi_frames.{name}")
+    if name == "__version__":
+        return version("osdi-frames")
     if name == "__all__":
         return __dir__()
     if not name.startswith("_") and name in _reports():
         return _reports()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = "" if name.startswith("_") else f"; {nearest(name, __dir__())}"
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -11,6 +11,7 @@
     ├── UnknownTimezone     (LookupError)       a time zone that this machine's data lack
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
     ├── InvalidSource       (TypeError, ValueError) what is no archive: a frame, an export, an address of a service
+    ├── InvalidArgument     (ValueError)        a value that an argument cannot have; the message says which can
     ├── DestinationExists   (FileExistsError)   an export that would write over something
     ├── BadDocument         (ValueError)        something in an archive that no table can take
     ├── ArchiveLocked       (BlockingIOError)   an archive folder that another receiver writes to
@@ -118,6 +119,10 @@ class SourceNotFound(OsdiError, FileNotFoundError):
 
 class InvalidSource(OsdiError, TypeError, ValueError):
     """What was to be read is no archive; the message says what to call for it."""
+
+
+class InvalidArgument(OsdiError, ValueError):
+    """A value that an argument cannot have; the message says which it can."""
 
 
 class DestinationExists(OsdiError, FileExistsError):

@@ -18,7 +18,8 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from osdi_frames.archive import durable
-from osdi_frames.errors import UnfitColumn
+from osdi_frames.errors import InvalidArgument, UnfitColumn
+from osdi_frames.reading.interchange import as_frame
 
 Format = Literal["parquet", "csv"]
 
@@ -95,13 +96,13 @@ def write_tables(
 
     Raises
     ------
-    ValueError
+    InvalidArgument
         An unknown format.
     UnfitColumn
         A column of lists or times cannot be partitioned by.
     """
     if format not in ("parquet", "csv"):
-        raise ValueError(f"format is 'parquet' or 'csv', not {format!r}")
+        raise InvalidArgument(f"format is 'parquet' or 'csv', not {format!r}")
     counts = dict.fromkeys(schemas, 0)
     with contextlib.ExitStack() as stack:
         writers: dict[str, _File | _Folder] = {}
@@ -144,6 +145,7 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formu
     "source","count"
     "'=1+1",-2
     """
+    frame = as_frame(frame, caller="write_csv")
     named = any(name is not None for name in frame.index.names)
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
     target = Path(os.path.realpath(path))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from osdi_frames.errors import BadDocument, ProblemsWarning, counted, is_inside
+from osdi_frames.errors import BadDocument, InvalidArgument, ProblemsWarning, counted, is_inside
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
@@ -20,7 +20,7 @@ class ProblemKind(StrEnum):
 
     meaning: str
 
-    def __new__(cls, name: str, meaning: str) -> ProblemKind:
+    def __new__(cls, name: str, meaning: str) -> ProblemKind:  # noqa: D102 (of an Enum)
         kind = str.__new__(cls, name)
         kind._value_, kind.meaning = name, meaning
         return kind
@@ -134,7 +134,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error is 'raise' or 'skip', not {self.on_error!r}")
+            raise InvalidArgument(f"on_error is 'raise' or 'skip', not {self.on_error!r}")
 
     def meet(self, problem: Problem) -> None:
         """Stop at an error, or count it."""

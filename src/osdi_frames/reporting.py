@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
+from osdi_frames.errors import InvalidArgument, counted
 from osdi_frames.files import write_tables
 from osdi_frames.problems import OnError
 from osdi_frames.reading.check import Inspection, read_inspected
@@ -49,8 +50,8 @@ class Reading:
         events, signatures = self.tables["events"], self.tables["signatures"]
         people = signatures["person_id"].nunique()
         return (
-            f"{len(events):,} events with {events['total_accepted'].sum():,} RSVPs; "
-            f"{len(signatures):,} signatures of {people:,} people"
+            f"{counted(len(events), 'event')} with {counted(int(events['total_accepted'].sum()), 'RSVP')}; "
+            f"{counted(len(signatures), 'signature')} of {counted(people, 'person', 'people')}"
         )
 
 
@@ -168,6 +169,9 @@ def read(
 
     With `places` it is for the page: with its map, and with what was met while reading.
     """
+    reports = list(reports)
+    if not all(isinstance(declared, Report) for declared in reports):
+        raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
     reports = [declared for declared in reports if declared.table in TABLES]
     columns = _columns(reports, places=places)
     inspection = None

@@ -8,6 +8,8 @@ import warnings
 
 import click
 
+from osdi_frames.cli.options import Group, quiet
+from osdi_frames.cli.status import Status
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
 #: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
@@ -25,7 +27,7 @@ COMMANDS = {
 }
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(COMMANDS)
 
@@ -33,7 +35,7 @@ class _Commands(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"osdi_frames.cli.{name}").command
-        return command
+        return quiet(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         with formatter.section("Commands"):
@@ -49,20 +51,26 @@ def _complain(*lines: str) -> None:
         click.echo(printable(line), err=True)
 
 
-@click.group(cls=_Commands)
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="osdi-frames")
 def group() -> None:
     """Read OSDI archives, report on them, export them."""
 
 
 def main() -> None:
-    """Run a command; a user's error is one line on standard error and exit status 1."""
+    """Run a command, and end with its `Status`; a user's error is one line on standard error."""
     warnings.showwarning = _warn  # type: ignore[assignment] # the place in the code is nothing to a user
     try:
-        group(prog_name="osdi-frames")
+        sys.exit(group.main(prog_name="osdi-frames", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort as stop:
+        _complain("osdi-frames: stopped", *getattr(stop.__cause__, "__notes__", []))
+        sys.exit(Status.STOPPED)
     except BadDocument as error:
         _complain(f"osdi-frames: {error} (--on-error skip passes over it, osdi-frames check lists all)")
-        sys.exit(1)
+        sys.exit(Status.FAILED)
     except (OsdiError, OSError) as error:
         _complain(f"osdi-frames: {error}", *getattr(error, "__notes__", []))
-        sys.exit(1)
+        sys.exit(Status.FAILED)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from osdi_frames import receiver
+from osdi_frames.cli.options import Group, as_json
+from osdi_frames.cli.status import Status
+from osdi_frames.errors import counted, printable
 
 _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=False, path_type=Path))
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Look after an archive that `osdi-frames receive` writes."""
     os.umask(0o077)
@@ -21,16 +27,21 @@ def command() -> None:
 
 @command.command(epilog="\b\nExample:\n  osdi-frames archive verify archive")
 @_ARCHIVE
-def verify(archive: Path) -> None:
+@as_json
+def verify(archive: Path, *, as_json: bool) -> None:
     """Check every checksum and every sequence number of ARCHIVE; status 1 when something is damaged."""
     found = receiver.verify(archive)
-    for damage in found.damages:
-        click.echo(str(damage))
-    click.echo(
-        f"{found.segments} segments, {found.deliveries} deliveries, {found.quarantined} in quarantine, "
-        f"{found.erased} with something erased, {found.torn} torn ends, {len(found.damages)} damages"
-    )
-    sys.exit(1 if found.damages else 0)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(found), default=str, indent=2))
+    else:
+        for damage in found.damages:
+            click.echo(printable(str(damage)))
+        click.echo(
+            f"{counted(found.segments, 'segment')}, {counted(found.deliveries, 'delivery', 'deliveries')}, "
+            f"{found.quarantined:,} in quarantine, {found.erased:,} with something erased, "
+            f"{counted(found.torn, 'torn end')}, {counted(len(found.damages), 'damage')}"
+        )
+    sys.exit(Status.FAILED if found.damages else Status.DONE)
 
 
 @command.command(
@@ -55,21 +66,21 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
         raise click.UsageError("name the person: --person ID, --email ADDRESS")
     done = receiver.erase(archive, persons=persons, emails=emails)
     click.echo(
-        f"searched {done.searched} deliveries; erased {done.elements} elements in {done.deliveries} of them, "
-        f"{done.quarantined} bodies in quarantine, {done.torn} torn ends"
+        f"searched {counted(done.searched, 'delivery', 'deliveries')}; "
+        f"erased {counted(done.elements, 'element')} in {done.deliveries:,} of them, "
+        f"{counted(done.quarantined, 'body', 'bodies')} in quarantine, {counted(done.torn, 'torn end')}"
     )
     if not done.found:
         click.echo(
             "nothing was found: an id is the last part of the person's address (person_id in read_signatures)",
             err=True,
         )
-    for path in done.still_open:
-        click.echo(
-            f"{path}: holds more, and a receiver still writes to it: stop it, then repeat this",
-            err=True,
-        )
-    for place in done.mentions:
-        click.echo(f"{place}: names the person, in an element about someone else; not changed", err=True)
-    for place in done.unreadable:
-        click.echo(f"{place}: cannot be read, so it was not searched", err=True)
-    sys.exit(0 if done.complete else 1)
+    left: dict[str, Iterable[object]] = {
+        "holds more, and a receiver still writes to it: stop it, then repeat this": done.still_open,
+        "names the person, in an element about someone else; not changed": done.mentions,
+        "cannot be read, so it was not searched": done.unreadable,
+    }
+    for what, places in left.items():
+        for place in places:
+            click.echo(printable(f"{place}: {what}"), err=True)
+    sys.exit(Status.DONE if done.complete else Status.FAILED)

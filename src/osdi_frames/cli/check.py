@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import click
 import pandas as pd
 
-from osdi_frames.cli.options import progress, sources
-from osdi_frames.errors import printable
+from osdi_frames.cli.options import as_json, progress, sources
+from osdi_frames.cli.status import Status
+from osdi_frames.errors import counted, printable
 from osdi_frames.reading.check import check
 
 
 @click.command()
 @sources
+@as_json
 @progress
-def command(source: tuple[str, ...], prefix: str | None, progress: bool | None) -> None:
+def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progress: bool | None) -> None:
     """List every problem in SOURCE, and every key that no table declares.
 
     The exit status is 1 if there is an error, something that no table can take.
@@ -25,12 +28,18 @@ def command(source: tuple[str, ...], prefix: str | None, progress: bool | None) 
       osdi-frames check data
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     found = check(list(source), prefix=prefix, progress=progress)
-    for row in found.to_dict("records"):
-        line = "" if pd.isna(row["source_line"]) else f":{row['source_line']}"
-        what = f"{row['severity']:<7}  {row['count']:>6} ×  {row['problem']}: {row['detail']}"
-        click.echo(printable(f"{what}  ({row['source_file']}{line})"))
     counts = found.groupby("severity")["count"].sum()
-    errors, warnings = int(counts.get("error", 0)), int(counts.get("warning", 0))
-    left = f"{int(counts.get('info', 0))} values that no table takes (info: they stay in the archive)"
-    click.echo(f"{errors} errors, {warnings} warnings, {left}")
-    sys.exit(1 if errors else 0)
+    errors, warnings, left = (int(counts.get(each, 0)) for each in ("error", "warning", "info"))
+    if as_json:
+        problems = json.loads(found.to_json(orient="records"))
+        click.echo(json.dumps({"errors": errors, "warnings": warnings, "problems": problems}, indent=2))
+    else:
+        for row in found.to_dict("records"):
+            line = "" if pd.isna(row["source_line"]) else f":{row['source_line']}"
+            what = f"{row['severity']:<7}  {row['count']:>6} ×  {row['problem']}: {row['detail']}"
+            click.echo(printable(f"{what}  ({row['source_file']}{line})"))
+        click.echo(
+            f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, "
+            f"{counted(left, 'value')} that no table takes (info: they stay in the archive)"
+        )
+    sys.exit(Status.FAILED if errors else Status.DONE)

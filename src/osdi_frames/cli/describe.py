@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from osdi_frames.tables import TABLES, describe, dictionary
+from osdi_frames.tables import TABLES, describe
+from osdi_frames.tables import markdown as dictionary
 from osdi_frames.tables import table as declared
 
 

@@ -58,5 +58,5 @@ def command(
         progress=progress,
     )
     for name, rows in counts.items():
-        click.echo(f"{name:<24}  {rows:>9,} rows")
+        click.echo(f"{name:<24}  {rows:>9,} {'row' if rows == 1 else 'rows'}")
     click.echo(f"written to {destination}")

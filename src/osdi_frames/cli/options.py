@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from osdi_frames.errors import nearest
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+prefix = click.option("--prefix", help="The service's own prefix, besides platform and action_network.")
 
 
 def sources(function: Function) -> Function:
     """Take the files, folders and patterns to read, and how to read them."""
-    argument = click.argument("source", nargs=-1, required=True)
-    prefix = click.option("--prefix", help="The service's own prefix, beside platform and action_network.")
-    return argument(prefix(function))
+    return click.argument("source", nargs=-1, required=True)(prefix(function))
 
 
 on_error = click.option(
@@ -25,6 +30,47 @@ on_error = click.option(
     help="Stop at the first problem, or pass over problems and say how many.",
 )
 
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
+
 progress = click.option(
     "--progress/--no-progress", default=None, help="A progress bar; on a terminal by default, for long work."
+)
+
+
+class Group(click.Group):
+    """Commands; a mistyped one is answered with the nearest."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {args[0]!r}; {nearest(args[0], names)}")
+        return super().resolve_command(ctx, args)
+
+
+def quiet(command: click.Command) -> click.Command:
+    """Add ``--quiet`` to a command, and to those inside it."""
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            quiet(each)
+    elif not any(each.name == "quiet" for each in command.params):
+        command.params.append(_QUIET)
+    return command
+
+
+def _silence(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.default_map = {"progress": False}
+        ctx.with_resource(contextlib.redirect_stdout(io.StringIO()))
+
+
+_QUIET = click.Option(
+    ["-q", "--quiet"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_silence,
+    help="Print nothing but errors and warnings.",
 )

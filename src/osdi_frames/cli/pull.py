@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
 from typing import Literal
 
 import click
 
+from osdi_frames.cli.options import as_json, prefix, progress
 from osdi_frames.client import Client
 from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.resources import NAMES
-from osdi_frames.errors import IncompletePull
+from osdi_frames.errors import IncompletePull, printable
 
 
 @click.command()
 @click.argument("url")
-@click.argument("dest", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("destination", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--with",
     "collections",
@@ -44,15 +45,17 @@ from osdi_frames.errors import IncompletePull
     help="Pages of one collection; one that goes on longer is not complete.",
 )
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
-@click.option("--prefix", help="The service's own prefix, beside platform and action_network.")
+@prefix
 @click.option("--no-resume", is_flag=True, help="Begin anew although the last pull is not complete.")
 @click.option(
     "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust, as PEM."
 )
 @click.option("--allow-http", is_flag=True, help="Send the key in clear to another machine.")
+@as_json
+@progress
 def command(
     url: str,
-    dest: Path,
+    destination: Path,
     *,
     collections: tuple[str, ...],
     campaigns: tuple[str, ...],
@@ -65,37 +68,40 @@ def command(
     no_resume: bool,
     ca_file: str | None,
     allow_http: bool,
+    as_json: bool,
+    progress: bool | None,
 ) -> None:
-    """Read every page of the events at URL, and of more, into the folder DEST, and say whether that is all.
+    """Read every page of the events at URL, and of more, into the folder DESTINATION, and say whether that is all.
 
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
-    Status 0: complete. Status 1: not complete, and why. Status 130: stopped by Ctrl-C.
+    Status 0: complete. Status 1: not complete, and why.
 
     \b
     Example:
         OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last
     """  # noqa: D301 (click keeps the lines after a backspace as they are)
-    try:
-        with Client(
-            url,
-            rate=rate,
-            max_pages=max_pages,
-            version=version,
-            prefix=prefix,
-            ca_file=ca_file,
-            allow_http=allow_http,
-        ) as client:
-            manifest = client.pull(
-                dest,
-                collections=dict.fromkeys(("events", *collections)),
-                campaigns=campaigns or None,
-                filter=filter,
-                since=since,
-                resume=not no_resume,
-            )
-    except KeyboardInterrupt as stop:
-        click.echo("\n".join(["osdi-frames: stopped", *getattr(stop, "__notes__", [])]), err=True)
-        sys.exit(130)
-    click.echo(manifest)
+    with Client(
+        url,
+        rate=rate,
+        max_pages=max_pages,
+        version=version,
+        prefix=prefix,
+        ca_file=ca_file,
+        allow_http=allow_http,
+    ) as client:
+        manifest = client.pull(
+            destination,
+            collections=dict.fromkeys(("events", *collections)),
+            campaigns=campaigns or None,
+            filter=filter,
+            since=since,
+            resume=not no_resume,
+            progress=progress,
+        )
+    if as_json:
+        click.echo(json.dumps({"folder": str(manifest.folder)} | manifest.as_json(), indent=2))
+    else:
+        for line in str(manifest).split("\n"):
+            click.echo(printable(line))
     if not manifest.complete:
         raise IncompletePull(f"{manifest.folder} is not complete; pull again to go on")

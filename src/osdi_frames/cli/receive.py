@@ -25,7 +25,13 @@ Example:
 @click.command(epilog=_EPILOG)
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8080, show_default=True, help="Port to listen on; 0 takes a free one.")
+@click.option(
+    "--port",
+    default=8080,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes a free one.",
+)
 @click.option(
     "--token",
     "tokens",

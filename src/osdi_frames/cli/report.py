@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import click
 
-from osdi_frames.cli.options import on_error, progress, sources
+from osdi_frames.cli.options import as_json, on_error, progress, sources
 from osdi_frames.cli.text import table
+from osdi_frames.errors import counted
 from osdi_frames.problems import OnError
 from osdi_frames.reporting import PAGE, read, write
 
@@ -17,9 +19,16 @@ from osdi_frames.reporting import PAGE, read, write
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."
 )
-@click.option("--top", default=10, show_default=True, help="Rows of each report to print; files have all.")
+@click.option(
+    "--top",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Rows of each report to print; files have all.",
+)
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
 @on_error
+@as_json
 @progress
 def command(
     source: tuple[str, ...],
@@ -28,6 +37,7 @@ def command(
     prefix: str | None,
     on_error: OnError,
     show_addresses: bool,
+    as_json: bool,
     progress: bool | None,
 ) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
@@ -48,9 +58,18 @@ def command(
         progress=progress,
         places=out is not None,
     )
-    click.echo(reading)
-    for report, frame in reading.reports:
-        click.echo(f"\n{report.heading}\n{table(report, frame, top=top)}")
+    if as_json:
+        frames = {report.name: frame.reset_index() for report, frame in reading.reports}
+        values = {
+            name: json.loads(frame.to_json(orient="records", date_format="iso"))
+            for name, frame in frames.items()
+        }
+        click.echo(json.dumps({"summary": str(reading), "reports": values}, indent=2))
+    else:
+        click.echo(reading)
+        for report, frame in reading.reports:
+            click.echo(f"\n{report.heading}\n{table(report, frame, top=top)}")
     if out:
         write(reading, out, now=datetime.now(UTC))
-        click.echo(f"\nwritten to {out}: {len(reading.reports)} reports, each as CSV and Parquet, and {PAGE}")
+        count = counted(len(reading.reports), "report")
+        click.echo(f"\nwritten to {out}: {count}, each as CSV and Parquet, and {PAGE}", err=as_json)

@@ -7,20 +7,23 @@ from pathlib import Path
 import click
 
 from osdi_frames import sample
+from osdi_frames.cli.options import progress
+from osdi_frames.errors import counted
 
 _COUNT = click.IntRange(min=0)
 
 
 @click.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("destination", type=click.Path(path_type=Path))
 @click.option("--signatures", type=_COUNT, help="How many different signatures.  [default: 2000]")
 @click.option("--events", type=_COUNT, help="How many different events.  [default: 200]")
 @click.option("--seed", default=7, show_default=True, help="The same seed makes the same bytes.")
 @click.option("--one-file", is_flag=True, help="Write all deliveries into one file, a line each.")
 @click.option("--showcase", is_flag=True, help="Write the small archive that shows every layout.")
 @click.option("--overwrite", is_flag=True, help="Write into a folder that holds something.")
+@progress
 def command(
-    out: Path,
+    destination: Path,
     *,
     signatures: int | None,
     events: int | None,
@@ -28,8 +31,9 @@ def command(
     one_file: bool,
     showcase: bool,
     overwrite: bool,
+    progress: bool | None,
 ) -> None:
-    """Write a realistic archive into the folder OUT: events, signatures, and how they arrive in life.
+    """Write a realistic archive into the folder DESTINATION: events, signatures, and how they arrive in life.
 
     \b
     Example:
@@ -39,16 +43,16 @@ def command(
     if showcase:
         if signatures is not None or events is not None or one_file:
             raise click.UsageError("--showcase has a size and a layout of its own")
-        sample.write_showcase(out, seed=seed, overwrite=overwrite)
+        sample.write_showcase(destination, seed=seed, overwrite=overwrite)
     else:
         sample.write(
-            out,
+            destination,
             signatures=2000 if signatures is None else signatures,
             events=200 if events is None else events,
             seed=seed,
             one_file=one_file,
             overwrite=overwrite,
-            progress=True,
+            progress=progress is not False,
         )
-    sizes = [path.stat().st_size for path in out.rglob("*") if path.is_file()]
-    click.echo(f"{out}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB")
+    sizes = [path.stat().st_size for path in destination.rglob("*") if path.is_file()]
+    click.echo(f"{destination}: {counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB")

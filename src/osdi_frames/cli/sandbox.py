@@ -24,7 +24,13 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
 @click.option(
     "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
 )
-@click.option("--port", default=8700, show_default=True, help="The loopback port; 0 takes a free one.")
+@click.option(
+    "--port",
+    default=8700,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="The loopback port; 0 takes a free one.",
+)
 @click.option(
     "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
 )

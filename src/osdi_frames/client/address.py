@@ -49,7 +49,7 @@ class Address:
         InsecureAddress
             ``http://`` to another machine, or a name and password in the address.
         """
-        text = base_url.strip()
+        text = str(base_url).strip()
         scheme, host, port = _origin(text)
         parts = urlsplit(text)
         if parts.query or parts.fragment:

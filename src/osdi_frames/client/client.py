@@ -108,11 +108,11 @@ class Client:
         allow_http: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        self._address = Address.parse(base_url, version=version, allow_http=allow_http)
         key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
         key.check()
         if workers < 1 or retries < 0 or max_pages < 1:
             raise ValueError("workers and max_pages are at least 1, retries at least 0")
-        self._address = Address.parse(base_url, version=version, allow_http=allow_http)
         self._transport = Transport(
             self._address,
             key,

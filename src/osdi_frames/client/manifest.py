@@ -11,6 +11,7 @@ from typing import Any
 
 from osdi_frames.archive.durable import write_file
 from osdi_frames.client.tally import CollectionPulled
+from osdi_frames.errors import counted, printable
 
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
 NAME = ".manifest.json"
@@ -51,7 +52,9 @@ class Manifest:
         lacking = [each for each in self.collections if not each.complete]
         # Where a pull stopped is said, not what it did not come to.
         begun = [each for each in lacking if each.lists or each.why != "not read"]
-        return "\n".join(f"{each.path}: {each.why}" for each in begun or lacking or self.collections)
+        return "\n".join(
+            printable(f"{each.path}: {each.why}") for each in begun or lacking or self.collections
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,15 +84,20 @@ class Manifest:
         distinct = sum(each.distinct_ids for each in self.collections)
         pages = sum(each.pages for each in self.collections)
         said = "yes" if self.complete else "no"
-        came = f"{_counted(pages, 'page')}, {_counted(rows, 'row')}, {_counted(distinct, 'distinct record')}"
+        came = f"{counted(pages, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
         return f"{self.folder}: {came}\ncomplete: {said}\n{self.why}"
 
-    def write(self) -> None:
-        """Write it into its folder, as a whole or not at all."""
+    def as_json(self) -> dict[str, Any]:
+        """Return it as the values of JSON that its file holds."""
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored = derived | asdict(self)
         del stored["folder"]
-        text = json.dumps(stored, indent=2, ensure_ascii=False, default=_written)
+        values: dict[str, Any] = json.loads(json.dumps(stored, default=_written))
+        return values
+
+    def write(self) -> None:
+        """Write it into its folder, as a whole or not at all."""
+        text = json.dumps(self.as_json(), indent=2, ensure_ascii=False)
         write_file(self.folder / NAME, f"{text}\n".encode())
 
 
@@ -129,10 +137,6 @@ def _collection(stored: Mapping[str, Any]) -> CollectionPulled:
 
 def _moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _written(value: object) -> str:

@@ -160,7 +160,12 @@ class _Walk:
             if other and isinstance(error, ResourceNotFound) and not collection.ledger.pages:
                 self._read(tally, other, "")
                 return
-            tally.add(collection, proof=None, failure=str(error) or "interrupted")
+            failure = str(error) or "interrupted"
+            if isinstance(error, ResourceNotFound) and self._order.campaigns and "event_campaigns/" in path:
+                failure = (
+                    f"{failure}; a campaign is named by its id, which the collection event_campaigns shows"
+                )
+            tally.add(collection, proof=None, failure=failure)
             # One list that the key may not read does not keep the others from being read.
             asked = tally.resource.name in self._order.asked and not tally.resource.parents
             if asked or not isinstance(error, ResourceNotFound | KeyRefused):

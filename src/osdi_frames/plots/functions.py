@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 from matplotlib.axes import Axes
 
+from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, frame, growth, periods
 from osdi_frames.reports import Report
 from osdi_frames.reports.titles import labelled
@@ -36,6 +37,8 @@ Raises
 ------
 NotAReport
     the frame is no such report; the message says what to call
+InvalidArgument
+    `top` is no count
 """
 _TEXTS = {
     "groups": "Values are bars, most on top; with several keys a label joins their values: ``CA · True``. A "
@@ -59,6 +62,8 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
         report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool | None = None
     ) -> Axes:
         frame.refuse_unless_frame(report, plot=declared)
+        if not isinstance(top, int) or top < 1:
+            raise InvalidArgument(f"top is how many values to show, 1 or more, not {top!r}")
         if declared.kind == "groups":
             return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity)
         counts = frame.columns(report, plot=declared)

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from osdi_frames.errors import InvalidArgument
 from osdi_frames.reading import query
 from osdi_frames.reading.rows import rows
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
@@ -69,7 +70,7 @@ class Plan:
         ------
         UnknownTable, UnknownColumn
             With the names that are nearest.
-        ValueError
+        InvalidArgument
             For an unknown `dedupe`, or one that an element type does not have.
         """
         asked = {declared(name): declared(name).select(columns) for name, columns in tables.items()}
@@ -130,9 +131,11 @@ class Plan:
 
 def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
     if dedupe not in (True, False, "message"):
-        raise ValueError(f"dedupe is True, False or 'message', not {dedupe!r}")
+        raise InvalidArgument(f"dedupe is True, False or 'message', not {dedupe!r}")
     if dedupe == "message" and not element.messages:
-        raise ValueError(f"dedupe='message' is about webhook messages; {element.name}s take True or False")
+        raise InvalidArgument(
+            f"dedupe='message' is about webhook messages; {element.name}s take True or False"
+        )
     return element.messages if dedupe == "message" else element.identities if dedupe else ()
 
 

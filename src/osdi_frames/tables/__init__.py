@@ -7,9 +7,11 @@ To add a column is to add a line in the module of its table; what several tables
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
-from osdi_frames.errors import UnknownTable
+from osdi_frames.errors import InvalidArgument, UnknownTable
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS
 from osdi_frames.tables.events import EVENT_TABLES
@@ -32,13 +34,22 @@ TABLES: dict[str, Table] = {
 
 
 def known_prefixes(prefix: str | None) -> tuple[str, ...]:
-    """Return the prefixes to recognise: the one named first, then those known without being told.
+    """Return the prefixes to recognise: the one named first, then those known without being named.
 
-    >>> known_prefixes("change_desk:")
+    >>> known_prefixes("change_desk")
     ('change_desk', 'platform', 'action_network')
+
+    Raises
+    ------
+    InvalidArgument
+        It is no prefix, such as one with its colon.
     """
-    named = (prefix.rstrip(":"),) if prefix else ()
-    return tuple(dict.fromkeys((*named, *PREFIXES)))
+    if prefix is None:
+        return PREFIXES
+    if not isinstance(prefix, str) or not re.fullmatch(r"[^\W\d][\w-]*", prefix):
+        word = re.match(r"[^\W\d][\w-]*|", str(prefix))[0] or "change_desk"  # type: ignore[index] # it matches
+        raise InvalidArgument(f"prefix is one word, without a colon, such as {word!r}, not {prefix!r}")
+    return tuple(dict.fromkeys((prefix, *PREFIXES)))
 
 
 def element_types() -> tuple[ElementType, ...]:
@@ -111,16 +122,20 @@ def describe(table: str | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["table", "column", "type", "v2", "v1", "meaning"])
 
 
+#: Its other name.
+dictionary = describe
+
+
 def _where(column: Column, paths: tuple[str, ...]) -> str:
     if column.origin == "paths":
         return ", ".join(paths) or "–"
     return f"({', '.join(column.derived) or column.origin})"
 
 
-def dictionary(table: str | None = None) -> str:
+def markdown(table: str | None = None) -> str:
     """Return the data dictionary as Markdown: a section for each table, or for the one named.
 
-    >>> print(dictionary("event_identifiers").splitlines()[0])
+    >>> print(markdown("event_identifiers").splitlines()[0])
     ## event_identifiers
     """
     sections = []

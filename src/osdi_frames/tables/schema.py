@@ -211,7 +211,7 @@ class Table:
         """
         if names is None:
             return self.columns
-        if isinstance(names, str):
+        if isinstance(names, str) or not isinstance(names, Iterable):
             raise TypeError(f"columns is a list of names: columns=[{names!r}]")
         declared = {column.name: column for column in self.columns}
         chosen = []

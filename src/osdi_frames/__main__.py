@@ -1,0 +1,5 @@
+"""``python -m osdi_frames`` is the command `osdi-frames`."""
+
+from osdi_frames.cli import main
+
+main()
