@@ -126,11 +126,11 @@ def test_a_port_that_is_taken_is_named(tmp_path, taken_port):
     )
 
 
-def test_an_interrupted_receiver_ends_with_status_0_and_says_what_it_stored(tmp_path):
+def test_an_interrupted_receiver_ends_with_status_130_and_says_what_it_stored(tmp_path):
     with _start(tmp_path, "--token", _TOKENS[0]) as receiver:
         assert _post(receiver, _TOKENS[0]) == 200
         receiver.process.send_signal(signal.SIGINT)
-        assert receiver.process.wait(timeout=5) == 0
+        assert receiver.process.wait(timeout=5) == 130
     log = receiver.log.read_text()
     assert "stopped; deliveries stored: 1, answered 503: 0" in log
     assert "Aborted" not in log

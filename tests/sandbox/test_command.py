@@ -134,7 +134,7 @@ def test_an_interrupted_sandbox_says_what_was_kept(tmp_path):
         started.running.admin("GET", "")
         started.process.send_signal(signal.SIGINT)
         assert said in started.process.stdout.read()
-        assert started.process.wait(timeout=5) == 0
+        assert started.process.wait(timeout=5) == 130
         started.process.stdout.close()
 
 

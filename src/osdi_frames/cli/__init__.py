@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
 import warnings
+from typing import NoReturn
 
 import click
 
@@ -65,12 +68,20 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except click.Abort as stop:
-        _complain("osdi-frames: stopped", *getattr(stop.__cause__, "__notes__", []))
-        sys.exit(Status.STOPPED)
+    except (click.Abort, KeyboardInterrupt) as stop:
+        _complain("osdi-frames: stopped", *getattr(stop.__cause__ or stop, "__notes__", []))
+        _end_at_once(Status.STOPPED)
     except BadDocument as error:
         _complain(f"osdi-frames: {error} (--on-error skip passes over it, osdi-frames check lists all)")
         sys.exit(Status.FAILED)
     except (OsdiError, OSError) as error:
         _complain(f"osdi-frames: {error}", *getattr(error, "__notes__", []))
         sys.exit(Status.FAILED)
+
+
+def _end_at_once(status: Status) -> NoReturn:
+    """End the process, although a thread of it may wait for a pipe that nobody writes to."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)

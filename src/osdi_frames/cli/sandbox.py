@@ -89,7 +89,8 @@ def command(
         click.echo(f"v1     {running.base_url_v1}  (key in the header api-key)")
         click.echo(f"keys   {running.individual_key}, {running.group_key}")
         click.echo(f"admin  {running.origin}/sandbox/")
-        sandbox.run(app, listening)
-    click.echo(
-        f"stopped; everything is kept in {db}" if db else "stopped; nothing was kept (--db FILE keeps it)"
-    )
+        try:
+            sandbox.run(app, listening)
+        finally:
+            kept = f"everything is kept in {db}" if db else "nothing was kept (--db FILE keeps it)"
+            click.echo(f"stopped; {kept}")

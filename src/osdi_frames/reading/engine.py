@@ -15,6 +15,7 @@ import pyarrow as pa
 _REWRITING = ("unused_columns", "statistics_propagation")
 # A batch costs a wide query some milliseconds, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
+_INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
 _STATEMENTS = 200  # that an engine remembers before it is closed
 
 #: Engines that no reading uses, by process: the threads of a database do not survive a fork.
@@ -31,6 +32,10 @@ def engine() -> Iterator[Engine]:
     lent = idle.pop() if idle else Engine()
     try:
         yield lent
+    except RuntimeError as error:
+        if _INTERRUPTED in str(error):
+            raise KeyboardInterrupt from error
+        raise
     finally:
         if idle or len(lent.names) > _STATEMENTS:
             lent.connection.close()
@@ -112,8 +117,9 @@ class Engine:
     def table(self, sql: str) -> str:
         """Return the name of a table with the columns of a query, which is run when it is made."""
         if sql not in self.names:
-            self.names[sql] = f"table{len(self.names)}"
-            self.connection.execute(f"CREATE TEMP TABLE {self.names[sql]} AS {sql}")
+            name = f"table{len(self.names)}"
+            self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+            self.names[sql] = name  # only now: Ctrl-C ends a query in the middle
         return self.names[sql]
 
     def clear(self) -> None:

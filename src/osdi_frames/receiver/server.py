@@ -39,6 +39,7 @@ def serve(
 ) -> None:
     """Receive deliveries into an archive until SIGTERM or SIGINT; see `create_app` for the arguments.
 
+    Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged is on disk.
     Connections are limited as `Limits` says, and no statement logs more than ten lines a minute.
 
     Raises
@@ -50,8 +51,7 @@ def serve(
     with _listening(host, port) as listener, _limited_repeats():
         app = create_app(archive, tokens=tokens, worker=worker, limits=limits)
         logger.info("running on http://%s:%d", host, listener.getsockname()[1])
-        with contextlib.suppress(KeyboardInterrupt):  # which uvicorn raises again when all is done
-            _Server(_config(app, limits)).run(sockets=[listener])
+        _Server(_config(app, limits)).run(sockets=[listener])
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -5,16 +5,18 @@ The same documents make the same bytes: no file or member carries a clock, an ow
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import json
 import os
 import tarfile
+import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -25,6 +27,7 @@ _PRETTY = json.JSONEncoder(ensure_ascii=True, indent=2).encode
 _THE_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can say
 
 Member = tuple[str, bytes]
+Writer = TypeVar("Writer", bound=Callable[..., None])
 
 
 def lines(path: Path, documents: Iterable[object]) -> None:
@@ -86,6 +89,28 @@ def in_lines(name: str, documents: Iterable[object]) -> Member:
     with gzip.GzipFile("", "wb", fileobj=packed_content, mtime=0) as file:
         file.write(content)
     return name, packed_content.getvalue()
+
+
+def whole(write: Writer) -> Writer:
+    """Let a function write a folder whose files appear when all are written, or never."""
+
+    @functools.wraps(write)
+    def written(destination: str | os.PathLike[str], *, overwrite: bool = False, **options: Any) -> None:
+        existed = Path(destination).exists()
+        target = folder(destination, overwrite=overwrite)
+        try:
+            with tempfile.TemporaryDirectory(prefix=".writing-", dir=target) as drafts:
+                write(drafts, overwrite=True, **options)
+                for draft in [path for path in Path(drafts).rglob("*") if path.is_file()]:
+                    path = target / draft.relative_to(drafts)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    draft.replace(path)
+        except BaseException:
+            if not existed:
+                target.rmdir()
+            raise
+
+    return cast("Writer", written)
 
 
 def folder(destination: str | os.PathLike[str], *, overwrite: bool) -> Path:

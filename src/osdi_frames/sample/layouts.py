@@ -20,6 +20,7 @@ ENVELOPES_SINCE = "2026-01"  # the month in which the archive's receiver began t
 OTHERS_SHARE = 20  # one in so many is the other deployment's
 
 
+@files.whole
 def write(
     destination: str | os.PathLike[str],
     *,

@@ -50,6 +50,7 @@ _PARTS = (
 )
 
 
+@files.whole
 def write_showcase(
     destination: str | os.PathLike[str],
     *,

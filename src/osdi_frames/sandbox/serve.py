@@ -8,7 +8,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +138,8 @@ def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
 
 
 def run(app: Starlette, listening: socket.socket) -> None:
-    """Serve a sandbox on a bound socket until the process is interrupted or terminated."""
-    with suppress(KeyboardInterrupt):  # which uvicorn raises again when all is done
-        server(app).run([listening])
+    """Serve a sandbox on a bound socket until the process is interrupted or terminated.
+
+    Ctrl-C ends in a KeyboardInterrupt, raised when everything is closed.
+    """
+    server(app).run([listening])
