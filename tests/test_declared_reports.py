@@ -188,7 +188,7 @@ def test_equal_titles_stay_apart_and_no_title_shows_the_id_in_plot_page_and_term
 def test_titles_name_the_columns_of_a_report_over_time():
     signatures = of.read_signatures(ARCHIVE)
     petitions = pd.DataFrame({"petition_id": ["p"], "title": ["Save the park"]})
-    report = of.signatures_over_time(signatures, "MS", by="petition_id", petitions=petitions)
+    report = of.signatures_over_time(signatures, freq="MS", by="petition_id", petitions=petitions)
     assert list(report.columns) == ["Save the park", "q"]
     by = of.signatures_by(signatures, ["source", "petition_id"], petitions)
     assert by["title"].fillna("-").tolist() == ["Save the park", "-"]
@@ -224,7 +224,7 @@ def test_one_event_in_the_year_9999_is_one_row(number):
 def test_signatures_far_apart_make_no_row_for_each_hour_between():
     days = ["1970-01-01T00:00:00Z", "2026-05-01T08:00:00Z", "2026-05-01T10:00:00Z"]
     signatures = of.read_signatures([signed(n, "p", day) for n, day in enumerate(days)])
-    assert of.signatures_over_time(signatures, "h")["signatures"].tolist() == [1, 1, 0, 1]
+    assert of.signatures_over_time(signatures, freq="h")["signatures"].tolist() == [1, 1, 0, 1]
 
 
 # ---------------------------------------------------------------------------------- what reports show

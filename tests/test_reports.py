@@ -161,7 +161,9 @@ SIGNATURE_REPORTS = {
     "signatures_by two": lambda table: reports.signatures_by(table, ["petition_id", "source"]),
     "signatures_by created": lambda table: reports.signatures_by(table, "created_date"),
     "signatures_over_time": reports.signatures_over_time,
-    "signatures_over_time weekly by source": lambda table: reports.signatures_over_time(table, "W", "source"),
+    "signatures_over_time weekly by source": lambda table: reports.signatures_over_time(
+        table, "source", freq="W"
+    ),
 }
 
 LABELS = st.sampled_from([None, "", " ", "none", "None", "(none)", "a", "b", "B", "a_b", "a-b", "é", "=1"])
@@ -397,7 +399,7 @@ TIMES = [
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_periods_are_named_by_their_start_and_none_between_is_left_out(freq, starts, counts):
-    report = reports.signatures_over_time(signatures(*(signed("a", "1", at) for at in TIMES)), freq)
+    report = reports.signatures_over_time(signatures(*(signed("a", "1", at) for at in TIMES)), freq=freq)
     assert [report.index[0], report.index[-1]] == [pd.Timestamp(start, tz="UTC") for start in starts]
     found = {start: report["signatures"][pd.Timestamp(start, tz="UTC")] for start in counts}
     assert found == counts
@@ -421,7 +423,7 @@ def test_people_are_distinct_within_a_period_and_cumulative_counts_signatures():
 @pytest.mark.parametrize("by", [None, "source"])
 def test_signatures_without_a_created_date_are_the_last_row(freq, by):
     report = reports.signatures_over_time(
-        signatures(signed("a", "1", None), signed("a", "1", "2026-05-01")), freq, by
+        signatures(signed("a", "1", None), signed("a", "1", "2026-05-01")), by, freq=freq
     )
     assert report.index.isna().tolist() == [False, True]
     assert report["a" if by else "signatures"].tolist() == [1, 1]
@@ -458,7 +460,7 @@ def test_a_time_with_another_offset_falls_into_its_utc_day():
 
 def test_an_unknown_frequency_is_refused():
     with pytest.raises(UnfitColumn, match="signatures_over_time: 'fortnight' is no period; h, D, W, MS"):
-        reports.signatures_over_time(signatures(signed("a", at="2026-05-01")), "fortnight")
+        reports.signatures_over_time(signatures(signed("a", at="2026-05-01")), freq="fortnight")
 
 
 # -------------------------------------------------------------------------------------------- RSVPs over time

@@ -35,6 +35,7 @@ ONLY = {
     "pyarrow.parquet": {"files"},
     "tqdm": {"progress"},
     "tzfpy": {"local_time"},
+    "xlsxwriter": {"files"},
 }
 
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from osdi_frames.client import Client, Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning
     from osdi_frames.exporting import export
-    from osdi_frames.files import write_csv
+    from osdi_frames.files import write_csv, write_excel
     from osdi_frames.local_time import local_to_utc
     from osdi_frames.reading.check import check
     from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
@@ -31,7 +31,7 @@ _HOMES = {
     "client": ("Client", "Manifest"),
     "errors": ("OsdiError", "ProblemsWarning"),
     "exporting": ("export",),
-    "files": ("write_csv",),
+    "files": ("write_csv", "write_excel"),
     "local_time": ("local_to_utc",),
     "reading.check": ("check",),
     "reading.frames": ("read_events", "read_signatures", "read_table", "read_tables"),

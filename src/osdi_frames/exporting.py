@@ -1,4 +1,4 @@
-"""Tables written to Parquet or CSV: streamed, whole or not at all."""
+"""Tables written to Parquet, CSV or Excel: streamed, whole or not at all."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def export(
     limits: Limits | None = None,
     overwrite: bool = False,
     escape_formulas: bool = True,
+    bom: bool = False,
     progress: bool | None = None,
 ) -> dict[str, int]:
     """Write tables of an archive into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
@@ -50,7 +51,8 @@ def export(
     tables
         The tables to write; all when not given.
     format
-        ``"parquet"`` (zstd; fields carry their meaning, the schema its version) or ``"csv"``.
+        ``"parquet"`` (zstd; fields carry their meaning, the schema its version), ``"csv"`` or ``"xlsx"``
+        (extra ``excel``; see `write_excel`).
     partition_by
         A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
         ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` or a signature's
@@ -63,6 +65,8 @@ def export(
     escape_formulas
         CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
         with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
+    bom
+        CSV: begin with a byte-order mark, by which Excel knows that the file is UTF-8.
 
     Returns
     -------
@@ -74,6 +78,8 @@ def export(
     DestinationExists
         Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
         `destination` is, holds or lies in the source. Nothing was overwritten.
+    InvalidArgument
+        An unknown format, or one that cannot be partitioned.
     UnknownTable, UnknownColumn, SourceNotFound, BadDocument
         As for `read_table`.
 
@@ -98,7 +104,7 @@ def export(
     schemas = {table.name: table.schema() for table in chosen}
     with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:
         return write_tables(
-            schemas, rows, folder, format, partitions=partitions, escape_formulas=escape_formulas
+            schemas, rows, folder, format, partitions=partitions, escape_formulas=escape_formulas, bom=bom
         )
 
 

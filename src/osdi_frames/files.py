@@ -1,4 +1,4 @@
-"""Tables written to Parquet and CSV files: batches as they come, texts that no spreadsheet runs."""
+"""Tables written to Parquet, CSV and Excel files: batches as they come, texts that no spreadsheet runs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import pandas as pd
 import pyarrow as pa
@@ -18,10 +19,11 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from osdi_frames.archive import durable
-from osdi_frames.errors import InvalidArgument, UnfitColumn
+from osdi_frames.errors import InvalidArgument, MissingExtra, UnfitColumn
 from osdi_frames.reading.interchange import as_frame
 
-Format = Literal["parquet", "csv"]
+Format = Literal["parquet", "csv", "xlsx"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "xlsx")
 
 #: What a spreadsheet takes for the beginning of a formula: a sign, also fullwidth or small, also after blanks
 #: and characters that are not seen; and the blanks that some programs drop before they look.
@@ -30,6 +32,9 @@ _FORMULA = (
 )
 
 
+_BOM = "\ufeff".encode()
+_SHEET_ROWS, _CELL = 1 << 20, 32767  # rows of a sheet, characters of a cell
+_EXACT = 1 << 53  # larger integers are not exact in a spreadsheet
 _TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
 
 
@@ -71,8 +76,9 @@ def write_tables(
     *,
     partitions: Mapping[str, Partition | None] | None = None,
     escape_formulas: bool = True,
+    bom: bool = False,
 ) -> dict[str, int]:
-    """Write tables into a folder: ``name.parquet`` or ``name.csv``, a partitioned one into the folder `name`.
+    """Write tables into a folder: ``name.parquet`` and so on, a partitioned one into the folder `name`.
 
     Parameters
     ----------
@@ -83,10 +89,10 @@ def write_tables(
     folder
         An existing folder.
     format
-        ``"parquet"`` or ``"csv"``.
+        ``"parquet"``, ``"csv"`` or ``"xlsx"``.
     partitions
         The partition of a table, by the table's name.
-    escape_formulas
+    escape_formulas, bom
         CSV: see `export`.
 
     Returns
@@ -97,21 +103,23 @@ def write_tables(
     Raises
     ------
     InvalidArgument
-        An unknown format.
+        An unknown format, or one that cannot be partitioned.
     UnfitColumn
         A column of lists or times cannot be partitioned by.
     """
-    if format not in ("parquet", "csv"):
-        raise InvalidArgument(f"format is 'parquet' or 'csv', not {format!r}")
+    if format not in FORMATS:
+        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {format!r}")
+    if (format == "xlsx" or bom) and any((partitions or {}).values()):
+        raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
     counts = dict.fromkeys(schemas, 0)
     with contextlib.ExitStack() as stack:
-        writers: dict[str, _File | _Folder] = {}
+        writers: dict[str, _Folder | _File] = {}
         for name, schema in schemas.items():
             partition = (partitions or {}).get(name)
             made = (
                 _Folder(partition.schema(schema), folder / name, format, partition, escape_formulas)
                 if partition
-                else _File(schema, folder / f"{name}.{format}", format, escape_formulas)
+                else _File(schema, folder / f"{name}.{format}", format, escape_formulas, bom)
             )
             writers[name] = stack.enter_context(contextlib.closing(made))
         for name, some in rows:
@@ -120,7 +128,13 @@ def write_tables(
     return counts
 
 
-def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formulas: bool = True) -> None:
+def write_csv(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    escape_formulas: bool = True,
+    bom: bool = False,
+) -> None:
     """Write a report, or any frame, to a CSV file that is safe to open in a spreadsheet.
 
     The file appears whole, replaces an earlier one, and is readable by its owner only. Lists are JSON,
@@ -135,6 +149,8 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formu
     escape_formulas
         Write an apostrophe before a text, or a column's name, that a spreadsheet would run as a formula:
         one that begins with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
+    bom
+        Begin with a byte-order mark, by which Excel knows that the file is UTF-8.
 
     Examples
     --------
@@ -145,14 +161,64 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formu
     "source","count"
     "'=1+1",-2
     """
-    frame = as_frame(frame, caller="write_csv")
+    _write_frame(frame, path, "csv", caller="write_csv", escape_formulas=escape_formulas, bom=bom)
+
+
+def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a report, or any frame, to an Excel file (extra ``excel``).
+
+    Excel has no time zones: UTC times are written as they are, and their columns are named so,
+    ``created_date (UTC)``. Texts stay texts, also those that begin with ``=``; lists are JSON. The file
+    appears whole, replaces an earlier one, and is readable by its owner only.
+
+    Parameters
+    ----------
+    frame
+        The frame; an index that has a name is written before the columns.
+    path
+        The file to write.
+
+    Raises
+    ------
+    InvalidArgument
+        The frame has more rows than a sheet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> signed = pd.DataFrame({"created_date": [pd.Timestamp("2026-05-01T10:00Z")], "source": ["=1+1"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_excel(signed, f"{folder}/a.xlsx")
+    ...     pd.read_excel(f"{folder}/a.xlsx")
+       created_date (UTC) source
+    0 2026-05-01 10:00:00   =1+1
+    """
+    _write_frame(frame, path, "xlsx", caller="write_excel")
+
+
+def _write_frame(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    format: Format,  # noqa: A002 (as in `write_tables`)
+    *,
+    caller: str,
+    escape_formulas: bool = True,
+    bom: bool = False,
+) -> None:
+    frame = as_frame(frame, caller=caller)
     named = any(name is not None for name in frame.index.names)
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
     target = Path(os.path.realpath(path))
     with durable.draft(target) as drafts:
-        with contextlib.closing(_File(table.schema, drafts / target.name, "csv", escape_formulas)) as file:
+        made = _File(table.schema, drafts / target.name, format, escape_formulas, bom)
+        with contextlib.closing(made) as file:
             file.write(table)
         durable.publish_file(drafts / target.name, target)
+
+
+class _Writer(Protocol):
+    def write_table(self, rows: pa.Table) -> None: ...
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -163,12 +229,18 @@ class _File:
     path: Path
     format: Format
     escape_formulas: bool
-    writer: pa.csv.CSVWriter | pa.parquet.ParquetWriter = field(init=False)
+    bom: bool = False
+    writer: _Writer = field(init=False)
+    sink: pa.NativeFile | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if self.format == "csv":
             empty = _as_text(self.schema.empty_table(), escape_formulas=self.escape_formulas)
-            self.writer = pa.csv.CSVWriter(self.path, empty.schema)
+            self.sink = pa.OSFile(str(self.path), "wb")
+            self.sink.write(_BOM if self.bom else b"")
+            self.writer = pa.csv.CSVWriter(self.sink, empty.schema)
+        elif self.format == "xlsx":
+            self.writer = _Sheet(self.schema, self.path)
         else:
             self.writer = pa.parquet.ParquetWriter(self.path, self.schema, compression="zstd")
 
@@ -179,6 +251,8 @@ class _File:
 
     def close(self) -> None:
         self.writer.close()
+        if self.sink:
+            self.sink.close()
 
 
 @dataclass(slots=True)
@@ -257,3 +331,58 @@ def _text(column: pa.Array) -> pa.Array:
 def _escaped(texts: pa.Array) -> pa.Array:
     """Write an apostrophe before texts that a spreadsheet would run as a formula."""
     return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
+
+
+class _Sheet:
+    """A table written to the one sheet of an Excel file, row by row."""
+
+    def __init__(self, schema: pa.Schema, path: Path) -> None:
+        try:
+            import xlsxwriter
+        except ImportError as error:
+            raise MissingExtra.named("excel") from error
+        # Texts stay texts; what waits to be written is not kept where others could read it.
+        options = {
+            "constant_memory": True,
+            "tmpdir": str(path.parent),
+            "default_date_format": "yyyy-mm-dd hh:mm:ss",
+        }
+        self._book: Any = xlsxwriter.Workbook(str(path), options)
+        self._sheet, self._name, self._count = self._book.add_worksheet(), path.stem, 0
+        self._sheet.freeze_panes(1, 0)
+        self._write([f"{each.name} (UTC)" if _is_utc(each.type) else each.name for each in schema])
+
+    def write_table(self, rows: pa.Table) -> None:
+        columns = [
+            (
+                column.cast(pa.timestamp("us"))
+                if pa.types.is_timestamp(column.type)
+                else pa.chunked_array([_text(part) for part in column.chunks], _text_type(column.type))
+            ).to_pylist()
+            for column in rows.columns
+        ]
+        for values in zip(*columns, strict=True):
+            self._write(values)
+
+    def close(self) -> None:
+        self._book.close()
+
+    def _write(self, values: Iterable[Any]) -> None:
+        if self._count == _SHEET_ROWS:
+            raise InvalidArgument(f"{self._name} has more rows than a sheet holds; write CSV or Parquet")
+        for number, value in enumerate(values):
+            if isinstance(value, bool):
+                self._sheet.write_boolean(self._count, number, value)
+            elif isinstance(value, datetime) and value.year >= 1900:
+                self._sheet.write_datetime(self._count, number, value)
+            elif isinstance(value, int | float) and abs(value) <= _EXACT:
+                self._sheet.write_number(self._count, number, value)
+            elif value is not None and value == value:  # NaN is empty
+                text = str(value)
+                text = text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
+                self._sheet.write_string(self._count, number, text)
+        self._count += 1
+
+
+def _is_utc(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is not None

@@ -16,7 +16,7 @@ import pyarrow as pa
 from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import InvalidArgument, counted
-from osdi_frames.files import write_tables
+from osdi_frames.files import Format, write_tables
 from osdi_frames.problems import OnError
 from osdi_frames.reading.check import Inspection, read_inspected
 from osdi_frames.reading.frames import read_tables
@@ -107,6 +107,8 @@ def write_report(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    formats: Iterable[Format] = ("csv", "parquet"),
+    bom: bool = False,
     progress: bool | None = None,
     now: datetime | None = None,
 ) -> dict[str, pd.DataFrame]:
@@ -121,6 +123,8 @@ def write_report(
         As for `report`.
     destination
         The folder to make.
+    formats, bom
+        The formats of each report's files: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
     now
         The time that the page says it was made at; the present when not given.
 
@@ -151,7 +155,7 @@ def write_report(
         progress=progress,
         places=True,
     )
-    write(reading, destination, now=now or datetime.now(UTC))
+    write(reading, destination, now=now or datetime.now(UTC), formats=formats, bom=bom)
     return {declared.name: frame for declared, frame in reading.reports}
 
 
@@ -207,7 +211,14 @@ def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]
     return {name: list(chosen) for name, chosen in columns.items()}
 
 
-def write(reading: Reading, destination: str | os.PathLike[str], *, now: datetime) -> None:
+def write(
+    reading: Reading,
+    destination: str | os.PathLike[str],
+    *,
+    now: datetime,
+    formats: Iterable[Format] = ("csv", "parquet"),
+    bom: bool = False,
+) -> None:
     """Write what was read and made into a folder; see `write_report`."""
     from osdi_frames import page  # matplotlib takes its time, and only files need it
 
@@ -219,8 +230,8 @@ def write(reading: Reading, destination: str | os.PathLike[str], *, now: datetim
             for declared, frame in reading.reports
         }
         schemas = {name: table.schema for name, table in rows.items()}
-        for format in ("csv", "parquet"):  # noqa: A001 (as in `export`)
-            write_tables(schemas, rows.items(), folder, format)
+        for format in formats:  # noqa: A001 (as in `export`)
+            write_tables(schemas, rows.items(), folder, format, bom=bom)
 
 
 def _paths(source: Source) -> list[str]:

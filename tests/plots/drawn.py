@@ -55,10 +55,13 @@ DRAWN = {
     "signatures_by_referrer": ("signatures_by_referrer", lambda: reports.signatures_by_referrer(SIGNATURES)),
     "signatures_by_website": ("signatures_by_website", lambda: reports.signatures_by_website(SIGNATURES)),
     "signatures_by two": ("signatures_by", lambda: reports.signatures_by(SIGNATURES, ["source", "referrer"])),
-    "signatures_over_time": ("signatures_over_time", lambda: reports.signatures_over_time(SIGNATURES, "MS")),
+    "signatures_over_time": (
+        "signatures_over_time",
+        lambda: reports.signatures_over_time(SIGNATURES, freq="MS"),
+    ),
     "signatures_over_time by source": (
         "signatures_over_time",
-        lambda: reports.signatures_over_time(SIGNATURES, "MS", by="source"),
+        lambda: reports.signatures_over_time(SIGNATURES, freq="MS", by="source"),
     ),
     "event_map": ("event_map", lambda: EVENTS),
 }

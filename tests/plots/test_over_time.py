@@ -36,7 +36,7 @@ def dates(ax) -> list[str]:
 
 def test_each_period_is_a_bar_in_its_place_and_one_without_anything_shows_as_0():
     dated = SIGNATURES.dropna(subset="created_date")
-    ax = draw("signatures_over_time", reports.signatures_over_time(dated, "MS"))
+    ax = draw("signatures_over_time", reports.signatures_over_time(dated, freq="MS"))
     assert heights(ax) == [[2, 0, 2]]
     assert texts(ax) == ["2", "0", "2"]
     middles = [bar.get_x() + bar.get_width() / 2 for bar in ax.patches]
@@ -47,7 +47,7 @@ def test_each_period_is_a_bar_in_its_place_and_one_without_anything_shows_as_0()
 
 
 def test_what_has_no_date_stands_last_apart_and_is_named():
-    ax = draw("signatures_over_time", reports.signatures_over_time(SIGNATURES, "MS"))
+    ax = draw("signatures_over_time", reports.signatures_over_time(SIGNATURES, freq="MS"))
     assert heights(ax) == [[2, 0, 2, 1]]
     assert texts(ax) == ["2", "0", "2", "(no date)\n1"]
     *_, before, last = ax.patches
@@ -57,27 +57,27 @@ def test_what_has_no_date_stands_last_apart_and_is_named():
 
 def test_no_date_below_the_bar_that_has_none():
     months = pd.date_range("2020-01-01", periods=80, freq="MS", tz="UTC").append(pd.DatetimeIndex([pd.NaT]))
-    ax = draw("signatures_over_time", reports.signatures_over_time(signed(months), "MS"))
+    ax = draw("signatures_over_time", reports.signatures_over_time(signed(months), freq="MS"))
     assert texts(ax) == ["(no date)\n1"]
     render(ax)
     assert max(ax.get_xticks()) <= ax.patches[-2].get_x() + ax.patches[-2].get_width()
 
 
 def test_a_report_where_nothing_has_a_date_is_one_bar():
-    ax = draw("signatures_over_time", reports.signatures_over_time(SIGNATURES.tail(2).head(1), "MS"))
+    ax = draw("signatures_over_time", reports.signatures_over_time(SIGNATURES.tail(2).head(1), freq="MS"))
     assert heights(ax) == [[1]]
     assert texts(ax) == ["(no date)\n1"]
     render(ax)
 
 
 def test_rows_in_another_order_give_the_same_picture():
-    report = reports.signatures_over_time(SIGNATURES, "MS")
+    report = reports.signatures_over_time(SIGNATURES, freq="MS")
     ax = draw("signatures_over_time", report.sample(frac=1, random_state=3))
     assert heights(ax) == [[2, 0, 2, 1]]
 
 
 def test_signatures_are_counted_over_time_not_people():
-    report = reports.signatures_over_time(SIGNATURES.head(2), "MS")
+    report = reports.signatures_over_time(SIGNATURES.head(2), freq="MS")
     assert list(report["people"]) == [1]
     assert heights(draw("signatures_over_time", report)) == [[2]]
 
@@ -108,7 +108,7 @@ def test_signatures_by_a_time_are_bars_over_time():
 
 
 def test_values_are_stacked_the_largest_at_the_bottom_and_the_legend_reads_as_they_stand():
-    ax = draw("signatures_over_time", reports.signatures_over_time(SIGNATURES, "MS", by="source"))
+    ax = draw("signatures_over_time", reports.signatures_over_time(SIGNATURES, freq="MS", by="source"))
     assert heights(ax) == [[2, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     assert [[bar.get_y() for bar in container] for container in ax.containers] == [
         [0, 0, 0, 0],
@@ -125,7 +125,7 @@ def test_values_are_stacked_the_largest_at_the_bottom_and_the_legend_reads_as_th
 
 
 def test_the_other_values_are_one_part_of_each_bar_and_the_sum_is_the_total():
-    report = reports.signatures_over_time(SIGNATURES, "MS", by="source")
+    report = reports.signatures_over_time(SIGNATURES, freq="MS", by="source")
     ax = draw("signatures_over_time", report, top=1)
     assert heights(ax) == [[2, 0, 1, 0], [0, 0, 1, 1]]
     assert legend(ax) == ["(other: 2)", "email"]
@@ -135,7 +135,7 @@ def test_the_other_values_are_one_part_of_each_bar_and_the_sum_is_the_total():
 def test_a_thousand_values_over_time_are_eight_and_the_others():
     days = pd.date_range("2026-01-01", periods=1000, freq="h", tz="UTC")
     table = signed(days, source=[f"s{number}" for number in range(1000)])
-    report = reports.signatures_over_time(table, "W", by="source")
+    report = reports.signatures_over_time(table, freq="W", by="source")
     ax = draw("signatures_over_time", report)
     assert len(legend(ax)) == 9
     assert np.array(heights(ax)).sum(axis=0).tolist() == report.sum(axis=1).tolist()
@@ -145,7 +145,7 @@ def test_a_thousand_values_over_time_are_eight_and_the_others():
 
 def test_values_that_are_named_like_the_columns_of_a_report_are_values():
     table = SIGNATURES.assign(source=["signatures", "people", "cumulative", "people", "people"])
-    ax = draw("signatures_over_time", reports.signatures_over_time(table, "MS", by="source"))
+    ax = draw("signatures_over_time", reports.signatures_over_time(table, freq="MS", by="source"))
     assert legend(ax) == ["signatures", "cumulative", "people"]
 
 
@@ -182,7 +182,7 @@ def fills(shape: PolyCollection, times: pd.Index, bottoms: object, tops: object)
 
 def test_thousands_of_periods_are_one_shape_with_the_same_counts():
     hours = pd.date_range("2026-01-01", periods=3000, freq="2h", tz="UTC")
-    report = reports.signatures_over_time(signed(hours), "h")
+    report = reports.signatures_over_time(signed(hours), freq="h")
     ax = draw("signatures_over_time", report)
     assert not ax.patches
     [shape] = ax.collections
@@ -192,7 +192,7 @@ def test_thousands_of_periods_are_one_shape_with_the_same_counts():
 
 def test_thousands_of_periods_are_stacked_as_few_are():
     hours = pd.date_range("2026-01-01", periods=3000, freq="h", tz="UTC")
-    report = reports.signatures_over_time(signed(hours, source=["a", "b", "c"] * 1000), "h", by="source")
+    report = reports.signatures_over_time(signed(hours, source=["a", "b", "c"] * 1000), freq="h", by="source")
     ax = draw("signatures_over_time", report, top=1)
     assert not ax.patches
     lower, upper = ax.collections
@@ -316,7 +316,7 @@ def test_dates_are_there_and_do_not_touch(name, span):
 
 
 def test_a_report_that_was_brought_to_another_zone_shows_its_clock():
-    report = reports.signatures_over_time(SIGNATURES.dropna(subset="created_date"), "MS")
+    report = reports.signatures_over_time(SIGNATURES.dropna(subset="created_date"), freq="MS")
     there = report.set_axis(report.index.tz_localize(None).tz_localize("America/New_York"))
     ax = draw("signatures_over_time", there.rename_axis(index="created_date"))
     assert dates(ax) == ["2026-03", "2026-04", "2026-05"]
@@ -324,9 +324,9 @@ def test_a_report_that_was_brought_to_another_zone_shows_its_clock():
 
 
 def test_periods_are_named_by_their_start_in_utc_whatever_time_zone_is_set():
-    report = reports.signatures_over_time(SIGNATURES, "MS")
+    report = reports.signatures_over_time(SIGNATURES, freq="MS")
     long = reports.signatures_over_time(
-        signed(pd.date_range("2020-01-01", periods=90, freq="MS", tz="UTC")), "MS"
+        signed(pd.date_range("2020-01-01", periods=90, freq="MS", tz="UTC")), freq="MS"
     )
     here, long_here = (draw("signatures_over_time", each) for each in (report, long))
     with mpl.rc_context({"timezone": "America/Los_Angeles"}):

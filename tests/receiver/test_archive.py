@@ -147,7 +147,7 @@ def test_a_folder_that_no_receiver_wrote_is_said_to_be_none(tmp_path):
 
 
 def test_erasing_by_id_takes_the_person_out_and_leaves_the_others_byte_for_byte(archive):
-    done = erase(archive, persons=["ann-1"], clock=lambda: NOW)
+    done = erase(archive, persons=["ann-1"], now=lambda: NOW)
     assert (done.deliveries, done.elements, done.complete) == (4, 4, True)
     assert b"ann-1" not in b"".join(entry.exact for entry in lines(archive))
     assert [entry.body.decode() for entry in lines(archive)] == [
@@ -156,7 +156,7 @@ def test_erasing_by_id_takes_the_person_out_and_leaves_the_others_byte_for_byte(
 
 
 def test_erasing_leaves_a_tombstone_and_the_sequence_whole(archive):
-    erase(archive, persons=["ann-1"], clock=lambda: NOW)
+    erase(archive, persons=["ann-1"], now=lambda: NOW)
     assert [entry.sequence for entry in lines(archive)] == [1, 2, 3, 4, 5]
     assert [entry.erased_at for entry in lines(archive)][:2] == ["2026-12-01T08:00:00.000000Z", None]
     assert verify(archive).damages == []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from osdi_frames.cli.options import on_error, progress, sources
+from osdi_frames.cli.options import bom, on_error, progress, sources
 from osdi_frames.exporting import export
-from osdi_frames.files import Format
+from osdi_frames.files import FORMATS, Format
 from osdi_frames.problems import OnError
 
 
@@ -16,7 +16,7 @@ from osdi_frames.problems import OnError
 @click.option(
     "--table", "tables", multiple=True, help="A table to write; repeat it for several. All by default."
 )
-@click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
+@click.option("--format", type=click.Choice(FORMATS), default="parquet", show_default=True)
 @click.option("--partition-by", help="A column, or month: a folder for each value.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export; other files are never replaced.")
 @click.option(
@@ -25,6 +25,7 @@ from osdi_frames.problems import OnError
     show_default=True,
     help="CSV: an apostrophe before texts that a spreadsheet would run.",
 )
+@bom
 @on_error
 @progress
 def command(
@@ -35,6 +36,7 @@ def command(
     partition_by: str | None,
     overwrite: bool,
     escape_formulas: bool,
+    bom: bool,
     prefix: str | None,
     on_error: OnError,
     progress: bool | None,
@@ -53,6 +55,7 @@ def command(
         partition_by=partition_by,
         overwrite=overwrite,
         escape_formulas=escape_formulas,
+        bom=bom,
         prefix=prefix,
         on_error=on_error,
         progress=progress,

@@ -30,6 +30,8 @@ on_error = click.option(
     help="Stop at the first problem, or pass over problems and say how many.",
 )
 
+bom = click.option("--bom", is_flag=True, help="CSV: a byte-order mark, by which Excel knows UTF-8.")
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
 
 progress = click.option(

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 import click
 
-from osdi_frames.cli.options import as_json, on_error, progress, sources
+from osdi_frames.cli.options import as_json, bom, on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.errors import counted
+from osdi_frames.files import FORMATS, Format
 from osdi_frames.problems import OnError
 from osdi_frames.reporting import PAGE, read, write
 
@@ -27,6 +28,16 @@ from osdi_frames.reporting import PAGE, read, write
     help="Rows of each report to print; files have all.",
 )
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(FORMATS),
+    default=("csv", "parquet"),
+    show_default=True,
+    help="The files of each report; repeat it for several.",
+)
+@bom
 @on_error
 @as_json
 @progress
@@ -37,6 +48,8 @@ def command(
     prefix: str | None,
     on_error: OnError,
     show_addresses: bool,
+    formats: tuple[Format, ...],
+    bom: bool,
     as_json: bool,
     progress: bool | None,
 ) -> None:
@@ -70,6 +83,6 @@ def command(
         for report, frame in reading.reports:
             click.echo(f"\n{report.heading}\n{table(report, frame, top=top)}")
     if out:
-        write(reading, out, now=datetime.now(UTC))
+        write(reading, out, now=datetime.now(UTC), formats=formats, bom=bom)
         count = counted(len(reading.reports), "report")
-        click.echo(f"\nwritten to {out}: {count}, each as CSV and Parquet, and {PAGE}", err=as_json)
+        click.echo(f"\nwritten to {out}: {count}, each as {' and '.join(formats)}, and {PAGE}", err=as_json)

@@ -42,7 +42,7 @@ def create_app(
     tokens: Iterable[str],
     worker: str = "main",
     limits: Limits | None = None,
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Starlette:
     """Make the application that receives deliveries into an archive.
 
@@ -60,7 +60,7 @@ def create_app(
         The folder inside the archive that this process owns; every process needs one of its own.
     limits
         Sizes and times, see `Limits`; those on connections and heads are the server's, see `serve`.
-    clock
+    now
         Returns the current time, for ``received_at`` and the folders of days.
 
     Raises
@@ -80,7 +80,7 @@ def create_app(
     limits = limits or Limits()
     known = Tokens(tokens)
     queue = DeliveryQueue(
-        Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, clock=clock
+        Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, now=now
     )
 
     @contextlib.asynccontextmanager

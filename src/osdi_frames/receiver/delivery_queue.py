@@ -27,10 +27,10 @@ logger = logging.getLogger(__name__)
 class DeliveryQueue:
     """Queues bodies for the writer and waits until they are durable; one event loop uses it, from start to stop."""
 
-    def __init__(self, worker: Worker, *, limits: Limits, clock: Callable[[], datetime]) -> None:
+    def __init__(self, worker: Worker, *, limits: Limits, now: Callable[[], datetime]) -> None:
         self._worker = worker
         self._limits = limits
-        self._clock = clock
+        self._now = now
         self._waiting = 0
         self._held = 0
         self._stored = 0
@@ -47,7 +47,7 @@ class DeliveryQueue:
             self._worker, batch_bytes=self._limits.batch_bytes, resolve=self._resolve_from_thread
         )
         with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
-            self._worker.deliveries.prepare(timestamp(self._clock())[:10])
+            self._worker.deliveries.prepare(timestamp(self._now())[:10])
         self._writer.start()
 
     async def stop(self) -> None:
@@ -73,7 +73,7 @@ class DeliveryQueue:
     async def store(self, body: bytes) -> bool:
         """Make a held body durable; ``False`` when it failed or would come too late for the sender."""
         arrived = self._loop.time()
-        received_at = timestamp(self._clock())
+        received_at = timestamp(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
         deadline = self._loop.call_at(arrived + self._limits.answer_seconds, _give_up, answer)
         self._waiting += 1

@@ -57,7 +57,7 @@ def erase(
     *,
     persons: Iterable[str] = (),
     emails: Iterable[str] = (),
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Erasure:
     """Take every element about a person out of the sealed segments of an archive.
 
@@ -81,7 +81,7 @@ def erase(
     folders = worker_folders(Path(archive))
     if not folders:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
-    eraser = _Eraser(Person.of(persons, emails), clock)
+    eraser = _Eraser(Person.of(persons, emails), now)
     for folder in folders:
         with _alone(folder), _sealed_if_at_rest(folder):
             eraser.erase_log(folder)
@@ -119,10 +119,10 @@ def _sealed_if_at_rest(folder: Path) -> Iterator[None]:
 
 
 class _Eraser:
-    def __init__(self, person: Person, clock: Callable[[], datetime]) -> None:
+    def __init__(self, person: Person, now: Callable[[], datetime]) -> None:
         self.done = Erasure()
         self._person = person
-        self._clock = clock
+        self._now = now
 
     def erase_log(self, folder: Path) -> None:
         for segment in map(Segment.current, segments(folder)):
@@ -181,7 +181,7 @@ class _Eraser:
             kept = [text for element, text in found if not self._person.is_subject_of(element)]
             self.done.elements += len(found) - len(kept)
             body = b"[" + b",".join(kept) + b"]"
-        return replace(entry, body=body, received=None, erased_at=timestamp(self._clock()))
+        return replace(entry, body=body, received=None, erased_at=timestamp(self._now()))
 
 
 def _elements(body: bytes) -> Iterator[tuple[object, bytes]]:

@@ -47,13 +47,12 @@ def _parameters(report: Report) -> list[Parameter]:
         return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
     parameters = [plain(report.table)]
-    if report.kind == "over time":
-        parameters.append(plain("freq", "D"))
     if report.by is None:
         parameters.append(plain("by", Parameter.empty if report.kind == "groups" else None))
     parameters.append(plain(report.subject.titled.argument, None))
-    if report.kind == "growth":
-        parameters.append(Parameter("pause", Parameter.KEYWORD_ONLY, default="1min"))
+    own = {"over time": ("freq", "D"), "growth": ("pause", "1min")}.get(report.kind)
+    if own:
+        parameters.append(Parameter(own[0], Parameter.KEYWORD_ONLY, default=own[1]))
     return parameters
 
 
@@ -88,8 +87,6 @@ def _arguments(report: Report) -> dict[str, str]:
     )
     needed = ["event_id", "fetched_at", *report.columns] if report.kind == "growth" else report.columns
     arguments = {report.table: f"one row per {row}, with {', '.join(needed)}"}
-    if report.kind == "over time":
-        arguments["freq"] = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
     if report.by is None:
         time = "start_date" if report.table == "events" else "created_date"
         columns = {
@@ -101,6 +98,8 @@ def _arguments(report: Report) -> dict[str, str]:
         f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
         f" where {titled.key} is a key"
     )
+    if report.kind == "over time":
+        arguments["freq"] = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
     if report.kind == "growth":
         arguments["pause"] = "the longest time between two pages of one pull"
     return arguments

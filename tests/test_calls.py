@@ -1,0 +1,183 @@
+"""Wrong calls are answered with one sentence that says what would be right."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import osdi_frames as of
+from osdi_frames import receiver, sandbox
+from osdi_frames.errors import InvalidArgument, InvalidSource, OsdiError, UnfitColumn
+from osdi_frames.problems import ProblemKind
+
+EVENTS = of.read_events({"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"})
+POLARS = pl.from_arrow(of.scan({"title": "March", "total_accepted": 3}, "events").read_all())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [EVENTS, EVENTS["title"], POLARS, [EVENTS], print, b"{}", 3, None],
+    ids=["DataFrame", "Series", "polars", "list", "function", "bytes", "int", "None"],
+)
+@pytest.mark.parametrize("call", [of.read_events, of.check, of.report, of.read_tables])
+def test_what_is_no_source_is_named(call, source):
+    with pytest.raises(InvalidSource, match="a source is a path, an open binary file, or parsed JSON, not "):
+        call(source)
+
+
+def test_a_frame_handed_to_a_reader_is_led_to_the_reports():
+    with pytest.raises(InvalidSource, match=r"reports and plots take frames: osdi_frames.rsvps_by_campaign"):
+        of.read_events(EVENTS)
+
+
+def test_an_address_of_a_service_is_led_to_the_client():
+    with pytest.raises(InvalidSource, match="osdi-frames pull, or osdi_frames.Client"):
+        of.read_events("https://example.org/api/v2/events")
+
+
+def test_json_text_in_place_of_a_path_is_led_to_json_loads():
+    with pytest.raises(FileNotFoundError, match="json.loads"):
+        of.read_events('{"title": "March"}')
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [POLARS, pa.table(POLARS), of.scan({"total_accepted": 3}, "events")],
+    ids=lambda f: type(f).__name__,
+)
+def test_frames_of_other_libraries_are_taken(frame):
+    assert of.rsvps_by_campaign(frame)["rsvps"].to_dict() == {"(none)": 3}
+
+
+def test_a_frame_of_another_library_makes_the_same_report_and_file(data, tmp_path):
+    events = of.scan(data, "events").read_all()
+    expected = of.rsvps_by_campaign(of.read_events(data))
+    pd.testing.assert_frame_equal(of.rsvps_by_campaign(pl.from_arrow(events)), expected)
+    of.write_csv(pl.from_arrow(events), tmp_path / "a.csv")
+    of.write_csv(of.read_events(data), tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    {
+        "a path for a frame": (
+            lambda: of.rsvps_by_campaign("data"),
+            r"as osdi_frames.read_table\(source, 'events'\)",
+        ),
+        "a Series for a frame": (lambda: of.rsvps_by_campaign(EVENTS["title"]), "not a Series"),
+        "a function for a frame": (
+            lambda: of.rsvps_by_campaign(of.read_events),
+            r"call it: read_events\(…\)",
+        ),
+        "a path for a CSV": (lambda: of.write_csv("data", "a.csv"), "write_csv takes a DataFrame"),
+        "a function for by": (lambda: of.rsvps_by(EVENTS, print), "by is a column"),
+        "top of none": (
+            lambda: of.plots.rsvps_by_campaign(of.rsvps_by_campaign(EVENTS), top=0),
+            "1 or more, not 0",
+        ),
+        "a prefix with its colon": (
+            lambda: of.read_events([], prefix="x:"),
+            "without a colon, such as 'x', not 'x:'",
+        ),
+        "a prefix of two words": (lambda: of.check([], prefix="a b"), "one word"),
+        "an unknown format": (
+            lambda: of.export([], "out", format="xls"),
+            "'parquet', 'csv', 'xlsx', not 'xls'",
+        ),
+        "an unknown on_error": (
+            lambda: of.read_events([], on_error="ignore"),
+            "'raise' or 'skip', not 'ignore'",
+        ),
+        "names for reports": (
+            lambda: of.report([], reports=["rsvps"]),
+            "reports is a list of osdi_frames.reports.Report",
+        ),
+        "a file for a service": (lambda: of.Client("data"), "not an address of a service"),
+        "a frame for a service": (lambda: of.Client(EVENTS), "not an address"),
+    }.values(),
+)
+def test_a_wrong_argument_says_what_would_be_right(call, said):
+    with pytest.raises(OsdiError, match=said) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+
+
+def test_columns_are_a_list():
+    with pytest.raises(TypeError, match="columns is a list of names"):
+        of.read_events([], columns=3)
+
+
+def test_a_mistyped_name_of_the_package_names_the_nearest():
+    with pytest.raises(AttributeError, match="nearest: read_events"):
+        of.read_event  # noqa: B018
+
+
+def test_a_wrong_argument_is_a_value_error():
+    assert issubclass(InvalidArgument, ValueError)
+    assert issubclass(InvalidSource, TypeError)
+    assert issubclass(UnfitColumn, ValueError)
+
+
+def test_the_package_has_its_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", of.__version__)
+
+
+def test_dictionary_is_describe():
+    pd.testing.assert_frame_equal(of.dictionary("events"), of.describe("events"))
+
+
+def parameters():
+    """Yield the name and the parameters of each public function."""
+    named = {name: getattr(of, name) for name in of.__all__} | vars(of.plots)
+    named |= {
+        f"{module.__name__}.{name}": getattr(module, name)
+        for module in (receiver, sandbox)
+        for name in module.__all__
+    }
+    named |= {
+        f"Client.{name}": function for name, function in vars(of.Client).items() if not name.startswith("_")
+    }
+    for name, function in named.items():
+        if inspect.isfunction(function):
+            yield name, inspect.signature(function).parameters
+
+
+def test_one_thing_has_one_name_in_every_signature():
+    other = {"clock", "dest", "out", "output", "target", "progress_bar", "src"}
+    assert {name: other & set(found) for name, found in parameters() if other & set(found)} == {}
+
+
+def test_by_is_the_second_argument_wherever_it_is_one():
+    places = {name: list(found).index("by") for name, found in parameters() if "by" in found}
+    assert set(places.values()) == {1}
+    assert "signatures_over_time" in places
+
+
+def test_every_kind_of_problem_has_a_meaning():
+    assert all(kind.meaning.endswith((".", "}")) for kind in ProblemKind)
+
+
+def test_no_problem_is_made_of_another_kind():
+    source = "".join(path.read_text() for path in Path(of.__file__).parent.rglob("*.py"))
+    made = re.findall(
+        r"\b(?:Finding|Misfit)\(\s*([^,)]*)|\bProblem\(\s*[^,]*(?:\([^)]*\))?,\s*([^,)]*)", source
+    )
+    kinds = {a or b for a, b in made} - {""}
+    assert all("ProblemKind." in each or each in KIND_NAMES for each in kinds), kinds
+
+
+#: Expressions of which mypy knows that they are kinds, and the base class and signature of Misfit.
+KIND_NAMES = {
+    "Exception",
+    "kind",
+    "problem",
+    "misfit.kind",
+    "_unknown(body",
+    "_unknown(entry",
+    "finding.problem",
+}

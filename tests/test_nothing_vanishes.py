@@ -1,0 +1,190 @@
+"""Nothing vanishes: what is clear is read, and of the rest a message says what it is and what to call."""
+
+import io
+import json
+import warnings
+
+import pytest
+
+import osdi_frames as of
+from osdi_frames.errors import BadDocument, InvalidSource, ProblemsWarning
+
+SIGNATURE = {"identifiers": ["action_network:5f"], "created_date": "2026-05-01T10:00:00Z"}
+EVENT = {"identifiers": ["action_network:e1"], "title": "March", "total_accepted": 3}
+SELF = {"self": {"href": "https://example.org/api/v2/petitions/1/signatures/5f"}}
+ELEMENT = {"osdi:signature": SIGNATURE, "idempotency_key": "k"}
+
+#: What has no array, no time or no page around it, and is clear all the same: its table and its rows.
+CLEAR = {
+    "a single signature that names its address": (SIGNATURE | {"_links": SELF}, "signatures", 1),
+    "a list of signatures that name their addresses": (
+        [SIGNATURE | {"_links": SELF}, {"_links": {"self": {"href": SELF["self"]["href"] + "a"}}}],
+        "signatures",
+        2,
+    ),
+    "a list of events": ([EVENT, EVENT | {"identifiers": ["action_network:e2"]}], "events", 2),
+    "an element without its array": (ELEMENT, "signatures", 1),
+    "an element without its array, in an envelope": (
+        {"received_at": "2026-05-01T10:00:00Z", "body": ELEMENT},
+        "signatures",
+        1,
+    ),
+    "elements in a list with a page": ([ELEMENT, {"_embedded": {"osdi:events": [EVENT]}}], "signatures", 1),
+    "a delivery under body without a time": ({"body": [ELEMENT]}, "signatures", 1),
+    "a list of those": ([{"body": [ELEMENT]}], "signatures", 1),
+    "a page under body without a time": ({"body": {"_embedded": {"osdi:events": [EVENT]}}}, "events", 1),
+}
+
+
+def both(document, tmp_path):
+    """Return a document as parsed objects, and as a file."""
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    return document, path
+
+
+@pytest.mark.parametrize("name", CLEAR)
+def test_what_is_clear_is_read(name, tmp_path):
+    document, table, rows = CLEAR[name]
+    for source in both(document, tmp_path):
+        assert len(of.read_table(source, table)) == rows
+        found = of.check(source)
+        assert "error" not in found["severity"].tolist()
+        assert "other type" not in found["problem"].tolist()
+
+
+def test_elements_a_line_keep_their_keys(tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_text("\n".join(json.dumps(ELEMENT | {"idempotency_key": key}) for key in "ab"))
+    found = of.read_signatures(path, dedupe=False)
+    assert found[["idempotency_key", "source_line"]].to_dict("list") == {
+        "idempotency_key": ["a", "b"],
+        "source_line": [1, 2],
+    }
+
+
+def test_an_envelope_without_a_time_is_a_warning_of_check():
+    found = of.check({"body": [ELEMENT]})
+    assert found[["severity", "problem", "detail"]].to_numpy().tolist() == [
+        ["warning", "an envelope without a time", "body"]
+    ]
+
+
+#: What could be of several types.
+UNCLEAR = {
+    "a single signature": SIGNATURE,
+    "an event of a title": {"identifiers": ["action_network:e1"], "title": "March"},
+    "a list of signatures": [SIGNATURE, SIGNATURE],
+    "signatures with keys of the service": [
+        SIGNATURE | {"action_network:referrer_data": {"source": "email"}}
+    ],
+}
+
+
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_a_resource_of_unclear_type_says_how_to_name_its_type(name, tmp_path):
+    for source in both(UNCLEAR[name], tmp_path):
+        with pytest.raises(BadDocument, match="type is not clear") as stopped:
+            of.read_signatures(source)
+        assert '[{"osdi:signature": {…}}]' in str(stopped.value)
+        with pytest.warns(ProblemsWarning, match="type is not clear"):
+            assert of.read_signatures(source, on_error="skip").empty
+        problems = of.check(source)
+        assert set(problems["severity"]) == {"error"}
+
+
+@pytest.mark.parametrize("name", [*CLEAR, *UNCLEAR])
+def test_raise_skip_and_check_agree(name, tmp_path):
+    document = CLEAR[name][0] if name in CLEAR else UNCLEAR[name]
+    for source in both(document, tmp_path):
+        errors = int(of.check(source).query("severity == 'error'")["count"].sum())
+        try:
+            of.read_tables(source)
+            raised = False
+        except BadDocument:
+            raised = True
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            of.read_tables(source, on_error="skip")
+        counts = [
+            f"passed over {errors} problem{'s' if errors > 1 else ''}" in str(w.message) for w in caught
+        ]
+        assert raised == bool(errors) == any(counts)
+
+
+def test_a_page_that_no_table_declares_is_named():
+    page = {"_embedded": {"osdi:donations": [{"amount": "1.00"}]}}
+    with pytest.warns(
+        ProblemsWarning, match="no event was found; .* osdi:donations, which no table declares"
+    ):
+        assert of.read_events(page).empty
+
+
+def test_an_archive_without_what_was_asked_for_says_what_it_holds():
+    with pytest.warns(ProblemsWarning, match=r"no event was found; .*read_table\(source, 'signatures'\)"):
+        assert of.read_events([ELEMENT]).empty
+    with pytest.warns(ProblemsWarning, match=r"no signature was found; .*read_table\(source, 'events'\)"):
+        assert of.read_signatures(EVENT).empty
+
+
+def test_an_empty_archive_is_an_empty_frame_without_a_word(tmp_path):
+    assert of.read_events([]).empty
+    assert of.read_events(tmp_path).empty
+    assert of.read_events({"total_pages": 0, "_embedded": {"osdi:events": []}}).empty
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+@pytest.mark.parametrize("partition_by", [None, "month"])
+def test_an_export_handed_to_a_reader_says_what_reads_it(format, partition_by, tmp_path):
+    of.export(EVENT, tmp_path / "out", tables=["events"], format=format, partition_by=partition_by)
+    for path in (tmp_path / "out", tmp_path / "out" / "*", *tmp_path.rglob(f"*.{format}")):
+        for read in (of.read_events, of.check, of.report):
+            with pytest.raises(InvalidSource, match=f"pandas.read_{format}"):
+                read(path)
+
+
+def test_an_export_among_the_files_of_an_archive_is_ignored_as_other_files_are(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(EVENT))
+    of.export(EVENT, tmp_path / "deep" / "out", tables=["events"])
+    assert len(of.read_events(tmp_path)) == 1
+
+
+#: Events of a service with a prefix of its own.
+FOREIGN = {
+    "without an address": EVENT | {"identifiers": ["change_desk:9"]},
+    "with its address": EVENT
+    | {
+        "identifiers": ["other:1", "change_desk:9"],
+        "_links": {"self": {"href": "https://x.org/v2/events/9"}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_an_id_under_an_unknown_prefix_names_prefix(name, tmp_path):
+    for source in both(FOREIGN[name], tmp_path):
+        with pytest.warns(ProblemsWarning, match='identifiers = "change_desk:9"; prefix="change_desk"'):
+            assert len(of.read_events(source)) == 1
+        assert of.read_events(source, prefix="change_desk")["event_id"].tolist() == ["9"]
+        found = of.check(source)
+        assert found[["severity", "problem"]].to_numpy().tolist() == [
+            ["warning", "an id under an unknown prefix"]
+        ]
+        assert of.check(source, prefix="change_desk").empty
+
+
+def test_identifiers_of_other_systems_besides_the_own_are_no_problem():
+    event = EVENT | {"identifiers": ["mobilize:7", "action_network:e1"]}
+    assert of.read_events(event)["event_id"].tolist() == ["e1"]
+    assert of.check(event).empty
+
+
+def test_an_event_that_only_another_system_names_is_no_problem():
+    event = EVENT | {"identifiers": ["mobilize:7"], "_links": {"self": {"href": "https://x.org/v2/events/9"}}}
+    assert of.read_events(event)["event_id"].tolist() == ["9"]
+    assert of.check(event).empty
+
+
+def test_an_open_file_of_text_says_how_to_open_it():
+    with pytest.raises(InvalidSource, match=r"open\(path, 'rb'\)"):
+        of.read_events(io.StringIO("{}"))
