@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import osdi_frames as of
 from osdi_frames.cli import COMMANDS, group
+from osdi_frames.cli.status import Status
 
 
 def run(*words, cwd=None):
@@ -85,7 +86,7 @@ def test_report_on_a_problem_is_one_line_and_skip_passes_over_it(tmp_path):
     skipped = run("report", "a.json", "--on-error", "skip", cwd=tmp_path)
     assert skipped.returncode == 0
     assert skipped.stderr.startswith("osdi-frames: warning: passed over 1 problem, the first: a.json:1: ")
-    assert "1 events with 0 RSVPs" in skipped.stdout
+    assert "1 event with 0 RSVPs" in skipped.stdout
 
 
 def test_what_a_terminal_would_obey_is_shown_harmless(tmp_path):
@@ -221,3 +222,119 @@ def test_report_warns_of_a_folder_in_which_there_is_nothing(tmp_path):
     ran = run("report", ".", cwd=tmp_path)
     assert ran.returncode == 0
     assert ran.stderr == "osdi-frames: warning: no event and no signature in .\n"
+
+
+def test_one_thing_is_counted_in_the_singular(tmp_path):
+    (tmp_path / "a.json").write_text('[{"osdi:signature": {"comments": 7}}, {"total_accepted": 1, "x": 1}]')
+    assert run("report", "a.json", cwd=tmp_path).stdout.startswith(
+        "1 event with 1 RSVP; 1 signature of 0 people\n"
+    )
+    assert "0 errors, 0 warnings, 1 value that" in run("check", "a.json", cwd=tmp_path).stdout
+    assert "events                            1 row\n" in run("export", "a.json", "out", cwd=tmp_path).stdout
+
+
+def test_python_m_is_the_command():
+    ran = subprocess.run(
+        [sys.executable, "-m", "osdi_frames", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == f"osdi-frames, version {of.__version__}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_h_is_help(command):
+    ran = CliRunner().invoke(group, [command, "-h"])
+    assert ran.output == CliRunner().invoke(group, [command, "--help"]).output
+    assert ran.exit_code == Status.DONE
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    {
+        "a mistyped command": (["reprot", "data"], "there is no command 'reprot'; nearest: report"),
+        "a command that is like none": (["xyzzy"], "there are: report, export, check"),
+        "a mistyped command of archive": (
+            ["archive", "verfiy"],
+            "there is no command 'verfiy'; nearest: verify",
+        ),
+        "a mistyped option": (["report", "a", "--otu", "b"], "'--out'"),
+        "no rows": (["report", "a", "--top", "0"], "0 is not in the range x>=1"),
+        "a port that is none": (["receive", "a", "--port", "99999"], "99999 is not in the range"),
+    }.values(),
+)
+def test_a_usage_error_says_what_would_be_right(words, said):
+    ran = run(*words)
+    assert ran.returncode == Status.USAGE
+    assert said in ran.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    {
+        "an address of a service": (["report", "https://example.org/api/v2"], "osdi-frames pull"),
+        "a prefix with its colon": (["report", "a.json", "--prefix", "x:"], "without a colon, such as 'x'"),
+        "a file for a service": (["pull", "a.json", "out"], "not an address of a service: 'a.json'"),
+    }.values(),
+)
+def test_a_wrong_value_is_one_line(words, said, tmp_path):
+    (tmp_path / "a.json").write_text("[]")
+    ran = run(*words, cwd=tmp_path)
+    assert ran.returncode == Status.FAILED
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("osdi-frames: ")
+    assert said in line
+
+
+def test_report_as_json_has_the_numbers_of_the_frames(data):
+    ran = run("report", data, "--json")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    found = json.loads(ran.stdout)
+    events = of.read_events(data)
+    assert found["summary"].startswith(f"{len(events)} events")
+    frames = of.report(data)
+    assert list(found["reports"]) == list(frames)
+    campaigns = frames["rsvps_by_campaign"]
+    assert [row["rsvps"] for row in found["reports"]["rsvps_by_campaign"]] == campaigns["rsvps"].tolist()
+
+
+def test_report_as_json_stays_json_when_it_writes_files_too(tmp_path):
+    (tmp_path / "a.json").write_text('{"total_accepted": 1}')
+    ran = run("report", "a.json", "--json", "--out", "report", cwd=tmp_path)
+    assert json.loads(ran.stdout)["summary"].startswith("1 event ")
+    assert (tmp_path / "report" / "report.html").exists()
+
+
+def test_check_as_json_has_the_rows_of_check(tmp_path):
+    (tmp_path / "a.json").write_text('{"title": "\x9b2J", "total_accepted": "lots\u202e", "new": 1}')
+    ran = run("check", "a.json", "--json", cwd=tmp_path)
+    assert ran.returncode == Status.FAILED
+    found = json.loads(ran.stdout)
+    assert (found["errors"], found["warnings"]) == (1, 0)
+    assert [row["problem"] for row in found["problems"]] == ["not an integer", "undeclared key"]
+    assert ran.stdout.isascii()
+
+
+@pytest.mark.parametrize("command", ["report", "check"])
+def test_quiet_prints_errors_and_warnings_only(command, tmp_path):
+    (tmp_path / "a.json").write_text('{"total_accepted": 1}')
+    ran = run(command, "a.json", "--quiet", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    (tmp_path / "b.json").write_text('{"total_accepted": "lots"}')
+    ran = run(command, "b.json", "-q", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ("not an integer" in ran.stderr) is (command == "report")
+
+
+def test_the_shell_completes_commands_and_options():
+    words = {"COMP_WORDS": "osdi-frames re", "COMP_CWORD": "1", "_OSDI_FRAMES_COMPLETE": "bash_complete"}
+    command = [sys.executable, "-m", "osdi_frames"]
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | words, check=False)
+    assert ran.stdout.split() == ["plain,report", "plain,receive"]
+    words |= {"COMP_WORDS": "osdi-frames report --o", "COMP_CWORD": "2"}
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | words, check=False)
+    assert ran.stdout.split() == ["plain,--out", "plain,--on-error"]
+
+
+def test_the_exit_statuses_are_those_of_the_readme(data):
+    readme = (data.parent / "README.md").read_text()
+    for status in Status:
+        assert f"| {int(status)} | {status.meaning} |" in readme

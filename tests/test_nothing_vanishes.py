@@ -133,13 +133,13 @@ def test_an_empty_archive_is_an_empty_frame_without_a_word(tmp_path):
     assert of.read_events({"total_pages": 0, "_embedded": {"osdi:events": []}}).empty
 
 
-@pytest.mark.parametrize("format", ["parquet", "csv"])
+@pytest.mark.parametrize("written", ["parquet", "csv"])
 @pytest.mark.parametrize("partition_by", [None, "month"])
-def test_an_export_handed_to_a_reader_says_what_reads_it(format, partition_by, tmp_path):
-    of.export(EVENT, tmp_path / "out", tables=["events"], format=format, partition_by=partition_by)
-    for path in (tmp_path / "out", tmp_path / "out" / "*", *tmp_path.rglob(f"*.{format}")):
+def test_an_export_handed_to_a_reader_says_what_reads_it(written, partition_by, tmp_path):
+    of.export(EVENT, tmp_path / "out", tables=["events"], format=written, partition_by=partition_by)
+    for path in (tmp_path / "out", tmp_path / "out" / "*", *tmp_path.rglob(f"*.{written}")):
         for read in (of.read_events, of.check, of.report):
-            with pytest.raises(InvalidSource, match=f"pandas.read_{format}"):
+            with pytest.raises(InvalidSource, match=f"pandas.read_{written}"):
                 read(path)
 
 

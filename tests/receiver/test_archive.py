@@ -88,6 +88,39 @@ def test_a_changed_byte_is_named_with_file_and_line_and_status_1(tmp_path):
     assert f"{path}:2: the checksum or the line break does not match" in done.output
 
 
+def test_verify_as_json_has_the_counts_and_the_damages(archive, tmp_path):
+    done = run("verify", archive, "--json")
+    assert done.exit_code == 0
+    assert json.loads(done.output) == {
+        "segments": 5,
+        "deliveries": 5,
+        "quarantined": 0,
+        "erased": 0,
+        "torn": 0,
+        "damages": [],
+    }
+    segments(archive / "main")[1].path.unlink()
+    done = run("verify", archive, "--json")
+    assert done.exit_code == 1
+    (damage,) = json.loads(done.output)["damages"]
+    assert damage["what"] == "begins with 3 where 2 follows"
+
+
+def test_one_damage_is_counted_in_the_singular(archive):
+    segments(archive / "main")[1].path.unlink()
+    assert "4 segments, 4 deliveries, " in run("verify", archive).output
+    assert run("verify", archive).output.endswith(", 1 damage\n")
+
+
+def test_what_a_terminal_would_obey_in_a_path_is_shown_harmless(tmp_path):
+    hostile = tmp_path / "a\x1b[2J\u202eb"
+    write(hostile, [f"[{BOB}]".encode()] * 3)
+    segments(hostile / "main")[1].path.unlink()
+    said = run("verify", hostile).output + run("erase", hostile, "--email", "bob@example.org").output
+    assert "begins with 3 where 2 follows" in said
+    assert all(line.isprintable() for line in said.split("\n"))
+
+
 @pytest.mark.parametrize(("gone", "named"), [(1, 3), (2, 4)])
 def test_a_segment_that_is_gone_is_noticed_by_the_next(tmp_path, gone, named):
     write(tmp_path, [b"[]"] * 5)

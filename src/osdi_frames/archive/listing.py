@@ -77,7 +77,8 @@ def _is_table(path: str) -> bool:
 
 
 def _tables_in(folder: str) -> list[str]:
-    return sorted(filter(_is_table, glob.iglob(os.path.join(glob.escape(folder), "**"), recursive=True)))
+    folder = glob.escape(folder) if os.path.exists(folder) else folder  # else it is a pattern
+    return sorted(filter(_is_table, glob.iglob(os.path.join(folder, "**"), recursive=True)))
 
 
 def _refuse_tables(path: str, tables: list[str]) -> None:
@@ -113,13 +114,12 @@ class _Listing:
             )
         if "://" in path:
             yield from _remote(path, self._handle)
-        elif _is_table(path) and os.path.isfile(path):
-            _refuse_tables(path, [path])
         elif os.path.isdir(path):
             if os.path.exists(os.path.join(path, MANIFEST)):
                 _refuse_tables(path, _tables_in(path))
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + _SEALED):
+            _refuse_tables(path, [path] if _is_table(path) else [])
             yield os.path.normpath(path)
         elif glob.has_magic(path):
             found = self._matching(path)
@@ -145,6 +145,7 @@ class _Listing:
 
     def _matched(self, path: str) -> Iterator[str]:
         """Yield the files behind a path that a pattern matched."""
+        _refuse_tables(path, [path] if _is_table(path) and os.path.isfile(path) else [])
         if os.path.isdir(path):
             yield from self._in_folder(path)
         elif _is_special(path):

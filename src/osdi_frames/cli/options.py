@@ -42,6 +42,9 @@ progress = click.option(
 class Group(click.Group):
     """Commands; a mistyped one is answered with the nearest."""
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, context_settings={"help_option_names": ["-h", "--help"]}, **settings)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -1,0 +1,58 @@
+"""`osdi-frames pull`: what it prints, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from osdi_frames.client.manifest import manifests
+
+from .hostile import listening
+
+
+def pull(base_url: str, *words: object, key: str = "key") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "osdi_frames", "pull", base_url, *map(str, words)]
+    environment = os.environ | {"OSDI_API_KEY": key}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
+
+
+def test_pull_as_json_is_the_manifest(stocked, tmp_path):
+    with stocked(pages=2) as served:
+        running = served.running
+        done = pull(running.base_url, tmp_path / "pulled", "--json", "--rate", 100, key=running.group_key)
+    assert (done.returncode, done.stderr) == (0, "")
+    (manifest,) = manifests(tmp_path / "pulled")
+    found = json.loads(done.stdout)
+    assert found == {"folder": str(manifest.folder)} | manifest.as_json()
+    assert found["complete"] is True
+
+
+def test_a_quiet_pull_says_nothing_when_it_is_complete(stocked, tmp_path):
+    with stocked(pages=2) as served:
+        running = served.running
+        done = pull(running.base_url, tmp_path / "pulled", "--quiet", "--rate", 100, key=running.group_key)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_campaign_that_does_not_exist_is_named(stocked, tmp_path):
+    with stocked(pages=2) as served:
+        running = served.running
+        done = pull(running.base_url, tmp_path / "pulled", "--campaign", "nope", key=running.group_key)
+    assert done.returncode == 1
+    assert "nope" in done.stdout
+    assert "a campaign is named by its id, which the collection event_campaigns shows" in done.stdout
+
+
+def test_what_a_terminal_would_obey_in_the_words_of_a_service_is_shown_harmless(tmp_path: Path) -> None:
+    words = "gone\x1b[2J\u202e\ncomplete: yes\x9b"
+    answer = json.dumps({"error": words}).encode()
+    with listening(lambda _: (404, {"Content-Type": "application/json"}, answer)) as service:
+        done = pull(service.base_url, tmp_path / "pulled", "--campaign", "\x1b]0;x\x07")
+    assert done.returncode == 1
+    assert "gone" in done.stdout + done.stderr
+    for line in (done.stdout + done.stderr).split("\n"):
+        assert line.isprintable()
+        assert line != "complete: yes"

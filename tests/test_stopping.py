@@ -1,0 +1,108 @@
+"""Ctrl-C ends every command with status 130 and leaves nothing half written: real processes, real signals."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "osdi_frames"]
+
+
+def stopped(words, *, ready, cwd):
+    """Start a command, interrupt it when `ready` says so; return its status, what it said and what is left."""
+    # A shell in the background lets its children ignore SIGINT.
+    process = subprocess.Popen(
+        [*COMMAND, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        ready(process)
+        process.send_signal(signal.SIGINT)
+        said = "".join(process.communicate(timeout=30))
+    finally:
+        process.kill()
+    return process.returncode, said, sorted(path.name for path in cwd.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["report", "pipe"], ["report", "pipe", "--out", "out"], ["export", "pipe", "out"], ["check", "pipe"]],
+    ids=" ".join,
+)
+def test_a_reading_that_waits_for_a_pipe_is_stopped(words, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    opened = []
+
+    def written(_process):
+        for _ in range(600):
+            try:
+                opened.append(os.open(tmp_path / "pipe", os.O_WRONLY | os.O_NONBLOCK))
+                break
+            except OSError:
+                time.sleep(0.1)
+        os.write(opened[0], b'{"title": "t", "total_accepted": 1}\n')
+        time.sleep(0.3)
+
+    status, said, left = stopped(words, ready=written, cwd=tmp_path)
+    os.close(opened[0])
+    assert (status, left) == (130, ["pipe"])
+    assert said.strip() == "osdi-frames: stopped"
+
+
+@pytest.mark.parametrize("seconds", [0.8, 1.2, 1.6, 2.0])
+def test_a_report_is_stopped_at_any_moment(seconds, data, tmp_path):
+    status, said, left = stopped(
+        ["report", str(data), "--out", "out"], ready=lambda _: time.sleep(seconds), cwd=tmp_path
+    )
+    if status == 0:  # it was quicker
+        assert left == ["out"]
+    else:
+        assert (status, left) == (130, [])
+        assert said.strip().endswith("osdi-frames: stopped")
+
+
+def test_a_sample_is_written_whole_or_not_at_all(tmp_path):
+    def begun(_process):
+        while not any(tmp_path.rglob("*.ndjson")):
+            time.sleep(0.05)
+
+    words = ["sample", "made", "--signatures", "300000"]
+    assert stopped(words, ready=begun, cwd=tmp_path)[::2] == (130, [])
+
+
+def test_a_sample_into_a_folder_of_the_user_leaves_it_as_it_was(tmp_path):
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "notes.txt").write_text("mine")
+
+    def begun(_process):
+        while not any(tmp_path.rglob("*.ndjson")):
+            time.sleep(0.05)
+
+    words = ["sample", "made", "--signatures", "300000", "--overwrite"]
+    assert stopped(words, ready=begun, cwd=tmp_path)[0] == 130
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["notes.txt"]
+
+
+def test_an_interrupted_query_of_the_database_is_a_keyboard_interrupt():
+    program = (
+        "import _thread, threading, osdi_frames as of\n"
+        "from osdi_frames.reading.engine import engine\n"
+        "threading.Timer(0.5, _thread.interrupt_main).start()\n"
+        "try:\n"
+        "    with engine() as lent:\n"
+        "        lent.connection.execute('SELECT count(*) FROM range(1000000) a, range(1000000) b')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+        "print(len(of.read_events({'title': 'a', 'total_accepted': 1})))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.stdout, ran.returncode) == ("interrupted\n1\n", 0)
