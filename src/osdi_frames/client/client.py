@@ -25,6 +25,7 @@ from osdi_frames.client.transport import RetryPolicy, Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
+from osdi_frames.reading.interchange import as_frame
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
@@ -375,6 +376,7 @@ class Client:
         UnknownColumn
             A column that the table does not have, with the names that are nearest.
         """
+        frame = as_frame(frame, caller="create_events")
         check_columns(frame)
         prefixes, names = self._field_names.prefixes, self._field_names
         return write_rows(
@@ -407,6 +409,7 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
+        frame = as_frame(frame, caller="update_events")
         check_columns(frame, needed="event_id")
         prefixes, names = self._field_names.prefixes, self._field_names
 

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.client.resources import KEYS
+from osdi_frames.errors import counted
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
 MAX_PAGES = 100_000
@@ -177,9 +178,9 @@ class Ledger:
         left = len(self.ids) - len(ids)  # that other pages had, before
         more = f"; {left} more were read earlier and are no longer listed" if left else ""
         if len(reported) == 1 and reported == {len(ids)}:
-            return f"all pages report {len(ids)} records; {len(ids)} were read{more}"
+            return f"all pages report {counted(len(ids), 'record')}; {_were(len(ids))} read{more}"
         if reported - {None} == {len(ids)} and not self._straddling():
-            return f"{len(ids)} records were reported and read; no row was on two pages{more}"
+            return f"{_were(len(ids), 'record')} reported and read; no row was on two pages{more}"
         return None
 
     def proof_after(self, check: Page) -> str | None:
@@ -188,7 +189,8 @@ class Ledger:
         fell = total is None or any(reported > total for reported in self.totals)
         if fell or self.rows_without_id or total != len(self.ids) or self.gaps():
             return None
-        return f"rows moved meanwhile; {total} records were reported at the end; {total} were read"
+        reported = _were(total, "record")
+        return f"rows moved meanwhile; {reported} reported at the end; {_were(total)} read"
 
     def lack(self) -> str:
         """Return what is missing, so far as it is known."""
@@ -200,13 +202,15 @@ class Ledger:
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(map(_span, gaps))}")
         if self.totals and self.totals[-1] != len(self.ids):
-            parts.append(f"{self.totals[-1]} records were reported, {len(self.ids)} distinct ones were read")
+            parts.append(
+                f"{_were(self.totals[-1], 'record')} reported, {_were(len(self.ids), 'distinct one')} read"
+            )
         elif not self.totals:
-            parts.append(f"no totals were reported; {len(self.ids)} distinct records were read")
+            parts.append(f"no totals were reported; {_were(len(self.ids), 'distinct record')} read")
         if straddling := self._straddling():
             parts.append(f"rows on more than one page: {_few(straddling)}")
         if self.rows_without_id:
-            parts.append(f"{self.rows_without_id} rows have no id")
+            parts.append(f"{counted(self.rows_without_id, 'row')} without an id")
         return "; ".join(parts) or "rows moved while the pages were read"
 
     def _straddling(self) -> list[str]:
@@ -279,3 +283,8 @@ def _count(value: Any) -> int | None:
 def _few(ids: Sequence[str]) -> str:
     # As Python writes them: an id of the service must not command the terminal that shows it.
     return ", ".join(map(repr, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+
+
+def _were(count: int, noun: str = "") -> str:
+    what = counted(count, noun) if noun else f"{count:,}"
+    return f"{what} {'was' if count == 1 else 'were'}"

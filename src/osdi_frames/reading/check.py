@@ -49,7 +49,8 @@ def check(
         One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
         `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
         mended; ``info`` are keys and element types that no table takes: new fields of the service show
-        up here first. To see long details whole: ``pd.set_option("display.max_colwidth", None)``.
+        up here first. The kinds of problems, with their meanings: `osdi_frames.problems.ProblemKind`. To see
+        long details whole: ``pd.set_option("display.max_colwidth", None)``.
 
     Raises
     ------
