@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import osdi_frames as of
-from osdi_frames.errors import BadDocument, InvalidSource, ProblemsWarning
+from osdi_frames.errors import BadDocument, InvalidSource, ProblemsWarning, SourceWarning
 
 SIGNATURE = {"identifiers": ["action_network:5f"], "created_date": "2026-05-01T10:00:00Z"}
 EVENT = {"identifiers": ["action_network:e1"], "title": "March", "total_accepted": 3}
@@ -121,9 +121,9 @@ def test_a_page_that_no_table_declares_is_named():
 
 
 def test_an_archive_without_what_was_asked_for_says_what_it_holds():
-    with pytest.warns(ProblemsWarning, match=r"no event was found; .*read_table\(source, 'signatures'\)"):
+    with pytest.warns(SourceWarning, match=r"no event was found; .*read_table\(source, 'signatures'\)"):
         assert of.read_events([ELEMENT]).empty
-    with pytest.warns(ProblemsWarning, match=r"no signature was found; .*read_table\(source, 'events'\)"):
+    with pytest.warns(SourceWarning, match=r"no signature was found; .*read_table\(source, 'events'\)"):
         assert of.read_signatures(EVENT).empty
 
 
@@ -163,7 +163,7 @@ FOREIGN = {
 @pytest.mark.parametrize("name", FOREIGN)
 def test_an_id_under_an_unknown_prefix_names_prefix(name, tmp_path):
     for source in both(FOREIGN[name], tmp_path):
-        with pytest.warns(ProblemsWarning, match='identifiers = "change_desk:9"; prefix="change_desk"'):
+        with pytest.warns(SourceWarning, match='identifiers = "change_desk:9"; prefix="change_desk"'):
             assert len(of.read_events(source)) == 1
         assert of.read_events(source, prefix="change_desk")["event_id"].tolist() == ["9"]
         found = of.check(source)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from osdi_frames import errors, plots, reports
     from osdi_frames.archive import Limits
     from osdi_frames.client import Client, Manifest
-    from osdi_frames.errors import OsdiError, ProblemsWarning
+    from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
     from osdi_frames.exporting import export
     from osdi_frames.files import write_csv, write_excel
     from osdi_frames.local_time import local_to_utc
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "archive": ("Limits",),
     "client": ("Client", "Manifest"),
-    "errors": ("OsdiError", "ProblemsWarning"),
+    "errors": ("OsdiError", "ProblemsWarning", "SourceWarning"),
     "exporting": ("export",),
     "files": ("write_csv", "write_excel"),
     "local_time": ("local_to_utc",),

@@ -41,7 +41,8 @@
     ├── InvalidField          (ValueError)        a value that a field cannot hold
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
-    ProblemsWarning         (UserWarning)       what was passed over or not found while reading
+    ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
+    SourceWarning           (UserWarning)       a source without what was asked for, or with an unknown prefix
 
 Each is also the builtin that a reader of Python expects, so ``except FileNotFoundError`` works.
 """
@@ -274,10 +275,16 @@ class MissingExtra(OsdiError, ImportError):
 
 
 class ProblemsWarning(UserWarning):
-    """Something was passed over or not found while reading; the message says what, and what to call."""
+    """Problems were passed over with ``on_error="skip"``; the message says how many."""
 
     def __str__(self) -> str:
         return printable(str(self.args[0])) if self.args else ""
+
+
+class SourceWarning(UserWarning):
+    """A source has nothing of what was asked for, or ids under an unknown prefix; the message says what to call."""
+
+    __str__ = ProblemsWarning.__str__
 
 
 def printable(text: str) -> str:

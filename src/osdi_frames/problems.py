@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from osdi_frames.errors import BadDocument, InvalidArgument, ProblemsWarning, counted, is_inside
+from osdi_frames.errors import (
+    BadDocument,
+    InvalidArgument,
+    ProblemsWarning,
+    SourceWarning,
+    counted,
+    is_inside,
+)
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
@@ -151,15 +158,19 @@ class Policy:
         """Warn once, with the count, when something was passed over, and of a prefix that is not known."""
         if self.passed_over:
             count = counted(self.passed_over, "problem")
-            warn(f"passed over {count}, the first: {self.first}; osdi_frames.check lists all")
+            warn(
+                f"passed over {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning
+            )
         if self.unknown_prefix:
             prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
-            warn(f'{self.unknown_prefix}; prefix="{prefix}" (--prefix {prefix}) makes it known')
+            warn(
+                f'{self.unknown_prefix}; prefix="{prefix}" (--prefix {prefix}) makes it known', SourceWarning
+            )
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[UserWarning]) -> None:
     """Warn the caller of the package."""
-    warnings.warn(message, ProblemsWarning, stacklevel=_level())
+    warnings.warn(message, category, stacklevel=_level())
 
 
 def _level() -> int:

@@ -108,14 +108,14 @@ def test_a_pull_that_is_killed_at_a_hundred_moments(stocked, tmp_path):
 
 def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says_how_to_go_on(tmp_path):
     program = (
-        "from osdi_frames.cli import pull; import functools, signal; "
+        "from osdi_frames.cli import main, pull; import functools, signal; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell in the background ignores it
-        "pull.Client = functools.partial(pull.Client, timeout=0.5, retries=60, backoff=0.01); pull.command()"
+        "pull.Client = functools.partial(pull.Client, timeout=0.5, retries=60, backoff=0.01); main()"
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v2"
         process = subprocess.Popen(
-            [sys.executable, "-c", program, url, str(tmp_path)],
+            [sys.executable, "-c", program, "pull", url, str(tmp_path)],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "OSDI_API_KEY": "any"},
@@ -128,7 +128,7 @@ def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says
             finally:
                 process.kill()
             said = process.stderr.read()
-    assert said.startswith(f"osdi-frames: stopped\nwhat was read stays in {tmp_path}")
+    assert said.lstrip().startswith(f"osdi-frames: stopped\nwhat was read stays in {tmp_path}")
     assert said.endswith("pull again to go on\n")
     assert manifests(tmp_path)[0].why == "events: interrupted; not read"
 

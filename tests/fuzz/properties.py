@@ -52,9 +52,9 @@ def guarded(call: Callable[[], Any], what: str, failures: list[str]) -> tuple[An
             place = f"{Path(where.filename).name}:{where.name}"
             failures.append(f"crash: {what}: {type(error).__name__} at {place}: {str(error)[:200]!r}")
             return None
-    foreign = [each for each in caught if not issubclass(each.category, of.errors.ProblemsWarning)]
-    failures += [f"warning: {what}: {each.message}" for each in foreign]
-    return result, len(caught) > len(foreign)
+    own = (of.errors.ProblemsWarning, of.errors.SourceWarning)
+    failures += [f"warning: {what}: {each.message}" for each in caught if not issubclass(each.category, own)]
+    return result, any(issubclass(each.category, of.errors.ProblemsWarning) for each in caught)
 
 
 def checking(source: str, failures: list[str]) -> Any:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from osdi_frames import sandbox
 
-COMMAND = "from osdi_frames.cli.sandbox import command; command()"
+COMMAND = "import sys; sys.argv.insert(1, 'sandbox'); from osdi_frames.cli import main; main()"
 
 
 @dataclass

@@ -109,8 +109,8 @@ class Client:
         allow_http: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._address = Address.parse(base_url, version=version, allow_http=allow_http)
         key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
+        self._address = Address.parse(base_url, version=version, allow_http=allow_http)
         key.check()
         if workers < 1 or retries < 0 or max_pages < 1:
             raise ValueError("workers and max_pages are at least 1, retries at least 0")

@@ -204,7 +204,8 @@ class _Values:
             self.text_at[column.name, path] = text
             found = self.value_at[column.name, path] = _function(path, value, self.prefixes)
             if path.function == "own":
-                self.wrong.append(f"len({value}) > 0 AND {found} IS NULL")  # perhaps an unknown prefix
+                # Perhaps under a prefix that is not known.
+                self.wrong.append(f"contains(array_to_string({value}, ' '), ':') AND {found} IS NULL")
 
     def _texts(self, column: Column, path: Path) -> _Texts:
         if column.origin == "envelope":

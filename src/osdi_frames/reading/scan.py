@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
+from osdi_frames.errors import SourceWarning
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, warn
 from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
@@ -114,7 +115,10 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
         held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     else:
         return
-    warn(f"no {' and no '.join(each.name for each in plan.types)} was found; the source begins with {held}")
+    warn(
+        f"no {' and no '.join(each.name for each in plan.types)} was found; the source begins with {held}",
+        SourceWarning,
+    )
 
 
 @dataclass(slots=True)
