@@ -114,9 +114,7 @@ def test_raise_skip_and_check_agree(name, tmp_path):
 
 def test_a_page_that_no_table_declares_is_named():
     page = {"_embedded": {"osdi:donations": [{"amount": "1.00"}]}}
-    with pytest.warns(
-        ProblemsWarning, match="no event was found; .* osdi:donations, which no table declares"
-    ):
+    with pytest.warns(SourceWarning, match="no event was found; .* osdi:donations, which no table declares"):
         assert of.read_events(page).empty
 
 

@@ -23,6 +23,7 @@ FLOORS = [
     {"page"},
     {"reporting", "sandbox", "receiver"},
     {"cli"},
+    {"__main__"},
 ]
 
 #: Libraries that one room alone imports, so that a successor is one room away.
