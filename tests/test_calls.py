@@ -77,9 +77,9 @@ def test_a_frame_of_another_library_makes_the_same_report_and_file(data, tmp_pat
         ),
         "a path for a CSV": (lambda: of.write_csv("data", "a.csv"), "write_csv takes a DataFrame"),
         "a function for by": (lambda: of.rsvps_by(EVENTS, print), "by is a column"),
-        "top of none": (
-            lambda: of.plots.rsvps_by_campaign(of.rsvps_by_campaign(EVENTS), top=0),
-            "1 or more, not 0",
+        "top below none": (
+            lambda: of.plots.rsvps_by_campaign(of.rsvps_by_campaign(EVENTS), top=-1),
+            "0 or more, not -1",
         ),
         "a prefix with its colon": (
             lambda: of.read_events([], prefix="x:"),

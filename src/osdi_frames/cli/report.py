@@ -14,6 +14,8 @@ from osdi_frames.files import FORMATS, Format
 from osdi_frames.problems import OnError
 from osdi_frames.reporting import PAGE, read, write
 
+_NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
+
 
 @click.command()
 @sources
@@ -85,4 +87,7 @@ def command(
     if out:
         write(reading, out, now=datetime.now(UTC), formats=formats, bom=bom)
         count = counted(len(reading.reports), "report")
-        click.echo(f"\nwritten to {out}: {count}, each as {' and '.join(formats)}, and {PAGE}", err=as_json)
+        click.echo(
+            f"\nwritten to {out}: {count}, each as {' and '.join(_NAMES[each] for each in formats)}, and {PAGE}",
+            err=as_json,
+        )

@@ -62,8 +62,8 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
         report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool | None = None
     ) -> Axes:
         frame.refuse_unless_frame(report, plot=declared)
-        if not isinstance(top, int) or top < 1:
-            raise InvalidArgument(f"top is how many values to show, 1 or more, not {top!r}")
+        if not isinstance(top, int) or top < 0:
+            raise InvalidArgument(f"top is how many values to show, 0 or more, not {top!r}")
         if declared.kind == "groups":
             return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity)
         counts = frame.columns(report, plot=declared)

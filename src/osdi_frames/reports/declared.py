@@ -191,7 +191,7 @@ REPORTS: Final = (
         kind="over time",
         own_measures=measures.ATTENDANCES_OVER_TIME,
         standard=False,
-        example=("[[2, 2, 2], [1, 1, 3]]", "'MS'"),
+        example=("[[2, 2, 2], [1, 1, 3]]", "freq='MS'"),
     ),
     Report(
         SIGNATURES,
@@ -264,7 +264,7 @@ The service sends a host or a whole address (interface 2.7); each is shown as it
         kind="over time",
         own_measures=measures.SIGNATURES_OVER_TIME,
         standard=False,
-        example=("[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]", "'MS'"),
+        example=("[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]", "freq='MS'"),
     ),
 )
 """Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
