@@ -12,6 +12,7 @@ from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem
 from osdi_frames.reading.documents import Element, Other
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
+from osdi_frames.reading.selection import Selection
 from osdi_frames.reading.stream import Observer, stream
 
 
@@ -68,24 +69,28 @@ def scan_tables(
     on_error: OnError = "raise",
     limits: Limits | None = None,
     progress: bool | None = None,
+    selection: Selection | None = None,
 ) -> Iterator[tuple[str, pa.Table]]:
     """Read several tables of an archive in one pass, in bounded memory.
 
-    Parameters and errors are those of `read_tables`.
+    Parameters and errors are those of `read_tables`; a `selection` leaves rows out.
 
     Returns
     -------
     iterator
         Pairs of a table's name and some of its rows; the rows of one table come in their order.
     """
-    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe)
+    selection = selection or Selection()
+    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selected_by=selection.columns)
     policy = Policy(on_error)
     chunks = archive.read(source, policy.meet, limits=limits, progress=progress)
-    return _rows(plan, chunks, policy)
+    return _rows(plan, chunks, policy, selection)
 
 
-def _rows(plan: Plan, chunks: Iterator[Chunk], policy: Policy) -> Iterator[tuple[str, pa.Table]]:
-    yield from stream(plan, chunks, Policed(policy))
+def _rows(
+    plan: Plan, chunks: Iterator[Chunk], policy: Policy, selection: Selection
+) -> Iterator[tuple[str, pa.Table]]:
+    yield from selection.kept(stream(plan, chunks, Policed(policy)))
     policy.close()
 
 
