@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, Unpack
 
 from osdi_frames.archive import Limits, Source
 from osdi_frames.archive.output import output_folder
@@ -14,6 +14,7 @@ from osdi_frames.problems import OnError
 from osdi_frames.reading.frames import named_tables
 from osdi_frames.reading.plan import Dedupe
 from osdi_frames.reading.scan import scan_tables
+from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
@@ -33,6 +34,7 @@ def export(
     overwrite: bool = False,
     escape_formulas: bool = True,
     progress: bool | None = None,
+    **filters: Unpack[Filters],
 ) -> dict[str, int]:
     """Write tables of an archive into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
 
@@ -63,6 +65,14 @@ def export(
     escape_formulas
         CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
         with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
+    **filters
+        What to write, with the rows of its child tables; elements of other types are all written:
+
+        - since, until: a year, month, day or time, as ``"2026-05"``, the last one included; by the start_date
+          of events (wall clock) and the created_date of signatures and attendances (UTC). What has no date
+          is left out.
+        - petition, campaign, status: an id or status, or a list of them; of signatures and petitions, of
+          events and event campaigns, and of events.
 
     Returns
     -------
@@ -76,6 +86,8 @@ def export(
         `destination` is, holds or lies in the source. Nothing was overwritten.
     UnknownTable, UnknownColumn, SourceNotFound, BadDocument
         As for `read_table`.
+    UnknownValue
+        A petition, campaign or status to filter by occurs nowhere; nothing was written.
 
     Examples
     --------
@@ -94,6 +106,7 @@ def export(
         on_error=on_error,
         limits=limits,
         progress=progress,
+        selection=Selection.of(filters),
     )
     schemas = {table.name: table.schema() for table in chosen}
     with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:

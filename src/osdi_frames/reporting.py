@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -18,7 +18,9 @@ from osdi_frames.archive.output import output_folder
 from osdi_frames.files import write_tables
 from osdi_frames.problems import OnError
 from osdi_frames.reading.check import Inspection, read_inspected
-from osdi_frames.reading.frames import read_tables
+from osdi_frames.reading.frames import collect
+from osdi_frames.reading.scan import scan_tables
+from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import columns_of
 from osdi_frames.reports.making import make
@@ -43,15 +45,20 @@ class Reading:
     tables: dict[str, pd.DataFrame]
     reports: list[tuple[Report, pd.DataFrame]]
     inspection: Inspection | None
+    selection: Selection
 
     def __str__(self) -> str:
-        """Sum the events and signatures up in one line."""
+        """Sum the events and signatures up in one line, and say below what is not among them."""
         events, signatures = self.tables["events"], self.tables["signatures"]
         people = signatures["person_id"].nunique()
-        return (
+        found = self.inspection.others if self.inspection else {}
+        counts = ", ".join(f"{count:,} {name}" for name, count in found.items())
+        summed = (
             f"{len(events):,} events with {events['total_accepted'].sum():,} RSVPs; "
             f"{len(signatures):,} signatures of {people:,} people"
         )
+        others = [f"other types, in no report: {counts}"] if counts else []
+        return "\n".join([summed, *self.selection.lines(), *others])
 
 
 def report(
@@ -61,7 +68,9 @@ def report(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    include: Iterable[str] = (),
     progress: bool | None = None,
+    **filters: Unpack[Filters],
 ) -> dict[str, pd.DataFrame]:
     """Make the standard reports of an archive.
 
@@ -74,11 +83,21 @@ def report(
     show_addresses
         Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
         websites and titles as they are. By default they are hidden, and what then looks alike is one row.
+    include
+        What is not counted by default: some of ``tests`` (what the service's "send test" sent), ``cancelled``
+        and ``hidden`` (events). The attribute `note` of each frame says how many were left out.
+    **filters
+        What to count, as for `export`: since, until, petition, campaign, status.
 
     Returns
     -------
     dict
         The frame of each report, by its name.
+
+    Raises
+    ------
+    UnknownValue
+        A petition, campaign or status to filter by occurs nowhere.
 
     Examples
     --------
@@ -93,7 +112,9 @@ def report(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        include=include,
         progress=progress,
+        **filters,
     )
     return {declared.name: frame for declared, frame in reading.reports}
 
@@ -106,8 +127,10 @@ def write_report(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    include: Iterable[str] = (),
     progress: bool | None = None,
     now: datetime | None = None,
+    **filters: Unpack[Filters],
 ) -> dict[str, pd.DataFrame]:
     """Write the standard reports of an archive into a folder: a page with plots, and CSV and Parquet of each.
 
@@ -116,7 +139,7 @@ def write_report(
 
     Parameters
     ----------
-    source, reports, prefix, on_error, show_addresses, progress
+    source, reports, prefix, on_error, show_addresses, include, progress, **filters
         As for `report`.
     destination
         The folder to make.
@@ -147,8 +170,10 @@ def write_report(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        include=include,
         progress=progress,
         places=True,
+        **filters,
     )
     write(reading, destination, now=now or datetime.now(UTC))
     return {declared.name: frame for declared, frame in reading.reports}
@@ -161,8 +186,10 @@ def read(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    include: Iterable[str] = (),
     progress: bool | None = None,
     places: bool = False,
+    **filters: Unpack[Filters],
 ) -> Reading:
     """Read the tables that reports need, and make them; see `report`.
 
@@ -170,13 +197,17 @@ def read(
     """
     reports = [declared for declared in reports if declared.table in TABLES]
     columns = _columns(reports, places=places)
+    selection = Selection.of(filters, include=include)
     inspection = None
     if places:
         frames, inspection = read_inspected(
-            source, columns, prefix=prefix, on_error=on_error, progress=progress
+            source, columns, prefix=prefix, on_error=on_error, progress=progress, selection=selection
         )
     else:
-        frames = read_tables(source, columns, prefix=prefix, on_error=on_error, progress=progress)
+        rows = scan_tables(
+            source, columns, prefix=prefix, on_error=on_error, progress=progress, selection=selection
+        )
+        frames = collect(columns, rows)
     tables = frames if show_addresses else {name: hide_personal(frame) for name, frame in frames.items()}
     if tables["events"].empty and tables["signatures"].empty:
         warnings.warn(f"no event and no signature in {_named(source)}", stacklevel=3)
@@ -187,7 +218,9 @@ def read(
         for declared in reports
         if declared.table in _HEADLINE or len(tables[declared.table])
     ]
-    return Reading(source, tables, made, inspection)
+    for declared, frame in made:
+        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.table].element))
+    return Reading(source, tables, made, inspection, selection)
 
 
 def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]:
@@ -208,7 +241,13 @@ def write(reading: Reading, destination: str | os.PathLike[str], *, now: datetim
     from osdi_frames import page  # matplotlib takes its time, and only files need it
 
     with output_folder(destination, kind="report", source=reading.source, overwrite=True) as folder:
-        html = page.render(reading.reports, reading.tables, now=now, inspection=reading.inspection)
+        html = page.render(
+            reading.reports,
+            reading.tables,
+            now=now,
+            inspection=reading.inspection,
+            notes=reading.selection.lines(),
+        )
         (folder / PAGE).write_text(html, encoding="utf-8")
         rows = {
             declared.name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)

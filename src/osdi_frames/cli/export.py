@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import click
 
-from osdi_frames.cli.options import on_error, progress, sources
+from osdi_frames.cli.options import filters, on_error, progress, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import Format
 from osdi_frames.problems import OnError
+from osdi_frames.reading.selection import Filters, Selection
 
 
 @click.command()
@@ -25,6 +28,7 @@ from osdi_frames.problems import OnError
     show_default=True,
     help="CSV: an apostrophe before texts that a spreadsheet would run.",
 )
+@filters
 @on_error
 @progress
 def command(
@@ -38,6 +42,7 @@ def command(
     prefix: str | None,
     on_error: OnError,
     progress: bool | None,
+    **chosen: Unpack[Filters],
 ) -> None:
     """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all.
 
@@ -56,7 +61,10 @@ def command(
         prefix=prefix,
         on_error=on_error,
         progress=progress,
+        **chosen,
     )
+    for line in Selection.of(chosen).lines():
+        click.echo(line)
     for name, rows in counts.items():
         click.echo(f"{name:<24}  {rows:>9,} rows")
     click.echo(f"written to {destination}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Unpack
 
 import click
 
-from osdi_frames.cli.options import on_error, progress, sources
+from osdi_frames.cli.options import filters, on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.problems import OnError
+from osdi_frames.reading.selection import Filters
 from osdi_frames.reporting import PAGE, read, write
 
 
@@ -19,6 +21,8 @@ from osdi_frames.reporting import PAGE, read, write
 )
 @click.option("--top", default=10, show_default=True, help="Rows of each report to print; files have all.")
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
+@click.option("--include", default="", help="Count these, too: tests,cancelled,hidden, or some of them.")
+@filters
 @on_error
 @progress
 def command(
@@ -28,10 +32,13 @@ def command(
     prefix: str | None,
     on_error: OnError,
     show_addresses: bool,
+    include: str,
     progress: bool | None,
+    **chosen: Unpack[Filters],
 ) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
+    What "send test" sent, and cancelled and hidden events are not counted unless --include names them.
     With --out they are also written: as report.html, one file with plots and tables to open in a browser or to
     forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
     files, or a file was changed since, nothing is written.
@@ -45,8 +52,10 @@ def command(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        include=[name.strip() for name in include.split(",") if name.strip()],
         progress=progress,
         places=out is not None,
+        **chosen,
     )
     click.echo(reading)
     for report, frame in reading.reports:

@@ -40,6 +40,7 @@ def render(
     *,
     now: datetime,
     inspection: Inspection | None = None,
+    notes: Iterable[str] = (),
     title: str = "Events and signatures",
 ) -> str:
     """Return the page of some reports.
@@ -59,6 +60,8 @@ def render(
         When it is made; with a time zone, or it is shown without.
     inspection
         What `osdi_frames.reading.check.inspect` returns for the same source, to be shown in the page.
+    notes
+        What to say of what is counted, a line each.
     title
         The heading.
 
@@ -92,6 +95,7 @@ def render(
         cards=headline.cards(events, signatures),
         parts=parts,
         reading=counted,
+        notes=[tables.visible(note) for note in notes],
         now=now,
     )
 

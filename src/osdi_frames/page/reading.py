@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import pandas as pd
 
 from osdi_frames.page.tables import Table, of_counts
-from osdi_frames.reading.check import Inspection
+from osdi_frames.reading.check import OTHER, Inspection
 
 HIDDEN: Final = "(a key that is no name)"
 """Stands for a key that could be a person's: objects can be keyed by an address or a number."""
@@ -43,12 +44,15 @@ class Reading:
     elements: list[Told]
     problems: int
     unread: int
+    others: Mapping[str, int]
     table: Table | None
 
 
 def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading:
     """Tell an inspection, beside the numbers of rows that were kept."""
     by_key = _nameable(found.by_key)
+    is_other = by_key["problem"] == OTHER
+    others, by_key = by_key[is_other], by_key[~is_other]
     counts = by_key.groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
     listed = by_key.assign(outcome=by_key["severity"].map(_OUTCOMES)).rename(columns={"key": "where"})
@@ -61,6 +65,7 @@ def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading
         ],
         int(counts.sum()) - unread,
         unread,
+        dict(zip(others["key"], others["count"].astype(int), strict=True)),
         of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
     )
 

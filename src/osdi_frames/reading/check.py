@@ -26,6 +26,7 @@ from osdi_frames.tables.schema import ElementType
 COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
 KEY_COLUMNS = ("severity", "problem", "key", "count")
 
+OTHER = "other type"
 DOUBTFUL = "doubtful date, far from most others"
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -54,8 +55,9 @@ def check(
     DataFrame
         One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
         `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
-        mended, or is a doubtful date; ``info`` are keys and element types that no table takes: new fields of the service show
-        up here first. To see long details whole: ``pd.set_option("display.max_colwidth", None)``.
+        mended, or is a date more than ten years away from most others; ``info`` are keys and element types
+        that no table takes: new fields of the service show up here first.
+        To see long details whole: ``pd.set_option("display.max_colwidth", None)``.
 
     Raises
     ------
@@ -86,6 +88,12 @@ class Inspection:
     """As `check` gives them."""
     by_key: pd.DataFrame
     """The problems without file and value: `severity`, `problem`, `key`, `count`."""
+
+    @property
+    def others(self) -> dict[str, int]:
+        """The elements of types that no table declares, by type, most first."""
+        others = self.by_key[self.by_key["problem"] == OTHER]
+        return dict(zip(others["key"], others["count"].astype(int), strict=True))
 
 
 def inspect(
@@ -126,7 +134,9 @@ def read_inspected(
 
     Parameters and errors are those of `scan_tables`; with ``on_error=None`` problems are only listed.
     """
-    chosen = {name: None if columns is None else list(columns) for name, columns in named_tables(tables).items()}
+    chosen = {
+        name: None if columns is None else list(columns) for name, columns in named_tables(tables).items()
+    }
     selection = selection or Selection()
     policy = Policy(on_error) if on_error else None
     inspector = Inspector(policy.meet if policy else lambda _: None)
@@ -155,7 +165,9 @@ def _with(names: Iterable[str], columns: list[str] | None) -> list[str] | None:
 
 def _without(rows: pa.Table, wider: list[str] | None, columns: list[str] | None) -> pa.Table:
     """Drop the columns that were not asked for."""
-    return rows if columns is None else rows.drop_columns([name for name in wider or () if name not in columns])
+    return (
+        rows if columns is None else rows.drop_columns([name for name in wider or () if name not in columns])
+    )
 
 
 @dataclass(slots=True)
@@ -188,7 +200,7 @@ class Inspector(Observer):
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
         """Note a problem in a document, or an element of another type."""
         if isinstance(what, Other):
-            self._add(Problem(place, "other type", what.type, "info"), what.type)
+            self._add(Problem(place, OTHER, what.type, "info"), what.type)
             return
         key = element.relative(what.key) if element else POSITION.sub("[]", what.key)
         self._add(Problem.at(place, replace(what, key=key) if element else what), key)
@@ -214,7 +226,7 @@ class Inspector(Observer):
                 continue
             if path.element is None and not path.steps and (key in types or is_type_key(key)):
                 if key not in types:
-                    self._add(Problem(place, "other type", key, "info"), key, count)
+                    self._add(Problem(place, OTHER, key, "info"), key, count)
             elif whose is not None:
                 ignored = path.single or (path.element is not None and path.element.ignores(at))
                 problem = "key not read" if ignored else "undeclared key"

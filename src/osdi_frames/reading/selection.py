@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import reduce
+from textwrap import shorten
 from typing import Any, Final, TypeAlias, TypedDict
 
 import pandas as pd
@@ -108,7 +109,7 @@ class Selection:
 
     @classmethod
     def of(cls, filters: Filters, *, include: Iterable[str] = KINDS) -> Selection:
-        """Return the selection by some filters, without the kinds that are not included.
+        r"""Return the selection by some filters, without the kinds that are not included.
 
         Raises
         ------
@@ -119,7 +120,7 @@ class Selection:
 
         Examples
         --------
-        >>> print(*Selection.of({"since": "2026-05", "petition": "5f"}).lines(), sep="\\n")
+        >>> print(*Selection.of({"since": "2026-05", "petition": "5f"}).lines(), sep="\n")
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
         included = [include] if isinstance(include, str) else list(include)
@@ -128,7 +129,7 @@ class Selection:
                 raise InvalidFilter(f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}")
         asked = {name: _asked(name, value) for name, value in filters.items() if value not in (None, ())}
         bounds = [asked[name].value for name in ("since", "until") if name in asked]
-        if bounds != sorted(bounds):  # type: ignore[type-var] # moments alone
+        if bounds != sorted(bounds):
             raise InvalidFilter(f"since {asked['since'].text} is after until {asked['until'].text}")
         # Who asks for cancelled events by their status wants to count them.
         statuses = asked["status"].value if "status" in asked else ()
@@ -178,7 +179,7 @@ class Selection:
             if not chosen.is_bound:  # also rows that other filters leave out show that an id exists
                 self.met[name].update(pc.unique(column).drop_null().to_pylist())
             value = pa.scalar(asked.value, column.type) if chosen.is_bound else pa.array(asked.value)
-            passes.append(pc.fill_null(chosen.compare(column, value), False))  # noqa: FBT003 (the value)
+            passes.append(pc.fill_null(chosen.compare(column, value), False))
         return rows.filter(_all(passes)) if passes else rows
 
     def _refuse_unknown(self) -> None:
@@ -189,7 +190,7 @@ class Selection:
             for value in asked.value:  # type: ignore[union-attr] # texts alone
                 if value not in found:
                     hint = nearest(value, sorted(found)) if found else f"there is no {name} at all"
-                    raise UnknownValue(f"no {name} is {value!r}; {hint}")
+                    raise UnknownValue(f"no {name} is {value!r}; {shorten(hint, _HINT, placeholder=' …')}")
 
     def lines(self, *elements: ElementType) -> list[str]:
         """Return what to say of it: the filters, and what is not counted; of some element types, or of all."""
@@ -207,7 +208,11 @@ class Selection:
         names = ",".join(left_out)
         return [
             *([f"only: {'; '.join(asked)}"] if asked else []),
-            *([f"not counted: {', '.join(left_out.values())}; --include {names} counts them"] if names else []),
+            *(
+                [f"not counted: {', '.join(left_out.values())}; --include {names} counts them"]
+                if names
+                else []
+            ),
         ]
 
 
@@ -217,7 +222,7 @@ def _all(masks: Iterable[Any]) -> Any:
 
 def _equals(rows: pa.Table, column: str, value: str | bool | None) -> Any:
     values = rows[f"{SELECTED_BY}{column}"]
-    return values.is_null() if value is None else pc.fill_null(pc.equal(values, value), False)  # noqa: FBT003
+    return values.is_null() if value is None else pc.fill_null(pc.equal(values, value), False)
 
 
 def _plural(element: ElementType) -> str:
@@ -236,6 +241,7 @@ def _asked(name: str, value: Any) -> Asked:
     return Asked(", ".join(values), values)
 
 
+_HINT: Final = 200  # characters of the ids that an error lists
 _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
 
@@ -245,12 +251,10 @@ def _moment(name: str, value: object) -> Asked:
         value = (value.astimezone(UTC) if value.tzinfo else value).strftime("%Y-%m-%d %H:%M:%S")
     text = str(value)
     try:
-        if not _MOMENT.fullmatch(text):
-            raise ValueError("not ISO 8601")
-        period = pd.Period(text)
+        period = pd.Period(text if _MOMENT.fullmatch(text) else "none")
+        first = (period + int(name == "until")).to_timestamp(how="start").as_unit("us")
     except ValueError as error:
         raise InvalidFilter(
             f"{name} is a year, a month, a day or a time (UTC), as 2026, 2026-05 or 2026-05-31, not {text!r}"
         ) from error
-    first = (period + (name == "until")).to_timestamp(how="start").as_unit("us")
     return Asked(text, int(first.asm8.astype("int64")))

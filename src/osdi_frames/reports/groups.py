@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -126,7 +127,7 @@ def _in_periods(times: pd.Series, period: Period) -> tuple[pd.Series, pd.Index]:
 def _window(present: pd.PeriodIndex) -> pd.PeriodIndex:
     """Return every period from the first to the last of those whose dates are not doubtful."""
     years = pd.Series(present.year)
-    trusted = trusted_years(years.value_counts().to_dict())
+    trusted = trusted_years(Counter(present.year.tolist()))
     together = present[years.between(trusted.start, trusted.stop - 1).to_numpy()]
     return pd.period_range(together.min(), together.max())
 
