@@ -17,6 +17,7 @@ from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
 from osdi_frames.files import write_tables
 from osdi_frames.problems import OnError
+from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
 from osdi_frames.reading.check import Inspection, read_inspected
 from osdi_frames.reading.frames import collect
 from osdi_frames.reading.scan import scan_tables
@@ -45,7 +46,8 @@ class Reading:
     tables: dict[str, pd.DataFrame]
     reports: list[tuple[Report, pd.DataFrame]]
     inspection: Inspection | None
-    selection: Selection
+    notes: tuple[str, ...]
+    """What to say of what is counted."""
 
     def __str__(self) -> str:
         """Sum the events and signatures up in one line, and say below what is not among them."""
@@ -58,7 +60,7 @@ class Reading:
             f"{len(signatures):,} signatures of {people:,} people"
         )
         others = [f"other types, in no report: {counts}"] if counts else []
-        return "\n".join([summed, *self.selection.lines(), *others])
+        return "\n".join([summed, *self.notes, *others])
 
 
 def report(
@@ -195,8 +197,12 @@ def read(
 
     With `places` it is for the page: with its map, and with what was met while reading.
     """
+    reports = list(reports)
+    growing = [declared for declared in reports if declared.kind == "growth"]
     reports = [declared for declared in reports if declared.table in TABLES]
     columns = _columns(reports, places=places)
+    if growing:
+        columns["events"] = list(dict.fromkeys([*columns["events"], "event_id", "fetched_at"]))
     selection = Selection.of(filters, include=include)
     inspection = None
     if places:
@@ -211,16 +217,22 @@ def read(
     tables = frames if show_addresses else {name: hide_personal(frame) for name, frame in frames.items()}
     if tables["events"].empty and tables["signatures"].empty:
         warnings.warn(f"no event and no signature in {_named(source)}", stacklevel=3)
-    _warn_of_incomplete_pulls(source)
+    warn_of_incomplete_pulls(map(Path, _paths(source)))
     titles = {name: frame for name, frame in tables.items() if len(frame)}
     made = [
         (declared, make(declared, tables[declared.table], titles=titles.get(declared.subject.titled.table)))
         for declared in reports
         if declared.table in _HEADLINE or len(tables[declared.table])
     ]
+    partial: tuple[str, ...] = ()
+    if growing and tables["events"]["fetched_at"].notna().any() and not _is_read_once(source):
+        snapshots, partial = read_snapshots(source, events=tables["events"], prefix=prefix)
+        grown = ((declared, make(declared, snapshots)) for declared in growing if len(snapshots))
+        last = sum(declared.table == "events" for declared, _ in made)
+        made[last:last] = [(declared, frame) for declared, frame in grown if len(frame) > 1]
     for declared, frame in made:
-        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.table].element))
-    return Reading(source, tables, made, inspection, selection)
+        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
+    return Reading(source, tables, made, inspection, (*selection.lines(), *partial))
 
 
 def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]:
@@ -246,7 +258,7 @@ def write(reading: Reading, destination: str | os.PathLike[str], *, now: datetim
             reading.tables,
             now=now,
             inspection=reading.inspection,
-            notes=reading.selection.lines(),
+            notes=reading.notes,
         )
         (folder / PAGE).write_text(html, encoding="utf-8")
         rows = {
@@ -258,6 +270,11 @@ def write(reading: Reading, destination: str | os.PathLike[str], *, now: datetim
             write_tables(schemas, rows.items(), folder, format)
 
 
+def _is_read_once(source: Source) -> bool:
+    """Return whether a source is an open file, or has one: growth takes a second look at the events."""
+    return any(hasattr(part, "read") for part in (source if isinstance(source, list | tuple) else [source]))
+
+
 def _paths(source: Source) -> list[str]:
     parts = source if isinstance(source, list | tuple) else [source]
     return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
@@ -265,15 +282,3 @@ def _paths(source: Source) -> list[str]:
 
 def _named(source: Source) -> str:
     return ", ".join(_paths(source)) or "the source"
-
-
-def _warn_of_incomplete_pulls(source: Source) -> None:
-    """Warn where the newest pull into a folder lacks something, since the reports then lack it, too."""
-    for folder in map(Path, _paths(source)):
-        if not any(folder.glob("*/.manifest.json")):
-            continue
-        from osdi_frames.client.manifest import manifests  # with it comes the HTTP library
-
-        for pull in manifests(folder)[-1:]:
-            if not pull.complete:
-                warnings.warn(f"the newest pull is not complete: {pull}", stacklevel=4)

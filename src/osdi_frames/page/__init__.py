@@ -82,8 +82,8 @@ def render(
     """
     parts: dict[str, list[Section]] = {table: [] for table in frames}
     for declared, report in reports:
-        if len(frames[declared.table]):
-            parts[declared.table].append(_of_report(declared, report))
+        if len(frames[declared.read_from]):
+            parts[declared.read_from].append(_of_report(declared, report))
     events, signatures = frames["events"], frames["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts["events"].append(_map(events))
@@ -101,7 +101,7 @@ def render(
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:
-    height = _HEIGHT if declared.periods else _AROUND + _BAR * min(max(len(report), 3), _BARS + 1)
+    height = _HEIGHT if declared.is_over_time else _AROUND + _BAR * min(max(len(report), 3), _BARS + 1)
 
     def draw(ax: Axes) -> None:
         plot_of(declared)(report, ax=ax, top=_BARS)
