@@ -59,7 +59,7 @@ def render(
     now
         When it is made; with a time zone, or it is shown without.
     inspection
-        What `osdi_frames.reading.check.inspect` returns for the same source, to be shown in the page.
+        What `osdi_frames.reading.check.read_inspected` returns with the tables, to be shown in the page.
     notes
         What to say of what is counted, a line each.
     title
@@ -87,14 +87,11 @@ def render(
     events, signatures = frames["events"], frames["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts["events"].append(_map(events))
-    counted = None
-    if inspection is not None:
-        counted = reading.of_inspection(inspection, events=len(events), signatures=len(signatures))
     return document.write(
         title=tables.visible(title),
         cards=headline.cards(events, signatures),
         parts=parts,
-        reading=counted,
+        reading=None if inspection is None else reading.of_inspection(inspection),
         notes=[tables.visible(note) for note in notes],
         now=now,
     )

@@ -83,7 +83,9 @@ class Inspection:
     """Those inside an archive file each; 0 for parsed objects."""
     documents: int
     elements: Mapping[str, int]
-    """Events and signatures, each as often as it was received."""
+    """How often each type was received."""
+    kept: Mapping[str, int]
+    """How many different ones these are, where they were deduplicated; also those that a selection leaves out."""
     problems: pd.DataFrame
     """As `check` gives them."""
     by_key: pd.DataFrame
@@ -179,6 +181,7 @@ class Inspector(Observer):
     files: set[str] = field(default_factory=set)
     documents: int = 0
     elements: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
     first: dict[tuple[Severity, str, str], Place] = field(default_factory=dict)
     counts: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
     keyed: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
@@ -233,9 +236,10 @@ class Inspector(Observer):
                 self._add(Problem(place, problem, name, "info"), name, count)
 
     def dated(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield rows as they are; note the years of their dates, and the first date of each year."""
+        """Yield rows as they are; count them, note the years of their dates, and the first date of each year."""
         for name, some in rows:
             if name in _DATED:
+                self.kept[TABLES[name].element.name] += some.num_rows
                 date, *place = (some[column] for column in _DATED[name])
                 years = pc.year(date).combine_chunks()
                 for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
@@ -261,7 +265,7 @@ class Inspector(Observer):
             [(*each, count) for each, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS)
         )
         by_key = by_key.astype(dict.fromkeys(KEY_COLUMNS, "str") | {"count": "Int64"})
-        return Inspection(len(self.files), self.documents, elements, problems, by_key)
+        return Inspection(len(self.files), self.documents, elements, dict(self.kept), problems, by_key)
 
     def _list_doubtful(self) -> None:
         for name, counts in self.years.items():
