@@ -35,7 +35,7 @@ _HEADLINE: Final = {
     "events": ("event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
-_PLACES: Final = ("location_latitude", "location_longitude")
+_PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 `render` gives the page as text. It asks nothing of any network, carries its style and its script in
 itself, and its content security policy forbids all else: it opens from a disk, an e-mail or a web server.
 
-It holds counts only: reports, and the coordinates of events, rounded to about a kilometre; of an inspection
+It holds counts only: reports, and the places of events, coordinates rounded to about a kilometre; of an inspection
 the names of keys, never a value, a file's name or an address. A person's name used as a source is shown:
 nothing tells it from any other text.
 """
@@ -54,7 +54,7 @@ def render(
         The reports, each with its frame.
     frames
         The tables of which they were made: ``events`` with event_campaign_id, total_accepted and start_date
-        (and for a map location_latitude and location_longitude), ``signatures`` with person_id and
+        (and for a map location_latitude, location_longitude and location_locality), ``signatures`` with person_id and
         created_date.
     now
         When it is made; with a time zone, or it is shown without.
@@ -117,5 +117,5 @@ def _map(events: pd.DataFrame) -> Section:
         for discs in ax.collections:
             discs.set_rasterized(len(events) > _DISCS)
 
-    label = "Map of the events by longitude and latitude, each a disc as large as its RSVPs."
+    label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
     return Section("event_map", "Events on the map", figures.picture(draw, height=5.0, label=label))

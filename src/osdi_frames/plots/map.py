@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import cos, radians
+from math import cos, pi, radians
 from typing import Any, Final
 
 import numpy as np
@@ -11,11 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from osdi_frames.errors import MissingColumn
-from osdi_frames.plots import axes, colors
+from osdi_frames.plots import axes, colors, land
+from osdi_frames.plots.labels import PLAIN, labels
 
 _NEEDS: Final = ("location_longitude", "location_latitude", "total_accepted")
 _LARGEST: Final = 500.0  # square points, of the event with most RSVPs
 _SMALLEST: Final = 8.0
+_NARROW: Final = 4.5  # inches: on narrower axes the sizes are explained above
+_MOST_NAMES: Final = 40
+_LETTERS: Final = 24  # of a name
 _CLOSEST: Final = 0.5  # degrees around a single place
 _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no strip
 
@@ -23,15 +27,16 @@ _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no 
 def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the events by longitude and latitude, sized by their RSVPs.
 
-    The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. No land is
-    drawn: no outlines come with the package. Coordinates are of the place as far as it is known
-    (location_accuracy says how far), so events in one city can lie one on the other. Those without
-    coordinates, or with impossible ones, are counted in a note below.
+    The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. Events with
+    the same coordinates are one disc, with the sum of their RSVPs. The largest places are named where there
+    is room. Land and borders are drawn with the extra ``map``: ``pip install 'osdi-frames[map]'``. Those
+    without coordinates, or with impossible ones, are counted in a note below.
 
     Parameters
     ----------
     events
-        one row per event, with location_longitude and location_latitude in degrees, and total_accepted
+        one row per event, with location_longitude and location_latitude in degrees, and total_accepted;
+        location_locality, if it is there, names the places
     ax
         the axes to draw on; those of a new figure if not given
 
@@ -64,41 +69,78 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = axes.own_or(ax, height=5.5)
     rows = events[list(_NEEDS)].astype("Float64").astype("float64").set_axis(["x", "y", "rsvps"], axis=1)
     rows["rsvps"] = rows["rsvps"].fillna(0)
+    rows["name"] = events["location_locality"].astype("str") if "location_locality" in events else pd.NA
     placed = rows[rows["x"].between(-180, 180) & rows["y"].between(-90, 90)]
     title = "Events by place"
     if rows.empty:
         return axes.say_nothing(ax, title)
     axes.entitle(ax, title)
-    _discs(ax, placed.sort_values("rsvps", ascending=False, kind="stable"))
+    together = {"rsvps": "sum", "name": "first"}
+    places = placed.groupby(["x", "y"], sort=False, as_index=False).agg(together)
+    places = places.sort_values("rsvps", ascending=False, kind="stable")
     _degrees(ax, placed)
-    ax.set(xlabel=f"longitude{_note(rows, placed)}", ylabel="latitude")
+    land.draw(ax)
+    is_narrow = axes.inches(ax)[0] < _NARROW
+    sizes = _discs(ax, places, is_narrow=is_narrow)
+    _names(ax, places.assign(radius=np.sqrt(sizes / pi)))
+    ax.set(xlabel=f"longitude{_note(rows, placed)}", ylabel="" if is_narrow else "latitude")
+    if is_narrow:  # the sizes stand between the title and the map
+        ax.set_title(title, loc="left", pad=4 * axes.label_points())
     return ax
 
 
-def _discs(ax: Axes, placed: pd.DataFrame) -> None:
-    """Draw the discs, small ones over large ones, and explain their sizes."""
-    most = max(placed["rsvps"].max(), 1) if len(placed) else 1
-    sizes = _SMALLEST + placed["rsvps"].clip(lower=0) / most * (_LARGEST - _SMALLEST)
+def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> pd.Series:
+    """Draw the discs, small ones over large ones, explain their sizes, and return these."""
+    most = max(places["rsvps"].max(), 1) if len(places) else 1
+    largest = _LARGEST / 2 if is_narrow else _LARGEST
+    sizes = _SMALLEST + places["rsvps"].clip(lower=0) / most * (largest - _SMALLEST)
     style: dict[str, Any] = {"facecolors": [(colors.MAIN, 0.45)], "edgecolors": [colors.MAIN]}
-    discs = ax.scatter(placed["x"], placed["y"], sizes, linewidths=0.6, **style)
-    if len(placed):
+    discs = ax.scatter(places["x"], places["y"], sizes, linewidths=0.6, **style)
+    if len(places):
         handles, names = discs.legend_elements(
             "sizes",
             num=3,
             color=colors.MAIN,
             alpha=0.45,
             fmt="{x:,.0f}",
-            func=lambda area: (np.asarray(area) - _SMALLEST) / (_LARGEST - _SMALLEST) * most,
+            func=lambda area: (np.asarray(area) - _SMALLEST) / (largest - _SMALLEST) * most,
         )
-        ax.legend(
-            handles,
-            names,
-            title="RSVPs",
-            loc="upper left",
-            bbox_to_anchor=(1, 1),
-            frameon=False,
-            labelspacing=1.2,
-        )
+        # On a phone there is no room beside the map.
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "labelspacing": 1.2}
+        if is_narrow:
+            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": len(names), "columnspacing": 1.2}
+        ax.legend(handles, names, title="RSVPs", frameon=False, **place)
+    return sizes
+
+
+def _names(ax: Axes, places: pd.DataFrame) -> None:
+    """Name the largest places, each where no name of a larger one is."""
+    named = places[places["name"].fillna("").str.strip() != ""].head(_MOST_NAMES)
+    (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
+    stretch = float(ax.get_aspect())
+    wide, high = axes.inches(ax)
+    points = axes.POINTS * min(
+        wide / (right - left), high / (north - south) / stretch
+    )  # to a degree of longitude
+    size = axes.label_points() * 0.8
+    taken: list[tuple[float, float, float, float]] = []
+    for x, y, name, radius in named[["x", "y", "name", "radius"]].itertuples(index=False):
+        text = labels([name], width=_LETTERS).texts[0]
+        across, up = (x - left) * points, (y - south) * points * stretch
+        length = len(text) * size * 0.6
+        for offset, align in ((radius + 2, "left"), (-radius - 2, "right")):
+            start = across + offset - length * (align == "right")
+            box = (start, start + length, up - size / 2, up + size / 2)
+            inside = start >= 0 and box[1] <= (right - left) * points
+            if inside and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **PLAIN}
+                ax.annotate(text, (x, y), (offset, 0), textcoords="offset points", **style)
+                break
+
+
+def _overlap(box: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return box[0] < other[1] and other[0] < box[1] and box[2] < other[3] and other[2] < box[3]
 
 
 def _degrees(ax: Axes, placed: pd.DataFrame) -> None:

@@ -127,7 +127,11 @@ class Selection:
         for name in included:
             if name not in KINDS:
                 raise InvalidFilter(f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}")
-        asked = {name: _asked(name, value) for name, value in filters.items() if value not in (None, ())}
+        unknown = [name for name in filters if name not in FILTERS]
+        if unknown:
+            raise TypeError(f"there is no filter {unknown[0]!r}; there are: {', '.join(FILTERS)}")
+        given = {name: filters.get(name) for name in FILTERS}
+        asked = {name: _asked(name, value) for name, value in given.items() if value not in (None, ())}
         bounds = [asked[name].value for name in ("since", "until") if name in asked]
         if len(bounds) == 2 and bounds[0] >= bounds[1]:  # type: ignore[operator] # moments alone
             raise InvalidFilter(f"since {asked['since'].text} is after until {asked['until'].text}")
@@ -231,8 +235,6 @@ def _plural(element: ElementType) -> str:
 
 def _asked(name: str, value: Any) -> Asked:
     """Return the value of a filter as columns are compared with it."""
-    if name not in FILTERS:
-        raise TypeError(f"there is no filter {name!r}; there are: {', '.join(FILTERS)}")
     if FILTERS[name].is_bound:
         return _moment(name, value)
     values = (value,) if isinstance(value, str) else tuple(value)
