@@ -80,7 +80,10 @@ def render(
     >>> html.startswith("<!doctype html>")
     True
     """
-    parts: dict[str, list[Section]] = {table: [] for table in frames}
+    reports = list(reports)
+    # Other tables are read for their titles only.
+    shown = {"events", "signatures", *(declared.read_from for declared, _ in reports)}
+    parts: dict[str, list[Section]] = {table: [] for table in frames if table in shown}
     for declared, report in reports:
         if len(frames[declared.read_from]):
             parts[declared.read_from].append(_of_report(declared, report))

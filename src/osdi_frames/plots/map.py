@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from osdi_frames.errors import MissingColumn
@@ -18,7 +19,7 @@ _NEEDS: Final = ("location_longitude", "location_latitude", "total_accepted")
 _LARGEST: Final = 500.0  # square points, of the event with most RSVPs
 _SMALLEST: Final = 8.0
 _NARROW: Final = 4.5  # inches: on narrower axes the sizes are explained above
-_MOST_NAMES: Final = 40
+_MOST: Final = 60  # places that are named, at most
 _LETTERS: Final = 24  # of a name
 _CLOSEST: Final = 0.5  # degrees around a single place
 _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no strip
@@ -95,16 +96,14 @@ def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> pd.Series:
     largest = _LARGEST / 2 if is_narrow else _LARGEST
     sizes = _SMALLEST + places["rsvps"].clip(lower=0) / most * (largest - _SMALLEST)
     style: dict[str, Any] = {"facecolors": [(colors.MAIN, 0.45)], "edgecolors": [colors.MAIN]}
-    discs = ax.scatter(places["x"], places["y"], sizes, linewidths=0.6, **style)
+    ax.scatter(places["x"], places["y"], sizes, linewidths=0.6, **style)
     if len(places):
-        handles, names = discs.legend_elements(
-            "sizes",
-            num=3,
-            color=colors.MAIN,
-            alpha=0.45,
-            fmt="{x:,.0f}",
-            func=lambda area: (np.asarray(area) - _SMALLEST) / (largest - _SMALLEST) * most,
-        )
+        ticks = MaxNLocator(3, integer=True, steps=[1, 2, 5, 10]).tick_values(0, most)
+        shown = [count for count in ticks if 0 < count <= most] or [most]
+        areas = [_SMALLEST + count / most * (largest - _SMALLEST) for count in shown]
+        look: dict[str, Any] = {"color": colors.MAIN, "alpha": 0.45, "marker": "o", "linestyle": ""}
+        handles = [Line2D([], [], markersize=np.sqrt(area), **look) for area in areas]
+        names = [f"{count:,.0f}" for count in shown]
         # On a phone there is no room beside the map.
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "labelspacing": 1.2}
         if is_narrow:
@@ -114,8 +113,7 @@ def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> pd.Series:
 
 
 def _names(ax: Axes, places: pd.DataFrame) -> None:
-    """Name the largest places, each where no name of a larger one is."""
-    named = places[places["name"].fillna("").str.strip() != ""].head(_MOST_NAMES)
+    """Name the largest places, each where neither a name nor another disc is."""
     (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
     stretch = float(ax.get_aspect())
     wide, high = axes.inches(ax)
@@ -123,19 +121,30 @@ def _names(ax: Axes, places: pd.DataFrame) -> None:
         wide / (right - left), high / (north - south) / stretch
     )  # to a degree of longitude
     size = axes.label_points() * 0.8
-    taken: list[tuple[float, float, float, float]] = []
-    for x, y, name, radius in named[["x", "y", "name", "radius"]].itertuples(index=False):
+    middles = places.assign(x=(places["x"] - left) * points, y=(places["y"] - south) * points * stretch)
+    discs = [
+        (x - radius, x + radius, y - radius, y + radius)
+        for x, y, radius in middles[["x", "y", "radius"]].head(_MOST).itertuples(index=False)
+    ]
+    texts: list[tuple[float, float, float, float]] = []
+    for number, (x, y, name, radius) in enumerate(
+        middles[["x", "y", "name", "radius"]].head(_MOST).itertuples(index=False)
+    ):
+        if pd.isna(name) or not name.strip():
+            continue
         text = labels([name], width=_LETTERS).texts[0]
-        across, up = (x - left) * points, (y - south) * points * stretch
         length = len(text) * size * 0.6
         for offset, align in ((radius + 2, "left"), (-radius - 2, "right")):
-            start = across + offset - length * (align == "right")
-            box = (start, start + length, up - size / 2, up + size / 2)
+            start = x + offset - length * (align == "right")
+            box = (start, start + length, y - size / 2, y + size / 2)
             inside = start >= 0 and box[1] <= (right - left) * points
-            if inside and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
+            if inside and not any(
+                _overlap(box, other) for other in (*texts, *discs[:number], *discs[number + 1 :])
+            ):
+                texts.append(box)
+                place = places["x"].iloc[number], places["y"].iloc[number]
                 style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **PLAIN}
-                ax.annotate(text, (x, y), (offset, 0), textcoords="offset points", **style)
+                ax.annotate(text, place, (offset, 0), textcoords="offset points", **style)
                 break
 
 
