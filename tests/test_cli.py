@@ -23,7 +23,7 @@ def run(*words, cwd=None):
 
 
 def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
-    ran = run("report", data, "--out", tmp_path / "report")
+    ran = run("report", data, "--out", tmp_path / "report", "--include", "tests,cancelled,hidden")
     assert (ran.returncode, ran.stderr) == (0, "")
     events, signatures = of.read_events(data), of.read_signatures(data)
     assert (
@@ -37,6 +37,23 @@ def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
     pd.testing.assert_frame_equal(written, expected, check_dtype=False)
     source = pd.read_csv(tmp_path / "report" / "signatures_by_source.csv", index_col="source")
     assert source["signatures"].sum() == len(signatures)
+
+
+def test_report_and_export_take_filters_and_say_them(tmp_path):
+    petitions = [[{"osdi:signature": {"created_date": f"2026-0{n}-01T00:00:00Z", "comments": str(n),
+        "_links": {"osdi:petition": {"href": f"https://x.example/petitions/{n}"}}}}] for n in (4, 5)]  # fmt: skip
+    (tmp_path / "a.json").write_text("\n".join(json.dumps(each) for each in petitions))
+    filters = ("--petition", "5", "--since", "2026-05", "--until", "2026-05")
+    ran = run("report", "a.json", *filters, cwd=tmp_path)
+    assert ran.stdout.startswith("0 events with 0 RSVPs; 1 signatures")
+    said = "only: since 2026-05 (events, attendances, signatures)"
+    assert ran.stdout.splitlines()[1].startswith(said)
+    ran = run("export", "a.json", "out", "--table", "signatures", *filters, cwd=tmp_path)
+    assert ran.stdout.startswith(said)
+    assert pd.read_parquet(tmp_path / "out" / "signatures.parquet")["comments"].tolist() == ["5"]
+    ran = run("report", "a.json", "--petition", "55", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "no petition is '55'; nearest: 5" in ran.stderr
 
 
 def test_report_replaces_an_earlier_report(tmp_path):

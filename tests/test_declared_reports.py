@@ -16,7 +16,7 @@ from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reporting import read
 from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
-from osdi_frames.reports.measures import show
+from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.subjects import SIGNATURES
 from osdi_frames.reports.titles import labelled
 
@@ -108,6 +108,10 @@ def test_page_terminal_csv_and_parquet_show_the_same_cells(data, tmp_path):
             assert texts == [show(value, each.unit) for value in values]
         for name in frame.index.names:
             labels = list(frame.index.get_level_values(name))
+            if isinstance(frame.index, pd.DatetimeIndex):
+                assert (pd.to_datetime(csv[name]) == frame.index).all()
+                csv[name] = labels = list(map(str, labels))
+                parquet[name] = parquet[name].astype("str")
             assert parquet[name].tolist() == labels
             assert [text.removeprefix("'") for text in csv[name]] == [
                 text.removeprefix("'") for text in labels
@@ -116,7 +120,7 @@ def test_page_terminal_csv_and_parquet_show_the_same_cells(data, tmp_path):
 
 def _visible(labels):
     """Return labels without what page and terminal replace or cut off, each in its own way."""
-    return [re.sub(r"[\s�]+", " ", printable(str(label))).strip()[:59] for label in labels]
+    return [re.sub(r"[\s�]+", " ", printable(show_key(label))).strip()[:59] for label in labels]
 
 
 def _read(text, unit):

@@ -19,7 +19,7 @@ FLOORS = [
     {"archive", "sample"},
     {"reading"},
     {"reports", "files", "client"},
-    {"exporting", "local_time", "plots"},
+    {"exporting", "local_time", "plots", "pulls"},
     {"page"},
     {"reporting", "sandbox", "receiver"},
     {"cli"},

@@ -5,6 +5,8 @@
     OsdiError
     ├── UnknownTable        (KeyError)          a table that is not declared
     ├── UnknownColumn       (KeyError)          a column that the table does not declare
+    ├── UnknownValue        (LookupError)       an id to filter by that occurs nowhere
+    ├── InvalidFilter       (ValueError)        a time or name that no filter takes
     ├── MissingColumn       (KeyError)          a frame that lacks a column which a report needs
     ├── UnfitColumn         (ValueError)        what a report cannot count or group by
     ├── NotAReport          (ValueError)        a frame that a plot cannot draw; the message says what to call
@@ -96,6 +98,14 @@ class UnknownTable(OsdiError, KeyError):
 
 class UnknownColumn(OsdiError, KeyError):
     """A column that a table does not declare; the message names the nearest ones."""
+
+
+class UnknownValue(OsdiError, LookupError):
+    """An id to filter by occurs nowhere in the source; the message names the nearest ones."""
+
+
+class InvalidFilter(OsdiError, ValueError):
+    """What a filter was given is no time, text or name that it takes; the message says what it takes."""
 
 
 class MissingColumn(OsdiError, KeyError):

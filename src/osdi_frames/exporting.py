@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, Unpack
 
 from osdi_frames.archive import Limits, Source
 from osdi_frames.archive.output import output_folder
@@ -14,6 +14,7 @@ from osdi_frames.problems import OnError
 from osdi_frames.reading.frames import named_tables
 from osdi_frames.reading.plan import Dedupe
 from osdi_frames.reading.scan import scan_tables
+from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
@@ -34,6 +35,7 @@ def export(
     escape_formulas: bool = True,
     bom: bool = False,
     progress: bool | None = None,
+    **filters: Unpack[Filters],
 ) -> dict[str, int]:
     """Write tables of an archive into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
 
@@ -67,6 +69,14 @@ def export(
         with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
     bom
         CSV: begin with a byte-order mark, by which Excel knows that the file is UTF-8.
+    **filters
+        What to write, with the rows of its child tables; elements of other types are all written:
+
+        - since, until: a year, month, day or time, as ``"2026-05"``, the last one included; by the start_date
+          of events (wall clock) and the created_date of signatures and attendances (UTC). What has no date
+          is left out.
+        - petition, campaign, status: an id or status, or a list of them; of signatures and petitions, of
+          events and event campaigns, and of events.
 
     Returns
     -------
@@ -82,6 +92,8 @@ def export(
         An unknown format, or one that cannot be partitioned.
     UnknownTable, UnknownColumn, SourceNotFound, BadDocument
         As for `read_table`.
+    UnknownValue
+        A petition, campaign or status to filter by occurs nowhere; nothing was written.
 
     Examples
     --------
@@ -100,6 +112,7 @@ def export(
         on_error=on_error,
         limits=limits,
         progress=progress,
+        selection=Selection.of(filters),
     )
     schemas = {table.name: table.schema() for table in chosen}
     with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:

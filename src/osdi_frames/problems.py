@@ -67,6 +67,10 @@ class ProblemKind(StrEnum):
     )
     NO_DATETIME = "not a datetime", "A text is not a date and time of ISO 8601."
     SURROGATE = "a lone surrogate, read as U+FFFD", "A text holds half of a character."
+    DOUBTFUL_DATE = (
+        "doubtful date, far from most others",
+        "A date is more than ten years away from most others.",
+    )
     DUPLICATE_KEY = "duplicate key, the first is read", "An object has a key twice."
     UNDECLARED = "undeclared key", "No table declares the key: perhaps a new field of the service."
     NOT_READ = "key not read", "The key is known, and no column reads it."

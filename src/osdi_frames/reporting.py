@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -18,8 +18,11 @@ from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import InvalidArgument, counted
 from osdi_frames.files import Format, write_tables
 from osdi_frames.problems import OnError
+from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
 from osdi_frames.reading.check import Inspection, read_inspected
-from osdi_frames.reading.frames import read_tables
+from osdi_frames.reading.frames import collect
+from osdi_frames.reading.scan import scan_tables
+from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import columns_of
 from osdi_frames.reports.making import make
@@ -33,7 +36,7 @@ _HEADLINE: Final = {
     "events": ("event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
-_PLACES: Final = ("location_latitude", "location_longitude")
+_PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +47,21 @@ class Reading:
     tables: dict[str, pd.DataFrame]
     reports: list[tuple[Report, pd.DataFrame]]
     inspection: Inspection | None
+    notes: tuple[str, ...]
+    """What to say of what is counted."""
 
     def __str__(self) -> str:
-        """Sum the events and signatures up in one line."""
+        """Sum the events and signatures up in one line, and say below what is not among them."""
         events, signatures = self.tables["events"], self.tables["signatures"]
         people = signatures["person_id"].nunique()
-        return (
+        found = self.inspection.others if self.inspection else {}
+        counts = ", ".join(f"{count:,} {name}" for name, count in found.items())
+        summed = (
             f"{counted(len(events), 'event')} with {counted(int(events['total_accepted'].sum()), 'RSVP')}; "
             f"{counted(len(signatures), 'signature')} of {counted(people, 'person', 'people')}"
         )
+        others = [f"other types, in no report: {counts}"] if counts else []
+        return "\n".join([summed, *self.notes, *others])
 
 
 def report(
@@ -62,7 +71,9 @@ def report(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    include: Iterable[str] = (),
     progress: bool | None = None,
+    **filters: Unpack[Filters],
 ) -> dict[str, pd.DataFrame]:
     """Make the standard reports of an archive.
 
@@ -75,11 +86,21 @@ def report(
     show_addresses
         Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
         websites and titles as they are. By default they are hidden, and what then looks alike is one row.
+    include
+        What is not counted by default: some of ``tests`` (what the service's "send test" sent), ``cancelled``
+        and ``hidden`` (events). The attribute `note` of each frame says how many were left out.
+    **filters
+        What to count, as for `export`: since, until, petition, campaign, status.
 
     Returns
     -------
     dict
         The frame of each report, by its name.
+
+    Raises
+    ------
+    UnknownValue
+        A petition, campaign or status to filter by occurs nowhere.
 
     Examples
     --------
@@ -94,7 +115,9 @@ def report(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        include=include,
         progress=progress,
+        **filters,
     )
     return {declared.name: frame for declared, frame in reading.reports}
 
@@ -109,8 +132,10 @@ def write_report(
     show_addresses: bool = False,
     formats: Iterable[Format] = ("csv", "parquet"),
     bom: bool = False,
+    include: Iterable[str] = (),
     progress: bool | None = None,
     now: datetime | None = None,
+    **filters: Unpack[Filters],
 ) -> dict[str, pd.DataFrame]:
     """Write the standard reports of an archive into a folder: a page with plots, and CSV and Parquet of each.
 
@@ -119,7 +144,7 @@ def write_report(
 
     Parameters
     ----------
-    source, reports, prefix, on_error, show_addresses, progress
+    source, reports, prefix, on_error, show_addresses, include, progress, **filters
         As for `report`.
     destination
         The folder to make.
@@ -152,8 +177,10 @@ def write_report(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        include=include,
         progress=progress,
         places=True,
+        **filters,
     )
     write(reading, destination, now=now or datetime.now(UTC), formats=formats, bom=bom)
     return {declared.name: frame for declared, frame in reading.reports}
@@ -166,8 +193,10 @@ def read(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    include: Iterable[str] = (),
     progress: bool | None = None,
     places: bool = False,
+    **filters: Unpack[Filters],
 ) -> Reading:
     """Read the tables that reports need, and make them; see `report`.
 
@@ -176,26 +205,41 @@ def read(
     reports = list(reports)
     if not all(isinstance(declared, Report) for declared in reports):
         raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
+    growing = [declared for declared in reports if declared.kind == "growth"]
     reports = [declared for declared in reports if declared.table in TABLES]
     columns = _columns(reports, places=places)
+    if growing:
+        columns["events"] = list(dict.fromkeys([*columns["events"], "event_id", "fetched_at"]))
+    selection = Selection.of(filters, include=include)
     inspection = None
     if places:
         frames, inspection = read_inspected(
-            source, columns, prefix=prefix, on_error=on_error, progress=progress
+            source, columns, prefix=prefix, on_error=on_error, progress=progress, selection=selection
         )
     else:
-        frames = read_tables(source, columns, prefix=prefix, on_error=on_error, progress=progress)
+        rows = scan_tables(
+            source, columns, prefix=prefix, on_error=on_error, progress=progress, selection=selection
+        )
+        frames = collect(columns, rows)
     tables = frames if show_addresses else {name: hide_personal(frame) for name, frame in frames.items()}
     if tables["events"].empty and tables["signatures"].empty:
         warnings.warn(f"no event and no signature in {_named(source)}", stacklevel=3)
-    _warn_of_incomplete_pulls(source)
+    warn_of_incomplete_pulls(map(Path, _paths(source)))
     titles = {name: frame for name, frame in tables.items() if len(frame)}
     made = [
         (declared, make(declared, tables[declared.table], titles=titles.get(declared.subject.titled.table)))
         for declared in reports
         if declared.table in _HEADLINE or len(tables[declared.table])
     ]
-    return Reading(source, tables, made, inspection)
+    partial: tuple[str, ...] = ()
+    if growing and tables["events"]["fetched_at"].notna().any() and not _is_read_once(source):
+        snapshots, partial = read_snapshots(source, events=tables["events"], prefix=prefix)
+        grown = ((declared, make(declared, snapshots)) for declared in growing if len(snapshots))
+        last = sum(declared.table == "events" for declared, _ in made)
+        made[last:last] = [(declared, frame) for declared, frame in grown if len(frame) > 1]
+    for declared, frame in made:
+        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
+    return Reading(source, tables, made, inspection, (*selection.lines(), *partial))
 
 
 def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]:
@@ -223,7 +267,13 @@ def write(
     from osdi_frames import page  # matplotlib takes its time, and only files need it
 
     with output_folder(destination, kind="report", source=reading.source, overwrite=True) as folder:
-        html = page.render(reading.reports, reading.tables, now=now, inspection=reading.inspection)
+        html = page.render(
+            reading.reports,
+            reading.tables,
+            now=now,
+            inspection=reading.inspection,
+            notes=reading.notes,
+        )
         (folder / PAGE).write_text(html, encoding="utf-8")
         rows = {
             declared.name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
@@ -234,6 +284,11 @@ def write(
             write_tables(schemas, rows.items(), folder, format, bom=bom)
 
 
+def _is_read_once(source: Source) -> bool:
+    """Return whether a source is an open file, or has one: growth takes a second look at the events."""
+    return any(hasattr(part, "read") for part in (source if isinstance(source, list | tuple) else [source]))
+
+
 def _paths(source: Source) -> list[str]:
     parts = source if isinstance(source, list | tuple) else [source]
     return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
@@ -241,15 +296,3 @@ def _paths(source: Source) -> list[str]:
 
 def _named(source: Source) -> str:
     return ", ".join(_paths(source)) or "the source"
-
-
-def _warn_of_incomplete_pulls(source: Source) -> None:
-    """Warn where the newest pull into a folder lacks something, since the reports then lack it, too."""
-    for folder in map(Path, _paths(source)):
-        if not any(folder.glob("*/.manifest.json")):
-            continue
-        from osdi_frames.client.manifest import manifests  # with it comes the HTTP library
-
-        for pull in manifests(folder)[-1:]:
-            if not pull.complete:
-                warnings.warn(f"the newest pull is not complete: {pull}", stacklevel=4)

@@ -15,7 +15,6 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import page
-from osdi_frames.reading.check import inspect
 from osdi_frames.reporting import read
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
@@ -27,7 +26,9 @@ QUIET = ("background-networking", "component-update", "sync", "gpu", "extensions
 def rendered(source: Any, **options: Any) -> str:
     """Give the page of a source, as the command makes it."""
     reading = read(source, places=True, **options)
-    return page.render(reading.reports, reading.tables, now=NOW, inspection=inspect(source))
+    return page.render(
+        reading.reports, reading.tables, now=NOW, inspection=reading.inspection, notes=reading.notes
+    )
 
 
 def event(number: int = 0, **fields: Any) -> dict[str, Any]:

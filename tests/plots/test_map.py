@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from osdi_frames.plots import land
 
 from .drawn import draw, render
 
@@ -101,3 +106,54 @@ def test_a_hundred_thousand_events_are_drawn():
         }
     )
     assert len(draw("event_map", table).collections[0].get_offsets()) == 100_000
+
+
+def test_events_of_one_place_are_one_disc_with_the_sum_of_their_rsvps():
+    ax = draw("event_map", events((1, 1, 10), (2, 2, 30), (1, 1, 50), (1, 1, None)))
+    assert ax.collections[0].get_offsets().tolist() == [[1, 1], [2, 2]]
+    areas = ax.collections[0].get_sizes()
+    assert np.isclose((areas[1] - 8) / (areas[0] - 8), 0.5)
+
+
+def test_the_largest_places_are_named_where_there_is_room():
+    table = events((0, 0, 9), (40, 0, 5), (0.1, 0, 8), (20, 30, 1))
+    table["location_locality"] = ["Accra", "$\\bad{", "Beneath", None]
+    ax = draw("event_map", table)
+    assert [text.get_text() for text in ax.texts] == ["Accra", "$\\bad{"]
+    render(ax)
+
+
+@pytest.mark.parametrize(
+    ("place", "beside"), [((-122.3, 37.8), 0.3), ((12.5, 41.9), 5), ((100, 40), 60), ((179, -17), 3)]
+)
+def test_land_lies_below_the_discs_at_every_scale(place, beside):
+    longitude, latitude = place
+    ax = draw("event_map", events((longitude, latitude, 5), (longitude - beside, latitude, 5)))
+    shores, *_ = ax.patches
+    assert shores.get_zorder() < ax.collections[0].get_zorder()
+    (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
+    seen = shores.get_path().get_extents()
+    assert left - 1e-6 <= seen.x0 < seen.x1 <= right + 1e-6
+    assert south - 1e-6 <= seen.y0 < seen.y1 <= north + 1e-6
+    render(ax)
+
+
+@pytest.mark.parametrize(
+    ("longitude", "latitude", "is_land"),
+    [(2.3, 47, True), (-35, 33, False), (-87, 44, False), (178, 68, True), (25, -30, True), (105, 60, True)],
+    ids=["France", "Atlantic", "Lake Michigan", "Chukotka", "Lesotho", "Siberia"],
+)
+def test_land_is_land_and_lakes_are_none(longitude, latitude, is_land):
+    ax = draw("event_map", events((-180, -80, 1), (180, 80, 1)))
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    image = np.asarray(canvas.buffer_rgba())
+    at = ax.transData.transform((longitude, latitude)).round().astype(int)
+    assert (image[-at[1], at[0], :3].min() < 250) == is_land
+
+
+def test_without_the_extra_there_is_no_land_and_everything_else(monkeypatch):
+    monkeypatch.setitem(sys.modules, land._DATA, None)
+    ax = draw("event_map", events((12.5, 41.9, 5)))
+    assert not ax.patches
+    assert len(ax.collections[0].get_offsets()) == 1

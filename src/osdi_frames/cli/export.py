@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import click
 
-from osdi_frames.cli.options import bom, on_error, progress, sources
+from osdi_frames.cli.options import bom, filters, on_error, progress, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS, Format
 from osdi_frames.problems import OnError
+from osdi_frames.reading.selection import Filters, Selection
 
 
 @click.command()
@@ -26,6 +29,7 @@ from osdi_frames.problems import OnError
     help="CSV: an apostrophe before texts that a spreadsheet would run.",
 )
 @bom
+@filters
 @on_error
 @progress
 def command(
@@ -40,6 +44,7 @@ def command(
     prefix: str | None,
     on_error: OnError,
     progress: bool | None,
+    **chosen: Unpack[Filters],
 ) -> None:
     """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all.
 
@@ -59,7 +64,10 @@ def command(
         prefix=prefix,
         on_error=on_error,
         progress=progress,
+        **chosen,
     )
+    for line in Selection.of(chosen).lines():
+        click.echo(line)
     for name, rows in counts.items():
         click.echo(f"{name:<24}  {rows:>9,} {'row' if rows == 1 else 'rows'}")
     click.echo(f"written to {destination}")

@@ -79,3 +79,20 @@ _QUIET = click.Option(
     callback=_silence,
     help="Print nothing but errors and warnings.",
 )
+
+
+def filters(function: Function) -> Function:
+    """Take what to count or to write: a period, a petition, a campaign, a status."""
+    for name, about in reversed(_FILTERS.items()):
+        many = name not in ("since", "until")
+        function = click.option(f"--{name}", multiple=many, help=f"Only {about}.")(function)
+    return function
+
+
+_FILTERS = {
+    "since": "from this year, month, day or time on, as 2026-05 (events by start_date, others by created_date)",
+    "until": "up to this year, month, day or time, itself included",
+    "petition": "signatures of the petition with this id; repeat it for several",
+    "campaign": "events of the event campaign with this id; repeat it for several",
+    "status": "events of this status; repeat it for several",
+}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Unpack
 
 import click
 
-from osdi_frames.cli.options import as_json, bom, on_error, progress, sources
+from osdi_frames.cli.options import as_json, bom, filters, on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.errors import counted
 from osdi_frames.files import FORMATS, Format
 from osdi_frames.problems import OnError
+from osdi_frames.reading.selection import Filters
 from osdi_frames.reporting import PAGE, read, write
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
@@ -40,6 +42,8 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     help="The files of each report; repeat it for several.",
 )
 @bom
+@click.option("--include", default="", help="Count these, too: tests,cancelled,hidden, or some of them.")
+@filters
 @on_error
 @as_json
 @progress
@@ -53,10 +57,13 @@ def command(
     formats: tuple[Format, ...],
     bom: bool,
     as_json: bool,
+    include: str,
     progress: bool | None,
+    **chosen: Unpack[Filters],
 ) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
+    What "send test" sent, and cancelled and hidden events are not counted unless --include names them.
     With --out they are also written: as report.html, one file with plots and tables to open in a browser or to
     forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
     files, or a file was changed since, nothing is written.
@@ -70,8 +77,10 @@ def command(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        include=[name.strip() for name in include.split(",") if name.strip()],
         progress=progress,
         places=out is not None,
+        **chosen,
     )
     if as_json:
         frames = {report.name: frame.reset_index() for report, frame in reading.reports}

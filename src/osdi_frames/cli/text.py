@@ -6,7 +6,7 @@ import pandas as pd
 
 from osdi_frames.errors import printable
 from osdi_frames.reports import Report
-from osdi_frames.reports.measures import show
+from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled, words
 
 _WIDTH = 60  # characters of a label
@@ -16,7 +16,7 @@ def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
     """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
     if frame.empty:
         return "nothing to report"
-    over_time = bool(report.periods)
+    over_time = report.is_over_time
     frame = labelled(frame)
     shown = frame.tail(top) if over_time else frame.head(top)
     columns = [
@@ -37,5 +37,5 @@ def _aligned(cells: list[str], *, left: bool = True) -> list[str]:
 
 
 def _label(value: object) -> str:
-    text = printable(str(value))
+    text = printable(show_key(value))
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"

@@ -3,7 +3,7 @@
 `render` gives the page as text. It asks nothing of any network, carries its style and its script in
 itself, and its content security policy forbids all else: it opens from a disk, an e-mail or a web server.
 
-It holds counts only: reports, and the coordinates of events, rounded to about a kilometre; of an inspection
+It holds counts only: reports, and the places of events, coordinates rounded to about a kilometre; of an inspection
 the names of keys, never a value, a file's name or an address. A person's name used as a source is shown:
 nothing tells it from any other text.
 """
@@ -40,6 +40,7 @@ def render(
     *,
     now: datetime,
     inspection: Inspection | None = None,
+    notes: Iterable[str] = (),
     title: str = "Events and signatures",
 ) -> str:
     """Return the page of some reports.
@@ -53,12 +54,14 @@ def render(
         The reports, each with its frame.
     frames
         The tables of which they were made: ``events`` with event_campaign_id, total_accepted and start_date
-        (and for a map location_latitude and location_longitude), ``signatures`` with person_id and
+        (and for a map location_latitude, location_longitude and location_locality), ``signatures`` with person_id and
         created_date.
     now
         When it is made; with a time zone, or it is shown without.
     inspection
-        What `osdi_frames.reading.check.inspect` returns for the same source, to be shown in the page.
+        What `osdi_frames.reading.check.read_inspected` returns with the tables, to be shown in the page.
+    notes
+        What to say of what is counted, a line each.
     title
         The heading.
 
@@ -79,26 +82,24 @@ def render(
     """
     parts: dict[str, list[Section]] = {}
     for declared, report in reports:
-        sections = parts.setdefault(declared.table, [])
-        if len(frames[declared.table]):
+        sections = parts.setdefault(declared.read_from, [])
+        if len(frames[declared.read_from]):
             sections.append(_of_report(declared, report))
     events, signatures = frames["events"], frames["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts.setdefault("events", []).append(_map(events))
-    counted = None
-    if inspection is not None:
-        counted = reading.of_inspection(inspection, events=len(events), signatures=len(signatures))
     return document.write(
         title=tables.visible(title),
         cards=headline.cards(events, signatures),
         parts=parts,
-        reading=counted,
+        reading=None if inspection is None else reading.of_inspection(inspection),
+        notes=[tables.visible(note) for note in notes],
         now=now,
     )
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:
-    height = _HEIGHT if declared.periods else _AROUND + _BAR * min(max(len(report), 3), _BARS + 1)
+    height = _HEIGHT if declared.is_over_time else _AROUND + _BAR * min(max(len(report), 3), _BARS + 1)
 
     def draw(ax: Axes) -> None:
         plot_of(declared)(report, ax=ax, top=_BARS)
@@ -117,5 +118,5 @@ def _map(events: pd.DataFrame) -> Section:
         for discs in ax.collections:
             discs.set_rasterized(len(events) > _DISCS)
 
-    label = "Map of the events by longitude and latitude, each a disc as large as its RSVPs."
+    label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
     return Section("event_map", "Events on the map", figures.picture(draw, height=5.0, label=label))

@@ -33,6 +33,7 @@ def write(
     cards: Sequence[Card],
     parts: Mapping[str, Sequence[Section]],
     reading: Reading | None,
+    notes: Sequence[str],
     now: datetime,
 ) -> str:
     """Give the document; every text in it is escaped that is not the page's own."""
@@ -48,6 +49,7 @@ def write(
         cards=cards,
         parts=parts,
         reading=reading,
+        notes=notes,
         now=now,
         policy=_policy(style, script),
         style=Markup(style),  # noqa: S704 (the package's own)

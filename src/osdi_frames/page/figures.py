@@ -17,6 +17,7 @@ from matplotlib.transforms import Bbox
 
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
+_BELOW: Final = 0.05  # inches: the reader's font may reach lower than this machine's
 _DPI: Final = 200  # of what is drawn as a picture within the figure
 
 _INK: Final = "#010203"  # no plot's own colour; the text colour takes its place
@@ -74,7 +75,7 @@ def _address(draw: Callable[[Axes], object], *, width: float, height: float) -> 
         figure.draw_without_rendering()
         drawn = figure.get_tightbbox()
         # All that was drawn, and no empty lines above and below where a map needs less height.
-        box = Bbox([[min(drawn.x0, 0), drawn.y0], [max(drawn.x1, width), drawn.y1]])
+        box = Bbox([[min(drawn.x0, 0), drawn.y0 - _BELOW], [max(drawn.x1, width), drawn.y1]])
         figure.savefig(
             buffer, format="svg", transparent=True, dpi=_DPI, bbox_inches=box, metadata=_NO_METADATA
         )

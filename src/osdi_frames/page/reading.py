@@ -1,8 +1,9 @@
-"""What was read, as the page tells it: counts, repeats, problems; never a value."""
+"""What was read, as the page shows it: counts, repeats, problems; never a value."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,17 +22,17 @@ _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """How often a kind of element was told, and how many were kept."""
+class Received:
+    """How often elements of a type were received, and how many different ones they are."""
 
     name: str
-    told: int
+    received: int
     kept: int
 
     @property
     def repeats(self) -> int:
-        """Those that were told before, or told again in a newer form."""
-        return self.told - self.kept
+        """Those that were received before, or again in a newer form."""
+        return self.received - self.kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +41,18 @@ class Reading:
 
     files: int
     documents: int
-    elements: list[Told]
+    elements: list[Received]
     problems: int
     unread: int
+    others: Mapping[str, int]
     table: Table | None
 
 
-def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading:
-    """Tell an inspection, beside the numbers of rows that were kept."""
+def of_inspection(found: Inspection) -> Reading:
+    """Return an inspection as the page shows it."""
     by_key = _nameable(found.by_key)
+    is_other = by_key["problem"] == ProblemKind.OTHER_TYPE
+    others, by_key = by_key[is_other], by_key[~is_other]
     counts = by_key.groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
     listed = by_key.assign(outcome=by_key["severity"].map(_OUTCOMES)).rename(columns={"key": "where"})
@@ -56,11 +60,12 @@ def of_inspection(found: Inspection, *, events: int, signatures: int) -> Reading
         found.files,
         found.documents,
         [
-            Told("Events", found.elements["event"], events),
-            Told("Signatures", found.elements["signature"], signatures),
+            Received("Events", found.elements["event"], found.kept.get("event", 0)),
+            Received("Signatures", found.elements["signature"], found.kept.get("signature", 0)),
         ],
         int(counts.sum()) - unread,
         unread,
+        dict(zip(others["key"], others["count"].astype(int), strict=True)),
         of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
     )
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from osdi_frames.plots.labels import shortened
 from osdi_frames.reports import NO_DATE, NONE, Report
-from osdi_frames.reports.measures import Measure, Unit, count_rows, show
+from osdi_frames.reports.measures import Measure, Unit, count_rows, show, show_key
 from osdi_frames.reports.titles import labelled, words
 
 ROWS: Final = 200
@@ -54,10 +54,10 @@ class Table:
 def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
     """Lay out a report: ranked as it is, over time the newest first."""
     report = labelled(report)
-    if declared.periods and report.index.nlevels == 1:
+    if declared.is_over_time and report.index.nlevels == 1:
         dated = report.index != NO_DATE
         report = pd.concat([report[dated][::-1], report[~dated]])
-    order = str(report.index.name) if declared.periods else declared.count
+    order = str(report.index.name) if declared.is_over_time else declared.count
     return _laid_out(report, declared.measures, rows=rows, descending=order, periods=declared.periods)
 
 
@@ -117,7 +117,7 @@ def _heading(measure: Measure) -> tuple[str, str]:
 
 
 def _label(value: object, kind: Kind) -> Cell:
-    text = shortened(visible(str(value)), _LONGEST)
+    text = shortened(visible(show_key(value)), _LONGEST)
     return Cell(text, None if text in (NONE, NO_DATE) else _order(text) if kind == "month" else text)
 
 

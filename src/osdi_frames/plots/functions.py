@@ -68,8 +68,10 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
             return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity)
         counts = frame.columns(report, plot=declared)
         title = declared.heading
-        if declared.kind == "over time" and list(counts.columns.names) == [None] and declared.count in counts:
+        if list(counts.columns.names) == [None] and declared.count in counts:
             alone = counts[[declared.count]].set_axis(["count"], axis="columns")
+            if declared.kind == "growth":
+                return growth.draw(alone, ax=ax, top=1, title=title, unit=declared.subject.unit)
             return periods.draw_counts(alone, ax=ax, title=title, unit=declared.subject.unit)
         draw = growth.draw if declared.kind == "growth" else periods.draw_stacked
         by = frame.joined(counts.columns.names)

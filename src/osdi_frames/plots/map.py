@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from math import cos, radians
+from math import cos, pi, radians
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from osdi_frames.errors import MissingColumn
-from osdi_frames.plots import axes, colors
+from osdi_frames.plots import axes, colors, land
+from osdi_frames.plots.labels import PLAIN, labels
 
 _NEEDS: Final = ("location_longitude", "location_latitude", "total_accepted")
 _LARGEST: Final = 500.0  # square points, of the event with most RSVPs
 _SMALLEST: Final = 8.0
+_NARROW: Final = 4.5  # inches: on narrower axes the sizes are explained above
+_MOST: Final = 60  # places that are named, at most
+_LETTERS: Final = 24  # of a name
 _CLOSEST: Final = 0.5  # degrees around a single place
 _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no strip
 
@@ -23,15 +28,16 @@ _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no 
 def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the events by longitude and latitude, sized by their RSVPs.
 
-    The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. No land is
-    drawn: no outlines come with the package. Coordinates are of the place as far as it is known
-    (location_accuracy says how far), so events in one city can lie one on the other. Those without
-    coordinates, or with impossible ones, are counted in a note below.
+    The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. Events with
+    the same coordinates are one disc, with the sum of their RSVPs. The largest places are named where there
+    is room. Land and borders are drawn with the extra ``map``: ``pip install 'osdi-frames[map]'``. Those
+    without coordinates, or with impossible ones, are counted in a note below.
 
     Parameters
     ----------
     events
-        one row per event, with location_longitude and location_latitude in degrees, and total_accepted
+        one row per event, with location_longitude and location_latitude in degrees, and total_accepted;
+        location_locality, if it is there, names the places
     ax
         the axes to draw on; those of a new figure if not given
 
@@ -64,41 +70,86 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax = axes.own_or(ax, height=5.5)
     rows = events[list(_NEEDS)].astype("Float64").astype("float64").set_axis(["x", "y", "rsvps"], axis=1)
     rows["rsvps"] = rows["rsvps"].fillna(0)
+    rows["name"] = events["location_locality"].astype("str") if "location_locality" in events else pd.NA
     placed = rows[rows["x"].between(-180, 180) & rows["y"].between(-90, 90)]
     title = "Events by place"
     if rows.empty:
         return axes.say_nothing(ax, title)
     axes.entitle(ax, title)
-    _discs(ax, placed.sort_values("rsvps", ascending=False, kind="stable"))
+    together = {"rsvps": "sum", "name": "first"}
+    places = placed.groupby(["x", "y"], sort=False, as_index=False).agg(together)
+    places = places.sort_values("rsvps", ascending=False, kind="stable")
     _degrees(ax, placed)
-    ax.set(xlabel=f"longitude{_note(rows, placed)}", ylabel="latitude")
+    land.draw(ax)
+    is_narrow = axes.inches(ax)[0] < _NARROW
+    sizes = _discs(ax, places, is_narrow=is_narrow)
+    _names(ax, places.assign(radius=np.sqrt(sizes / pi)))
+    ax.set(xlabel=f"longitude{_note(rows, placed)}", ylabel="" if is_narrow else "latitude")
+    if is_narrow:  # the sizes stand between the title and the map
+        ax.set_title(title, loc="left", pad=4 * axes.label_points())
     return ax
 
 
-def _discs(ax: Axes, placed: pd.DataFrame) -> None:
-    """Draw the discs, small ones over large ones, and explain their sizes."""
-    most = max(placed["rsvps"].max(), 1) if len(placed) else 1
-    sizes = _SMALLEST + placed["rsvps"].clip(lower=0) / most * (_LARGEST - _SMALLEST)
+def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> pd.Series:
+    """Draw the discs, small ones over large ones, explain their sizes, and return these."""
+    most = max(places["rsvps"].max(), 1) if len(places) else 1
+    largest = _LARGEST / 2 if is_narrow else _LARGEST
+    sizes = _SMALLEST + places["rsvps"].clip(lower=0) / most * (largest - _SMALLEST)
     style: dict[str, Any] = {"facecolors": [(colors.MAIN, 0.45)], "edgecolors": [colors.MAIN]}
-    discs = ax.scatter(placed["x"], placed["y"], sizes, linewidths=0.6, **style)
-    if len(placed):
-        handles, names = discs.legend_elements(
-            "sizes",
-            num=3,
-            color=colors.MAIN,
-            alpha=0.45,
-            fmt="{x:,.0f}",
-            func=lambda area: (np.asarray(area) - _SMALLEST) / (_LARGEST - _SMALLEST) * most,
-        )
-        ax.legend(
-            handles,
-            names,
-            title="RSVPs",
-            loc="upper left",
-            bbox_to_anchor=(1, 1),
-            frameon=False,
-            labelspacing=1.2,
-        )
+    ax.scatter(places["x"], places["y"], sizes, linewidths=0.6, **style)
+    if len(places):
+        ticks = MaxNLocator(3, integer=True, steps=[1, 2, 5, 10]).tick_values(0, most)
+        shown = [count for count in ticks if 0 < count <= most] or [most]
+        areas = [_SMALLEST + count / most * (largest - _SMALLEST) for count in shown]
+        look: dict[str, Any] = {"color": colors.MAIN, "alpha": 0.45, "marker": "o", "linestyle": ""}
+        handles = [Line2D([], [], markersize=np.sqrt(area), **look) for area in areas]
+        names = [f"{count:,.0f}" for count in shown]
+        # On a phone there is no room beside the map.
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "labelspacing": 1.2}
+        if is_narrow:
+            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": len(names), "columnspacing": 1.2}
+        ax.legend(handles, names, title="RSVPs", frameon=False, **place)
+    return sizes
+
+
+def _names(ax: Axes, places: pd.DataFrame) -> None:
+    """Name the largest places, each where neither a name nor another disc is."""
+    (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
+    stretch = float(ax.get_aspect())
+    wide, high = axes.inches(ax)
+    points = axes.POINTS * min(
+        wide / (right - left), high / (north - south) / stretch
+    )  # to a degree of longitude
+    size = axes.label_points() * 0.8
+    middles = places.assign(x=(places["x"] - left) * points, y=(places["y"] - south) * points * stretch)
+    discs = [
+        (x - radius, x + radius, y - radius, y + radius)
+        for x, y, radius in middles[["x", "y", "radius"]].head(_MOST).itertuples(index=False)
+    ]
+    texts: list[tuple[float, float, float, float]] = []
+    for number, (x, y, name, radius) in enumerate(
+        middles[["x", "y", "name", "radius"]].head(_MOST).itertuples(index=False)
+    ):
+        if pd.isna(name) or not name.strip():
+            continue
+        text = labels([name], width=_LETTERS).texts[0]
+        length = len(text) * size * 0.6
+        for offset, align in ((radius + 2, "left"), (-radius - 2, "right")):
+            start = x + offset - length * (align == "right")
+            box = (start, start + length, y - size / 2, y + size / 2)
+            inside = start >= 0 and box[1] <= (right - left) * points
+            if inside and not any(
+                _overlap(box, other) for other in (*texts, *discs[:number], *discs[number + 1 :])
+            ):
+                texts.append(box)
+                place = places["x"].iloc[number], places["y"].iloc[number]
+                style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **PLAIN}
+                ax.annotate(text, place, (offset, 0), textcoords="offset points", **style)
+                break
+
+
+def _overlap(box: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return box[0] < other[1] and other[0] < box[1] and box[2] < other[3] and other[2] < box[3]
 
 
 def _degrees(ax: Axes, placed: pd.DataFrame) -> None:

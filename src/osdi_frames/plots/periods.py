@@ -18,6 +18,7 @@ from osdi_frames.tables.schema import NO_DATE
 
 _STACKED = 8  # series that can be told apart; the others are one
 _LABELLED = 12  # up to so many bars have their count above them
+_SMALL = 1.2  # so many more letters of the counts than of labels are as wide as the axes
 _HEADROOM = 1.12  # for the counts above the bars
 _BARS = 1500  # so many bars are drawn one by one; of more, which would take seconds, each series is one shape
 _FINEST = 1500  # parts of the span: a narrower bar could not be seen
@@ -154,7 +155,9 @@ def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:
-    """Write the counts above the bars, if not all then of those that stand apart."""
+    """Write the counts above the bars, or where they have no room only those of bars that stand apart."""
+    widest = max(len(f"{top:,}") for top in tops) + 1
+    all_of_them = all_of_them and widest * len(tops) <= axes.letters(ax) * _SMALL
     texts = [
         f"{name}\n{top:,}".lstrip() if all_of_them or name else ""
         for name, top in zip(places.names, tops, strict=True)

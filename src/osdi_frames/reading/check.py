@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
+from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.frames import collect, named_tables
 from osdi_frames.reading.keys import Keys, written
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
+from osdi_frames.reading.selection import Selection
 from osdi_frames.reading.stream import Observer, stream
-from osdi_frames.tables import element_types
+from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
 COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
 KEY_COLUMNS = ("severity", "problem", "key", "count")
+
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -48,9 +53,10 @@ def check(
     DataFrame
         One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
         `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
-        mended; ``info`` are keys and element types that no table takes: new fields of the service show
-        up here first. The kinds of problems, with their meanings: `osdi_frames.problems.ProblemKind`. To see
-        long details whole: ``pd.set_option("display.max_colwidth", None)``.
+        mended, or is a date more than ten years away from most others; ``info`` are keys and element types
+        that no table takes: new fields of the service show up here first. The kinds of problems, with their
+        meanings: `osdi_frames.problems.ProblemKind`. To see long details whole:
+        ``pd.set_option("display.max_colwidth", None)``.
 
     Raises
     ------
@@ -76,11 +82,19 @@ class Inspection:
     """Those inside an archive file each; 0 for parsed objects."""
     documents: int
     elements: Mapping[str, int]
-    """Events and signatures, each as often as it was received."""
+    """How often each type was received."""
+    kept: Mapping[str, int]
+    """How many different ones these are, where they were deduplicated; also those that a selection leaves out."""
     problems: pd.DataFrame
     """As `check` gives them."""
     by_key: pd.DataFrame
     """The problems without file and value: `severity`, `problem`, `key`, `count`."""
+
+    @property
+    def others(self) -> dict[str, int]:
+        """The elements of types that no table declares, by type, most first."""
+        others = self.by_key[self.by_key["problem"] == ProblemKind.OTHER_TYPE]
+        return dict(zip(others["key"], others["count"].astype(int), strict=True))
 
 
 def inspect(
@@ -100,7 +114,9 @@ def inspect(
       severity         problem                    key  count
     0    error  not an integer  event: total_accepted      1
     """
-    _, inspection = read_inspected(source, {}, prefix=prefix, on_error=None, limits=limits, progress=progress)
+    _, inspection = read_inspected(
+        source, {}, prefix=prefix, dedupe=False, on_error=None, limits=limits, progress=progress
+    )
     return inspection
 
 
@@ -113,20 +129,46 @@ def read_inspected(
     on_error: OnError | None = "raise",
     limits: Limits | None = None,
     progress: bool | None = None,
+    selection: Selection | None = None,
 ) -> tuple[dict[str, pd.DataFrame], Inspection]:
     """Read tables and inspect everything else, in one pass.
 
-    Parameters and errors are those of `read_tables`; with ``on_error=None`` problems are only listed.
+    Parameters and errors are those of `scan_tables`; with ``on_error=None`` problems are only listed.
     """
-    chosen = named_tables(tables)
+    chosen = {
+        name: None if columns is None else list(columns) for name, columns in named_tables(tables).items()
+    }
+    selection = selection or Selection()
     policy = Policy(on_error) if on_error else None
     inspector = Inspector(policy.meet if policy else lambda _: None)
     chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
-    plan = Plan.of(chosen, prefix=prefix, dedupe=dedupe, inspects=True)
-    frames = collect(chosen, stream(plan, chunks, inspector))
+    wider = chosen | {name: _with(names, chosen.get(name, [])) for name, names in _DATED.items()}
+    plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)
+    rows = inspector.dated(stream(plan, chunks, inspector))
+    asked = ((name, _without(some, wider[name], chosen[name])) for name, some in rows if name in chosen)
+    frames = collect(chosen, selection.kept(asked))
     if policy:
         policy.close()
     return frames, inspector.inspection()
+
+
+#: Of each table with a date to be looked at: its column, and where the row was read.
+_DATED = {
+    table.name: (table.element.month, "source_file", "source_line")
+    for table in map(main_table, element_types())
+    if table.element.month
+}
+
+
+def _with(names: Iterable[str], columns: list[str] | None) -> list[str] | None:
+    return None if columns is None else list(dict.fromkeys([*columns, *names]))
+
+
+def _without(rows: pa.Table, wider: list[str] | None, columns: list[str] | None) -> pa.Table:
+    """Drop the columns that were not asked for."""
+    return (
+        rows if columns is None else rows.drop_columns([name for name in wider or () if name not in columns])
+    )
 
 
 @dataclass(slots=True)
@@ -138,9 +180,12 @@ class Inspector(Observer):
     files: set[str] = field(default_factory=set)
     documents: int = 0
     elements: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
     first: dict[tuple[Severity, str, str], Place] = field(default_factory=dict)
     counts: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
     keyed: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
+    years: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    first_of: dict[tuple[str, int], tuple[Place, str]] = field(default_factory=dict)
 
     def counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are; note their files."""
@@ -189,8 +234,25 @@ class Inspector(Observer):
                 problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
                 self._add(Problem(place, problem, name, "info"), name, count)
 
+    def dated(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
+        """Yield rows as they are; count them, note the years of their dates, and the first date of each year."""
+        for name, some in rows:
+            if name in _DATED:
+                self.kept[TABLES[name].element.name] += some.num_rows
+                date, *place = (some[column] for column in _DATED[name])
+                years = pc.year(date).combine_chunks()
+                for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
+                    year = year.as_py()
+                    self.years[name][year] += count.as_py()
+                    if (name, year) not in self.first_of:
+                        row = pc.index(years, year).as_py()
+                        at = Place(*(column[row].as_py() for column in place))
+                        self.first_of[name, year] = at, pc.cast(date[row], pa.string()).as_py()
+            yield name, some
+
     def inspection(self) -> Inspection:
         """Return what was met."""
+        self._list_doubtful()
         elements = {each.name: self.elements[each.name] for each in element_types()}
         rows = [
             (self.first[each].source_file, self.first[each].source_line, *each, count)
@@ -202,7 +264,18 @@ class Inspector(Observer):
             [(*each, count) for each, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS)
         )
         by_key = by_key.astype(dict.fromkeys(KEY_COLUMNS, "str") | {"count": "Int64"})
-        return Inspection(len(self.files), self.documents, elements, problems, by_key)
+        return Inspection(len(self.files), self.documents, elements, dict(self.kept), problems, by_key)
+
+    def _list_doubtful(self) -> None:
+        for name, counts in self.years.items():
+            key = f"{TABLES[name].element.name}: {_DATED[name][0]}"
+            for year in sorted({*counts}.difference(trusted_years(counts))):
+                place, date = self.first_of[name, year]
+                self._add(
+                    Problem(place, ProblemKind.DOUBTFUL_DATE, f"{key} = {date[:10]}", "warning"),
+                    key,
+                    counts[year],
+                )
 
     def _add(self, problem: Problem, key: str, count: int = 1) -> None:
         same = (problem.severity, problem.problem, problem.detail)

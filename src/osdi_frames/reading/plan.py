@@ -14,7 +14,7 @@ from osdi_frames.reading.rows import rows
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
-from osdi_frames.tables.schema import Column, ElementType, Identities, Table
+from osdi_frames.tables.schema import SELECTED_BY, Column, ElementType, Identities, Table
 from osdi_frames.tables.shape import ElementShape, Shape, element_shape
 
 Dedupe = bool | Literal["message"]
@@ -63,8 +63,11 @@ class Plan:
         prefix: str | None = None,
         dedupe: Dedupe = False,
         inspects: bool = False,
+        selected_by: Mapping[ElementType, Sequence[str]] | None = None,
     ) -> Plan:
         """Compile a reading of tables, each with some of its columns or with all (None).
+
+        `selected_by` names columns of an element type that are read with each of its tables, to select by.
 
         Raises
         ------
@@ -73,7 +76,9 @@ class Plan:
         InvalidArgument
             For an unknown `dedupe`, or one that an element type does not have.
         """
+        more = {element: _selected_by(element, names) for element, names in (selected_by or {}).items()}
         asked = {declared(name): declared(name).select(columns) for name, columns in tables.items()}
+        asked = {table: (*columns, *more.get(table.element, ())) for table, columns in asked.items()}
         prefixes = known_prefixes(prefix)
         types = element_types() if inspects else dict.fromkeys(table.element for table in asked)
         read = {table.element for table in asked}
@@ -152,7 +157,15 @@ def _selects(
     for table in TABLES.values():
         if table.element == element and table != main and (inspects or table in asked):
             columns = asked.get(table, ())
-            yield Select(table, asked.get(table), columns, table.columns if inspects else columns)
+            # What is selected by is of the element, as its keys are.
+            added = tuple(column for column in columns if column not in table.columns)
+            wider = replace(table, keys=(*table.keys, *added)) if added else table
+            yield Select(wider, asked.get(table), columns, wider.columns if inspects else columns)
+
+
+def _selected_by(element: ElementType, names: Iterable[str]) -> tuple[Column, ...]:
+    main = main_table(element)
+    return tuple(replace(main.column(name), name=f"{SELECTED_BY}{name}") for name in names)
 
 
 def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:

@@ -13,6 +13,7 @@ from osdi_frames.errors import SourceWarning
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, warn
 from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
+from osdi_frames.reading.selection import Selection
 from osdi_frames.reading.stream import Observer, stream
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
@@ -73,25 +74,29 @@ def scan_tables(
     on_error: OnError = "raise",
     limits: Limits | None = None,
     progress: bool | None = None,
+    selection: Selection | None = None,
 ) -> Iterator[tuple[str, pa.Table]]:
     """Read several tables of an archive in one pass, in bounded memory.
 
-    Parameters and errors are those of `read_tables`.
+    Parameters and errors are those of `read_tables`; a `selection` leaves rows out.
 
     Returns
     -------
     iterator
         Pairs of a table's name and some of its rows; the rows of one table come in their order.
     """
-    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe)
+    selection = selection or Selection()
+    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selected_by=selection.columns)
     policy = Policy(on_error)
     chunks = archive.read(source, policy.meet, limits=limits, progress=progress)
-    return _rows(plan, chunks, policy)
+    return _rows(plan, chunks, policy, selection)
 
 
-def _rows(plan: Plan, chunks: Iterator[Chunk], policy: Policy) -> Iterator[tuple[str, pa.Table]]:
+def _rows(
+    plan: Plan, chunks: Iterator[Chunk], policy: Policy, selection: Selection
+) -> Iterator[tuple[str, pa.Table]]:
     policed = Policed(policy)
-    yield from stream(plan, policed.watched(chunks), policed)
+    yield from selection.kept(stream(plan, policed.watched(chunks), policed))
     policy.close()
     if not policed.elements and not policy.passed_over:
         _warn_of_others(plan, policed.first)

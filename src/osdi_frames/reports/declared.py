@@ -72,6 +72,16 @@ class Report:
         return tuple(key.name for _, key in keys if isinstance(key, Period))
 
     @property
+    def is_over_time(self) -> bool:
+        """Whether its rows are in the order of time, and not ranked."""
+        return bool(self.periods) or self.kind != "groups"
+
+    @property
+    def read_from(self) -> str:
+        """The table whose rows its frame holds: of repeated pulls, the events."""
+        return EVENTS.table if self.subject is SNAPSHOTS else self.table
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that it needs."""
         keys = [] if self.by is None else [name for name, _ in named_keys(self.by, report=self.name)]
@@ -95,8 +105,7 @@ _PERIODS: Final = """of each day, week, month or other period, periods without a
 Periods are named by their start, in UTC: a week by its first day ("W" is Monday to Sunday), a month by its first;
 gaps of more than ten years are left out. What has no created_date (the service's "send test") is the row ``NaT``,
 last, and only there if there is any: ``report[report.index.notna()]`` is without it."""
-_GROWTH: Final = """Show how the RSVPs of each campaign grew from pull to pull.
-
+_STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
 RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be told from one that was not
 pulled: it stays.
@@ -104,6 +113,9 @@ pulled: it stays.
 The pages of one pull are fetched seconds apart. Rows belong to one pull as long as no `pause` lies between one
 fetched_at and the next, and the pull is shown at its last. Too short a pause makes a slow pull two points, the first
 of which may be a part of the events; too long a pause makes two pulls one."""
+_GROWTH: Final = f"""Show how the RSVPs of each campaign grew from pull to pull.
+
+{_STATES}"""
 
 REPORTS: Final = (
     Report(
@@ -137,6 +149,18 @@ REPORTS: Final = (
         f"Sum the RSVPs {_ANY}",
         standard=False,
         example=("{'CA': 30, '(none)': 12, 'ON': 5}", "'location_region'"),
+    ),
+    Report(
+        SNAPSHOTS,
+        "rsvps_by_pull",
+        "RSVPs from pull to pull",
+        f"""Sum the RSVPs that were known at each pull.
+
+{_STATES}""",
+        by="event_campaign_id",
+        kind="growth",
+        own_measures=measures.BY_PULL,
+        example=("[[7, nan], [13, 6.0]]",),
     ),
     Report(
         SNAPSHOTS,

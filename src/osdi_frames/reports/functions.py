@@ -110,6 +110,8 @@ def _result(report: Report) -> str:
     if report.kind == "groups":
         keys = "what `by` names" if report.by is None else "its keys"
         return f"indexed by {keys}, in the order of `{report.count}`, then of the index; times in order\n\n{columns}"
+    if report.kind == "growth" and report.own_measures:
+        return f"indexed by fetched_at (UTC), one row per pull\n\n{columns}"
     if report.kind == "over time":
         return (
             "indexed by created_date, the start of the period (UTC); with `by`, the "

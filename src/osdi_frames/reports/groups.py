@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
 
 from osdi_frames.errors import UnfitColumn
+from osdi_frames.reading.doubtful import FAR, trusted_years
 from osdi_frames.reports.columns import By, Period, converted, named_keys, time
 from osdi_frames.tables.schema import NO_DATE, NONE
-
-_FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
-_PLAUSIBLE: Final = range(2000, 2100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> tuple[pd.Series, pd.Index]
     """Return the period of each time, and every period from the first to the last, without long gaps."""
     # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
     in_order = times.dropna().sort_values()
-    far = pd.Timedelta(days=_FAR * 365.25)
+    far = pd.Timedelta(days=FAR * 365.25)
     parts = [part for _, part in in_order.groupby((in_order.diff() > far).cumsum())] or [in_order]
     # Copied, since pandas keeps notes in a Grouper.
     sizes = [part.to_frame(grouper.key).groupby(copy.copy(grouper)).size() for part in parts]
@@ -108,7 +106,7 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> tuple[pd.Series, pd.Index]
 def _in_periods(times: pd.Series, period: Period) -> tuple[pd.Series, pd.Index]:
     """Return the name of each time's period, and every name in order, those far outside as one.
 
-    Far outside is what more than ten years without any row part from most of the rows.
+    Far outside are the dates that `check` lists as doubtful.
     """
     known = pd.PeriodIndex(times.dt.tz_localize(None).dt.to_period(period.freq))
     present = known.dropna()
@@ -127,16 +125,11 @@ def _in_periods(times: pd.Series, period: Period) -> tuple[pd.Series, pd.Index]:
 
 
 def _window(present: pd.PeriodIndex) -> pd.PeriodIndex:
-    """Return every period from the first to the last of those that stand together with most rows."""
-    ordinals = pd.Series(np.sort(present.asi8))
-    years = pd.Series(present.year).sort_values(ignore_index=True)
-    cluster = (years.diff() > _FAR).cumsum()
-    sizes = cluster.groupby(cluster).size()
-    plausible = years.isin(_PLAUSIBLE).groupby(cluster).any()
-    rank = pd.DataFrame({"size": sizes, "plausible": plausible}).sort_values(["size", "plausible"])
-    together = ordinals[cluster == rank.index[-1]]
-    in_order = present.sort_values()
-    return pd.period_range(in_order[int(together.index[0])], in_order[int(together.index[-1])])
+    """Return every period from the first to the last of those whose dates are not doubtful."""
+    years = pd.Series(present.year)
+    trusted = trusted_years(Counter(present.year.tolist()))
+    together = present[years.between(trusted.start, trusted.stop - 1).to_numpy()]
+    return pd.period_range(together.min(), together.max())
 
 
 def _without_categories(labels: pd.Index) -> pd.Index:

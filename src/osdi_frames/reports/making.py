@@ -35,6 +35,8 @@ def make(
         made = _over_time(report, frame, freq, by)
     else:
         made = _growth(report, frame, by, pd.Timedelta(pause))
+        if report.own_measures:
+            return _in_all(report, made)
     return made if titles is None else _title_columns(report, made, titles)
 
 
@@ -83,6 +85,16 @@ def _growth(report: Report, frame: pd.DataFrame, by: By | None, pause: pd.Timede
     growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
     growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
     return groups.label_columns(growth, growth.iloc[-1:].sum())
+
+
+def _in_all(report: Report, growth: pd.DataFrame) -> pd.DataFrame:
+    """Return the measures of each pull from the growth of each group."""
+    count, *others = report.measures
+    made = pd.DataFrame({count.name: growth.sum(axis=1)})
+    for measure in others:
+        made[measure.name] = measure.compute(growth, growth.index.to_series(), made)
+        made = made.astype({measure.name: measure.dtype})
+    return made
 
 
 def _refuse_missing(column: pd.Series, *, report: str) -> None:

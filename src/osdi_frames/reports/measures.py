@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
@@ -63,6 +63,15 @@ def show(value: Any, unit: Unit) -> str:
     if pd.isna(value):
         return "–"
     return f"{value:{_FORMATS[unit]}}"
+
+
+def show_key(value: Any) -> str:
+    """Return a value of an index as it is shown; of a time, what is of use to tell pulls apart.
+
+    >>> show_key("email"), show_key(pd.Timestamp("2026-05-01T18:00:59Z"))
+    ('email', '2026-05-01 18:00')
+    """
+    return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, pd.Timestamp) else str(value)
 
 
 def count_rows(name: str, meaning: str = "how many") -> Measure:
@@ -150,5 +159,15 @@ OF_EVENTS: Final = (
 )
 OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
 OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, _share_of("rsvps"), *_DATES)
+#: Of growth, whose rows are not groups of rows of the frame: `rsvps` is what the growth sums to.
+BY_PULL: Final = (
+    replace(RSVPS, meaning="of all events, as they were last known", total=None),
+    Measure(
+        "new_rsvps",
+        "since the pull before; missing for the first",
+        lambda _, __, before: before["rsvps"].diff(),
+        dtype="Int64",
+    ),
+)
 SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, _cumulative("signatures"))
 ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, PEOPLE, _cumulative("rsvps"))

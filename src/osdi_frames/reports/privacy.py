@@ -13,6 +13,7 @@ LABELS: Final = (
     "website",
     "location_country",
     "location_region",
+    "location_locality",
     "event_campaign_id",
     "petition_id",
     "title",

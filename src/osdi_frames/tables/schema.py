@@ -55,6 +55,9 @@ PREFIXES = ("platform", "action_network")
 NONE = "(none)"
 NO_DATE = "(no date)"
 
+#: What the names of the columns begin with that are read to select rows by.
+SELECTED_BY = "_selected_by_"
+
 FIRST, PRIMARY, EACH, PAIRS = 0, -1, -2, -3
 _INDEX = {"[0]": FIRST, "[primary]": PRIMARY, "[]": EACH, "{}": PAIRS}
 _PATH = re.compile(r"(?:(?P<function>\w+)\()?(?P<sibling>\.\./)?(?P<steps>[^()]+)\)?")

@@ -1,0 +1,82 @@
+"""The events of an archive as repeated pulls saw them, for reports on growth."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pandas as pd
+
+from osdi_frames.archive import Source
+from osdi_frames.reading.frames import read_table
+
+if TYPE_CHECKING:
+    from osdi_frames.client import Manifest
+
+_MANIFEST: Final = ".manifest.json"
+_COLUMNS: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
+
+
+def read_snapshots(
+    source: Source, *, events: pd.DataFrame, prefix: str | None = None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read each state of some events, and say of which pulls there are none.
+
+    A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
+    sudden growth: it is left out. Problems are not reported, as the reading of `events` did.
+
+    Parameters
+    ----------
+    source, prefix
+        As for `read_table`.
+    events
+        The events to keep: a frame with `event_id`.
+
+    Returns
+    -------
+    tuple
+        A frame as `rsvps_over_time` takes it, and lines that say what is not in it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        states = read_table(
+            source, "events", columns=_COLUMNS, prefix=prefix, dedupe=False, on_error="skip", progress=False
+        )
+    states = states.dropna(subset=["event_id", "fetched_at"])
+    states = states[states["event_id"].isin(events["event_id"].dropna())]
+    partial = 0
+    for pull in _manifests(states["source_file"].dropna().unique()):
+        inside = np.array([pull.folder in Path(str(name)).parents for name in states["source_file"]], bool)
+        if pull.complete and pull.finished_at:
+            states["fetched_at"] = states["fetched_at"].mask(inside, pd.Timestamp(pull.finished_at))
+        else:
+            partial += 1
+            states = states[~inside]
+    said = f"{partial} pull{'' if partial == 1 else 's'} not complete, not drawn as growth"
+    return states, (said,) if partial else ()
+
+
+def _manifests(files: Iterable[str]) -> list[Manifest]:
+    """Read the manifests of the pulls that files belong to."""
+    folders = {folder for name in files for folder in Path(name).parents}
+    pulled = sorted(folder for folder in folders if (folder / _MANIFEST).is_file())
+    if not pulled:
+        return []
+    from osdi_frames.client.manifest import read_manifest  # with it comes the HTTP library
+
+    return [manifest for folder in pulled if (manifest := read_manifest(folder))]
+
+
+def warn_of_incomplete_pulls(folders: Iterable[Path]) -> None:
+    """Warn where the newest pull into a folder lacks something, since the reports then lack it, too."""
+    for folder in folders:
+        if not any(folder.glob(f"*/{_MANIFEST}")):
+            continue
+        from osdi_frames.client.manifest import manifests
+
+        for pull in manifests(folder)[-1:]:
+            if not pull.complete:
+                warnings.warn(f"the newest pull is not complete: {pull}", stacklevel=4)

@@ -1,0 +1,332 @@
+"""What reports and exports count: the filters, what is left out by default, doubtful dates, and growth."""
+
+import json
+import shutil
+from datetime import UTC, date, datetime
+
+import pandas as pd
+import pytest
+
+import osdi_frames as of
+from osdi_frames import page
+from osdi_frames.errors import InvalidFilter, UnknownValue
+from osdi_frames.reporting import read
+
+SENT_TEST = [{"osdi:signature": {"platform:referrer_data": {}, "add_tags": ["t"]}, "idempotency_key": "same"}]
+
+
+def signed(number, petition="p", day="2026-05-04T10:00:00Z", **fields):
+    signature = {
+        "identifiers": [f"platform:{number}"],
+        "created_date": day,
+        "_links": {"osdi:petition": {"href": f"https://x.example/petitions/{petition}"}},
+        "add_tags": [f"tag-{number}"],
+    }
+    return [{"osdi:signature": signature | fields, "idempotency_key": str(number)}]
+
+
+def event(number, campaign="c", day="2026-05-01T18:00:00Z", **fields):
+    known = {"identifiers": [f"platform:{number}"], "title": "t", "total_accepted": 1, "start_date": day}
+    return known | {"platform:event_campaign_id": campaign, "reminders": [{"minutes": number}]} | fields
+
+
+def counted(source, **options):
+    made = of.report(source, **options)
+    return {
+        name: int(made[report].iloc[:, 0].sum())
+        for name, report in {"events": "rsvps_by_campaign", "signatures": "signatures_by_petition"}.items()
+    }
+
+
+EXPORTED = ["events", "event_reminders", "signatures", "signature_tags", "signature_identifiers"]
+
+
+def exported(source, folder, **filters):
+    of.export(source, folder, tables=EXPORTED, **filters)
+    return {path.stem: len(pd.read_parquet(path)) for path in folder.glob("*.parquet")}
+
+
+UNCOUNTED = [
+    event(1),
+    event(2, status="cancelled"),
+    event(3, **{"platform:hidden": True}),
+    event(4, status="confirmed", **{"platform:hidden": False}),
+    signed(1),
+    SENT_TEST,
+    SENT_TEST,
+    [{"osdi:attendance": {"person": {"given_name": "Sample"}}, "idempotency_key": "another"}],
+]
+
+# ------------------------------------------------------------------------------------------- left out
+
+
+def test_reports_leave_test_sends_and_cancelled_and_hidden_events_out_and_say_so(tmp_path):
+    made = of.write_report(UNCOUNTED, tmp_path / "out")
+    assert made["rsvps_by_campaign"]["events"].tolist() == [2]
+    assert made["signatures_by_source"]["signatures"].tolist() == [1]
+    of_events = "not counted: 1 cancelled event, 1 hidden event; --include cancelled,hidden counts them"
+    assert made["rsvps_by_campaign"].attrs["note"] == of_events
+    assert made["signatures_by_source"].attrs["note"].startswith("not counted: 2 test sends;")
+    everything = (
+        "not counted: 2 test sends, 1 cancelled event, 1 hidden event; "
+        "--include tests,cancelled,hidden counts them"
+    )
+    assert str(read(UNCOUNTED)).splitlines()[1] == everything
+    assert f"N{everything[1:]}" in (tmp_path / "out" / "report.html").read_text()
+    assert pd.read_parquet(tmp_path / "out" / "rsvps_by_month.parquet").attrs["note"] == of_events
+
+
+@pytest.mark.parametrize(
+    ("include", "expected"),
+    [
+        ((), {"events": 2, "signatures": 1}),
+        (("tests",), {"events": 2, "signatures": 2}),
+        (("cancelled", "hidden"), {"events": 4, "signatures": 1}),
+        (("tests", "cancelled", "hidden"), {"events": 4, "signatures": 2}),
+    ],
+    ids=["nothing", "tests", "events", "everything"],
+)
+def test_what_is_included_is_counted(include, expected):
+    assert counted(UNCOUNTED, include=include) == expected
+
+
+def test_with_everything_included_nothing_is_said_to_be_missing():
+    assert len(str(read(UNCOUNTED, include=["tests", "cancelled", "hidden"])).splitlines()) == 1
+
+
+def test_who_asks_for_cancelled_events_by_status_gets_them():
+    assert counted(UNCOUNTED, status="cancelled") == {"events": 1, "signatures": 1}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"created_date": "2026-01-01T00:00:00Z"},
+        {"modified_date": "2026-01-01T00:00:00Z"},
+        {"platform:referrer_data": {"source": "x"}},
+        {"action_network:referrer_data": {"website": "x"}},
+    ],
+    ids=["created", "modified", "source", "website"],
+)
+def test_a_signature_with_a_date_or_referrer_data_is_no_test_send(fields):
+    assert counted([[{"osdi:signature": fields, "idempotency_key": "k"}]]) == {"events": 0, "signatures": 1}
+
+
+def test_an_export_writes_everything_without_filters(tmp_path):
+    rows = exported(UNCOUNTED, tmp_path / "out")
+    assert (rows["events"], rows["signatures"], rows["signature_tags"]) == (4, 2, 2)
+
+
+# -------------------------------------------------------------------------------------------- filters
+
+ARCHIVE = [
+    event(1, "c", "2026-04-30T23:59:59Z"),
+    event(2, "c", "2026-05-01T00:00:00Z"),
+    event(3, "d", "2026-05-31T23:59:59Z", status="tentative"),
+    event(4, "d", None),
+    event(5, "e", "2026-06-01T00:00:00Z"),
+    signed(1, "p", "2026-04-30T23:59:59Z"),
+    signed(2, "p", "2026-05-01T01:00:00+02:00"),
+    signed(3, "q", "2026-05-31T23:59:59.9Z"),
+    signed(4, "r", "2026-06-01T00:00:00Z"),
+]
+
+
+@pytest.mark.parametrize(
+    ("filters", "events", "signatures"),
+    [
+        ({"since": "2026-05"}, {2, 3, 5}, {3, 4}),
+        ({"since": "2026-05", "until": "2026-05"}, {2, 3}, {3}),
+        ({"since": "2026-05-01", "until": date(2026, 5, 31)}, {2, 3}, {3}),
+        ({"until": "2026-05-01"}, {1, 2}, {1, 2}),
+        ({"until": "2026"}, {1, 2, 3, 5}, {1, 2, 3, 4}),
+        ({"since": "2026-05-01 00:00:01"}, {3, 5}, {3, 4}),
+        ({"since": datetime(2026, 6, 1, tzinfo=UTC)}, {5}, {4}),
+        ({"petition": "p"}, {1, 2, 3, 4, 5}, {1, 2}),
+        ({"petition": ["p", "q"]}, {1, 2, 3, 4, 5}, {1, 2, 3}),
+        ({"campaign": "d"}, {3, 4}, {1, 2, 3, 4}),
+        ({"status": "tentative"}, {3}, {1, 2, 3, 4}),
+        ({"campaign": "d", "since": "2026", "petition": "q"}, {3}, {3}),
+        ({"campaign": None, "since": None, "petition": ()}, {1, 2, 3, 4, 5}, {1, 2, 3, 4}),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_a_filter_keeps_elements_and_the_rows_of_their_child_tables(filters, events, signatures, tmp_path):
+    out = tmp_path / "out"
+    rows = exported(ARCHIVE, out, **filters)
+    assert {int(each) for each in pd.read_parquet(out / "events.parquet")["event_id"]} == events
+    assert {int(each) for each in pd.read_parquet(out / "event_reminders.parquet")["minutes"]} == events
+    tags = pd.read_parquet(out / "signature_tags.parquet")["tag"]
+    assert {int(each.removeprefix("tag-")) for each in tags} == signatures
+    assert rows["signatures"] == rows["signature_identifiers"] == len(signatures)
+    assert list(pd.read_parquet(out / "signature_tags.parquet")) == list(of.read_table([], "signature_tags"))
+    assert counted(ARCHIVE, **filters) == {"events": len(events), "signatures": len(signatures)}
+
+
+def test_the_newest_version_decides_whether_an_event_is_kept():
+    old = event(1, status="confirmed", modified_date="2026-01-01T00:00:00Z")
+    new = event(1, status="tentative", modified_date="2026-02-01T00:00:00Z")
+    for versions in ([old, new], [new, old]):
+        rows = [*versions, signed(1)]
+        assert counted(rows, status="tentative")["events"] == 1
+        assert counted(rows, status="confirmed")["events"] == 0
+
+
+def test_with_every_version_exported_a_child_row_follows_its_own_version(tmp_path):
+    versions = [event(1, reminders=[{"minutes": 1}]), event(1, "d", reminders=[{"minutes": 2}])]
+    of.export(versions, tmp_path / "out", campaign="d", dedupe=False)
+    assert pd.read_parquet(tmp_path / "out" / "event_reminders.parquet")["minutes"].tolist() == [2]
+
+
+def test_filters_are_said_in_the_note_the_page_and_the_terminal(tmp_path):
+    made = of.write_report(ARCHIVE, tmp_path / "out", since="2026-05", petition="p")
+    only = "only: since 2026-05 (events, attendances, signatures)"
+    assert made["rsvps_by_campaign"].attrs["note"] == only
+    said = f"{only}; petition p (signatures, petitions)"
+    assert made["signatures_by_source"].attrs["note"] == said
+    assert f"O{said[1:]}" in (tmp_path / "out" / "report.html").read_text()
+    assert str(read(ARCHIVE, since="2026-05", petition="p")).splitlines()[1] == said
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ({"petition": "pp"}, "no petition is 'pp'; nearest: p"),
+        ({"petition": ["p", "zzz"]}, "no petition is 'zzz'; there are: p, q, r"),
+        ({"campaign": "x", "since": "2027"}, "no campaign is 'x'; there are: c, d, e"),
+        ({"status": "confrmed"}, "no status is 'confrmed'; nearest: confirmed"),
+    ],
+    ids=["nearest", "one-of-two", "with-a-period", "status"],
+)
+def test_an_id_that_occurs_nowhere_is_an_error_that_names_the_nearest(filters, message, tmp_path):
+    with pytest.raises(UnknownValue, match=message):
+        of.report(ARCHIVE, **filters)
+    with pytest.raises(LookupError, match=message):
+        of.export(ARCHIVE, tmp_path / "out", **filters)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_id_outside_of_the_period_is_no_error():
+    assert counted(ARCHIVE, campaign="c", since="2026-06") == {"events": 0, "signatures": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"since": "yesterday"}, "since is a year, a month, a day or a time"),
+        ({"until": "2026-13"}, "not '2026-13'"),
+        ({"since": "2026-06", "until": "2026-05"}, "since 2026-06 is after until 2026-05"),
+        ({"petition": [7]}, "petition is a text or a list of texts"),
+        ({"include": ["test"]}, "include takes tests, cancelled, hidden, not 'test'; nearest: tests"),
+    ],
+    ids=["no-time", "no-month", "order", "number", "include"],
+)
+def test_a_filter_that_cannot_be_says_what_would_be_right(options, message):
+    with pytest.raises(InvalidFilter, match=message):
+        of.report(ARCHIVE, **options)
+
+
+# ------------------------------------------------------------------------------------- doubtful dates
+
+
+def test_check_lists_the_dates_that_reports_put_before_and_after_all_others():
+    days = ["2026-05-01T18:00:00Z", "2025-05-01T18:00:00Z", "9999-12-31T00:00:00Z", "0001-01-01T00:00:00Z"]
+    events = [event(number, day=day) for number, day in enumerate([*days, days[2]])]
+    found = of.check([*events, signed(1, day="1970-01-01T00:00:00Z"), *(signed(n) for n in range(2, 9))])
+    doubtful = found[found["problem"].str.startswith("doubtful date")]
+    assert set(doubtful["severity"]) == {"warning"}
+    assert dict(zip(doubtful["detail"], doubtful["count"], strict=True)) == {
+        "event: start_date = 0001-01-01": 1,
+        "event: start_date = 9999-12-31": 2,
+        "signature: created_date = 1970-01-01": 1,
+    }
+    assert doubtful["source_line"].tolist() == [3, 4, 6]
+    by_month = of.report(events)["rsvps_by_month"]["events"]
+    assert by_month[["before 2025-05", "after 2026-05"]].tolist() == [1, 2]
+
+
+def test_dates_that_stand_together_are_not_doubtful(data):
+    assert not of.check(data)["problem"].str.startswith("doubtful").any()
+
+
+# --------------------------------------------------------------------------------------------- growth
+
+
+def pulled(folder, day, rsvps, *, complete=True):
+    """Write a pull as `Client.pull` leaves it: pages seconds apart, and a manifest."""
+    folder.mkdir(parents=True)
+    for second, (number, count) in enumerate(rsvps.items()):
+        fetched = {
+            "fetched_at": f"2026-05-{day:02}T06:00:{second:02}Z",
+            "body": event(number, total_accepted=count),
+        }
+        (folder / f"{number}.json").write_text(json.dumps(fetched))
+    collection = {"name": "events", "path": "events", "complete": complete}
+    manifest = {
+        "address": "https://x.example",
+        "version": "v2",
+        "filter": None,
+        "campaigns": None,
+        "started_at": f"2026-05-{day:02}T06:00:00+00:00",
+        "finished_at": f"2026-05-{day:02}T06:05:00+00:00",
+        "collections": [collection | {"since": None, "newest_modified_date": None}],
+        "files": [],
+    }
+    (folder / ".manifest.json").write_text(json.dumps(manifest))
+
+
+def test_growth_between_pulls_is_in_report_page_and_files(tmp_path):
+    pulled(tmp_path / "in" / "1", 1, {1: 3, 2: 4})
+    pulled(tmp_path / "in" / "2", 8, {1: 9, 2: 4, 3: 2})
+    made = of.write_report(tmp_path / "in", tmp_path / "out")["rsvps_by_pull"]
+    assert made.index.tolist() == [
+        pd.Timestamp("2026-05-01 06:05", tz="UTC"),
+        pd.Timestamp("2026-05-08 06:05", tz="UTC"),
+    ]
+    assert made["rsvps"].tolist() == [7, 15]
+    assert made["new_rsvps"].tolist() == [pd.NA, 8]
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "RSVPs from pull to pull</h3>" in html
+    assert "<bdi>2026-05-08 06:05</bdi>" in html
+    assert pd.read_csv(tmp_path / "out" / "rsvps_by_pull.csv")["rsvps"].tolist() == [7, 15]
+
+
+def test_a_part_pull_is_not_drawn_as_growth(tmp_path):
+    pulled(tmp_path / "in" / "1", 1, {1: 3, 2: 4})
+    pulled(tmp_path / "in" / "2", 8, {1: 9}, complete=False)
+    pulled(tmp_path / "in" / "3", 15, {1: 10, 2: 4})
+    reading = read(tmp_path / "in")
+    frames = {each.name: frame for each, frame in reading.reports}
+    assert frames["rsvps_by_pull"]["rsvps"].tolist() == [7, 14]
+    assert "1 pull not complete, not drawn as growth" in str(reading)
+    shutil.rmtree(tmp_path / "in" / "3")
+    with pytest.warns(UserWarning, match="the newest pull is not complete"):
+        assert "rsvps_by_pull" not in of.report(tmp_path / "in")
+
+
+def test_growth_counts_the_events_that_the_report_counts(tmp_path):
+    states = [
+        {"fetched_at": f"2026-05-0{day}T06:00:00Z", "body": event(number, campaign, total_accepted=day)}
+        for day in (1, 2)
+        for number, campaign in ((1, "c"), (2, "d"))
+    ]
+    assert of.report(states)["rsvps_by_pull"]["rsvps"].tolist() == [2, 4]
+    assert of.report(states, campaign="d")["rsvps_by_pull"]["rsvps"].tolist() == [1, 2]
+
+
+def test_one_pull_is_no_growth():
+    assert "rsvps_by_pull" not in of.report([{"fetched_at": "2026-05-01T06:00:00Z", "body": event(1)}])
+
+
+# -------------------------------------------------------------------------------- other element types
+
+
+def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_path):
+    others = [[{"osdi:donation": {"amount": "27"}}], [{"osdi:donation": {}}], [{"platform:upload": {}}]]
+    reading = read([event(1, mood="good"), *others], places=True)
+    assert str(reading).splitlines()[-1] == "other types, in no report: 2 osdi:donation, 1 platform:upload"
+    html = page.render(
+        reading.reports, reading.tables, now=datetime(2026, 5, 1, tzinfo=UTC), inspection=reading.inspection
+    )
+    assert "Elements of other types, in no report: 2 osdi:donation, 1 platform:upload.</li>" in html
+    assert "Problems: 0. Keys that no table reads: 1.</li>" in html
