@@ -10,6 +10,7 @@ from typing import Final
 import pandas as pd
 
 from osdi_frames.page.tables import Table, of_counts
+from osdi_frames.problems import ProblemKind
 from osdi_frames.reading.check import Inspection
 
 HIDDEN: Final = "(a key that is no name)"
