@@ -12,7 +12,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import receiver, sandbox
-from osdi_frames.errors import InvalidArgument, InvalidSource, OsdiError, UnfitColumn
+from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, OsdiError
 from osdi_frames.problems import ProblemKind
 
 EVENTS = of.read_events({"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"})
@@ -121,7 +121,7 @@ def test_a_mistyped_name_of_the_package_names_the_nearest():
 def test_a_wrong_argument_is_a_value_error():
     assert issubclass(InvalidArgument, ValueError)
     assert issubclass(InvalidSource, TypeError)
-    assert issubclass(UnfitColumn, ValueError)
+    assert issubclass(InvalidColumn, ValueError)
 
 
 def test_the_package_has_its_version():

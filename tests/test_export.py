@@ -16,7 +16,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.archive.output import output_folder
-from osdi_frames.errors import DestinationExists, UnfitColumn, UnknownColumn
+from osdi_frames.errors import DestinationExists, InvalidColumn, UnknownColumn
 from osdi_frames.tables import TABLES
 
 HOSTILE = [
@@ -91,7 +91,7 @@ def test_a_partition_by_a_column_leaves_the_column_as_it_is(data, tmp_path):
 
 @pytest.mark.parametrize("column", ["identifiers", "created_date"])
 def test_lists_and_times_are_no_partitions(column, data, tmp_path):
-    with pytest.raises(UnfitColumn, match=column):
+    with pytest.raises(InvalidColumn, match=column):
         of.export(data, tmp_path / "out", tables=["events"], partition_by=column)
     assert list(tmp_path.iterdir()) == []
 

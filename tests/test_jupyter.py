@@ -14,7 +14,7 @@ ERRORS = {
     "of.read_events('nothing')": "SourceNotFound: there is no file or folder nothing",
     "of.read_events('data', columns=['titel'])": "UnknownColumn: events has no column 'titel'; nearest: title",
     "of.read_events('bad.ndjson')": 'BadDocument: bad.ndjson:1: not an integer: total_accepted = "lots"',
-    "of.rsvps_by_campaign(events.assign(capacity='many'))": "UnfitColumn: rsvps_by_campaign cannot use the ",
+    "of.rsvps_by_campaign(events.assign(capacity='many'))": "InvalidColumn: rsvps_by_campaign cannot use the ",
     "of.Client('http://127.0.0.1:9/api/v2', 'a-key-for-none', retries=0).events()": "ServiceUnreachable: GET ",
 }
 IMPORT = "import osdi_frames as of"

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.errors import MissingColumn, MissingExtra, UnfitColumn
+from osdi_frames.errors import InvalidColumn, MissingColumn, MissingExtra
 from osdi_frames.local_time import local_to_utc
 
-ADDED = ["timezone", "start_utc", "end_utc", "start_doubt", "end_doubt"]
+ADDED = ["timezone", "start_utc", "end_utc", "start_ambiguity", "end_ambiguity"]
 
 #: Latitude and longitude of places whose clocks have histories of their own.
 PLACES = {
@@ -55,7 +55,7 @@ def test_a_summer_evening_in_new_york_is_four_hours_behind_utc():
     row = in_new_york("2026-07-01 18:30")
     assert row.timezone == "America/New_York"
     assert row.start_utc == pd.Timestamp("2026-07-01 22:30", tz="UTC")
-    assert pd.isna(row.start_doubt)
+    assert pd.isna(row.start_ambiguity)
 
 
 def test_the_times_of_the_sample_archive_are_those_of_zoneinfo():
@@ -82,13 +82,13 @@ def test_the_times_of_the_sample_archive_are_those_of_zoneinfo():
 )
 def test_what_is_skipped_or_shown_twice_is_marked_and_has_no_moment(start, doubt):
     row = in_new_york(start)
-    assert (None if pd.isna(row.start_doubt) else row.start_doubt) == doubt
+    assert (None if pd.isna(row.start_ambiguity) else row.start_ambiguity) == doubt
     assert pd.isna(row.start_utc) == (doubt is not None)
 
 
 def test_a_day_that_a_country_skipped_is_a_gap():
     samoa = local_to_utc(frame(("2011-12-30 12:00", "2011-12-31 12:00", *PLACES["Pacific/Apia"]))).loc[0]
-    assert samoa.start_doubt == "gap"
+    assert samoa.start_ambiguity == "gap"
     assert samoa.end_utc == pd.Timestamp("2011-12-30 22:00", tz="UTC")
 
 
@@ -103,7 +103,7 @@ def test_the_note_on_settling_what_is_marked_takes_the_later_of_a_fold_and_the_e
 def test_start_and_end_are_told_apart():
     row = local_to_utc(frame(("2026-10-31 23:00", "2026-11-01 01:30", *PLACES["America/New_York"]))).loc[0]
     assert row.start_utc == pd.Timestamp("2026-11-01 03:00", tz="UTC")
-    assert (row.end_doubt, pd.isna(row.end_utc), pd.isna(row.start_doubt)) == ("fold", True, True)
+    assert (row.end_ambiguity, pd.isna(row.end_utc), pd.isna(row.start_ambiguity)) == ("fold", True, True)
 
 
 def test_times_from_before_standard_time_go_by_the_sun():
@@ -158,7 +158,7 @@ def assert_right_or_marked(found: pd.DataFrame) -> None:
     """Back in its zone a moment shows the wall clock; what zoneinfo can take for two moments is marked."""
     clocks = found.start_date.dt.to_pydatetime()
     for clock, zone, moment, doubt in zip(
-        clocks, found.timezone, found.start_utc, found.start_doubt, strict=True
+        clocks, found.timezone, found.start_utc, found.start_ambiguity, strict=True
     ):
         first, second = (clock.replace(tzinfo=ZoneInfo(zone), fold=fold).utcoffset() for fold in (0, 1))
         if first == second:
@@ -229,8 +229,8 @@ def test_the_dtypes_are_the_same_whatever_rows_come():
             "timezone": "str",
             "start_utc": "datetime64[us, UTC]",
             "end_utc": "datetime64[us, UTC]",
-            "start_doubt": "str",
-            "end_doubt": "str",
+            "start_ambiguity": "str",
+            "end_ambiguity": "str",
         }
         assert len(added) == len(events)
 
@@ -275,7 +275,7 @@ def test_a_frame_that_lacks_the_columns_is_told_which():
 
 
 def test_a_latitude_that_is_no_number_is_named():
-    with pytest.raises(UnfitColumn, match=r"local_to_utc cannot use the column location_latitude: .*north"):
+    with pytest.raises(InvalidColumn, match=r"local_to_utc cannot use the column location_latitude: .*north"):
         local_to_utc(frame((None, None, None, None)).assign(location_latitude="north"))
 
 

@@ -41,7 +41,7 @@ def kept(folder):
 def test_a_second_run_gives_the_same_from_what_changed_and_a_passing_error_is_not_worth_a_word(
     service, tmp_path
 ):
-    service.order("status", status=503, page=2, times=1)
+    service.inject("status", status=503, page=2, times=1)
     first = nightly(service, tmp_path, service.group_key)
     assert (first.returncode, first.stdout, first.stderr) == (0, "", "")
     held = service.admin("GET", "events?account=group:sandbox&version=v2")
@@ -65,7 +65,7 @@ def test_a_second_run_gives_the_same_from_what_changed_and_a_passing_error_is_no
 def test_an_incomplete_pull_ends_with_1_and_leaves_the_reports_until_a_run_completes_it(service, tmp_path):
     assert nightly(service, tmp_path, service.individual_key).returncode == 0  # which sees no event
     before = kept(tmp_path)
-    service.order("repeat_row", page=2, instead=True)
+    service.inject("repeat_row", page=2, instead=True)
     failed = nightly(service, tmp_path, service.group_key)
     assert failed.returncode == 1
     assert failed.stderr.startswith("nightly: events: 115 records were reported, 114 distinct ones were read")

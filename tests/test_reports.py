@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from osdi_frames import reports
-from osdi_frames.errors import MissingColumn, OsdiError, UnfitColumn
+from osdi_frames.errors import InvalidColumn, MissingColumn, OsdiError
 
 EVENTS = {
     "event_id": "str",
@@ -356,7 +356,7 @@ def test_a_list_valued_column_is_refused_with_the_way_out(tags, backend):
     dtype = object if backend == "object" else pd.ArrowDtype(pa.list_(pa.string()))
     table = signatures(signed("a"), signed("a")).assign(add_tags=pd.Series([tags, ["c"]], dtype=dtype))
     with pytest.raises(
-        UnfitColumn, match=r"signatures_by: add_tags holds lists; .*frame\.explode\('add_tags'\)"
+        InvalidColumn, match=r"signatures_by: add_tags holds lists; .*frame\.explode\('add_tags'\)"
     ):
         reports.signatures_by(table, "add_tags")
     assert reports.signatures_by(table.explode("add_tags"), "add_tags")["signatures"].sum() >= 2
@@ -459,7 +459,7 @@ def test_a_time_with_another_offset_falls_into_its_utc_day():
 
 
 def test_an_unknown_frequency_is_refused():
-    with pytest.raises(UnfitColumn, match="signatures_over_time: 'fortnight' is no period; h, D, W, MS"):
+    with pytest.raises(InvalidColumn, match="signatures_over_time: 'fortnight' is no period; h, D, W, MS"):
         reports.signatures_over_time(signatures(signed("a", at="2026-05-01")), freq="fortnight")
 
 
@@ -530,7 +530,7 @@ def test_rows_that_cannot_be_followed_through_time_are_refused(column):
     table = events(seen("1", "a", 3, "2026-05-01"), seen("1", "a", 3, "2026-05-02"))
     table.loc[1, column] = None
     with pytest.raises(
-        UnfitColumn, match=rf"1 of 2 rows have no {column} .*frame\[frame\.{column}\.notna\(\)\]"
+        InvalidColumn, match=rf"1 of 2 rows have no {column} .*frame\[frame\.{column}\.notna\(\)\]"
     ):
         reports.rsvps_over_time(table)
 
@@ -753,14 +753,14 @@ def test_only_what_is_counted_is_needed(make, needed):
 def test_a_column_of_another_kind_is_named_in_one_line(column, value):
     table = events(event("a", 1)).astype({column: object})
     table[column] = [value]
-    with pytest.raises(UnfitColumn, match=f"rsvps_by_campaign cannot use the column {column}: ") as caught:
+    with pytest.raises(InvalidColumn, match=f"rsvps_by_campaign cannot use the column {column}: ") as caught:
         reports.rsvps_by_campaign(table)
     assert "\n" not in str(caught.value)
     assert isinstance(caught.value, (OsdiError, ValueError))
 
 
 def test_a_grouper_without_a_key_is_refused():
-    with pytest.raises(UnfitColumn, match="rsvps_by groups by columns: the Grouper has no key"):
+    with pytest.raises(InvalidColumn, match="rsvps_by groups by columns: the Grouper has no key"):
         reports.rsvps_by(events(), pd.Grouper(freq="MS"))
 
 
@@ -781,13 +781,13 @@ def test_two_periods_of_one_column_are_two_levels():
 
 
 def test_no_key_at_all_is_refused():
-    with pytest.raises(UnfitColumn, match="signatures_by: by names no column"):
+    with pytest.raises(InvalidColumn, match="signatures_by: by names no column"):
         reports.signatures_by(signatures(signed("a")), [])
 
 
 def test_what_is_no_frame_is_refused():
     with pytest.raises(
-        UnfitColumn, match=r"signatures_by_source takes a DataFrame, as .* returns, not a str"
+        InvalidColumn, match=r"signatures_by_source takes a DataFrame, as .* returns, not a str"
     ):
         reports.signatures_by_source("data")
 
@@ -798,16 +798,16 @@ def test_a_sum_that_does_not_fit_64_bits_is_an_error_that_names_the_column(colum
     rows = [{"event_campaign_id": "c", "event_id": str(number)} for number in range(len(values))]
     events = frame(EVENTS, [{**row, column: value} for row, value in zip(rows, values, strict=True)])
     message = f"rsvps_by_campaign cannot use the column {column}: the sum of its values does not fit 64 bits"
-    with pytest.raises(UnfitColumn, match=message):
+    with pytest.raises(InvalidColumn, match=message):
         reports.rsvps_by_campaign(events)
-    with pytest.raises(UnfitColumn, match=f"rsvps_by cannot use the column {column}"):
+    with pytest.raises(InvalidColumn, match=f"rsvps_by cannot use the column {column}"):
         reports.rsvps_by(events, ["event_campaign_id", "event_id"])
 
 
 def test_growth_beyond_64_bits_is_an_error_too():
     pulled = pd.Timestamp("2026-05-01", tz="UTC")
     rows = [{"event_id": name, "total_accepted": 2**62, "fetched_at": pulled} for name in "ab"]
-    with pytest.raises(UnfitColumn, match="total_accepted: the sum of its values"):
+    with pytest.raises(InvalidColumn, match="total_accepted: the sum of its values"):
         reports.rsvps_over_time(frame(EVENTS, rows))
 
 
@@ -819,5 +819,5 @@ def test_the_largest_sum_that_fits_is_exact():
 @pytest.mark.parametrize("value", [1e300, 2**63 + 1, 2**70], ids=["float", "unsigned", "object"])
 def test_a_count_beyond_64_bits_is_an_error_that_names_the_column(value):
     events = frame(EVENTS, [{"event_campaign_id": "c"}]).assign(total_accepted=[value])
-    with pytest.raises(UnfitColumn, match="cannot use the column total_accepted"):
+    with pytest.raises(InvalidColumn, match="cannot use the column total_accepted"):
         reports.rsvps_by_campaign(events)

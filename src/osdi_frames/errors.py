@@ -8,7 +8,7 @@
     ├── UnknownValue        (LookupError)       an id to filter by that occurs nowhere
     ├── InvalidFilter       (ValueError)        a time or name that no filter takes
     ├── MissingColumn       (KeyError)          a frame that lacks a column which a report needs
-    ├── UnfitColumn         (ValueError)        what a report cannot count or group by
+    ├── InvalidColumn         (ValueError)        what a report cannot count or group by
     ├── NotAReport          (ValueError)        a frame that a plot cannot draw; the message says what to call
     ├── UnknownTimezone     (LookupError)       a time zone that this machine's data lack
     ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
@@ -112,8 +112,8 @@ class MissingColumn(OsdiError, KeyError):
     """A frame lacks a column that a report needs; the message names it."""
 
 
-class UnfitColumn(OsdiError, ValueError):
-    """What a report was told to count or group by does not fit; the message says why."""
+class InvalidColumn(OsdiError, ValueError):
+    """A report cannot count or group by a column; the message says why."""
 
 
 class NotAReport(OsdiError, ValueError):
@@ -208,7 +208,7 @@ class ServiceError(OsdiError, OSError):
     words
         What the service said about it, as short plain text.
     retry_after
-        Seconds after which to ask again, where the service told them.
+        Seconds after which to ask again, where the service sent them.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from osdi_frames.archive import durable
-from osdi_frames.errors import InvalidArgument, MissingExtra, UnfitColumn
+from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
 from osdi_frames.reading.interchange import as_frame
 
 Format = Literal["parquet", "csv", "xlsx"]
@@ -64,7 +64,7 @@ class Partition:
         """Give the schema with the column that `add_to` adds."""
         kind = schema.field(self.column).type
         if pa.types.is_nested(kind) or (pa.types.is_temporal(kind) and not self.by_month):
-            raise UnfitColumn(f"{self.column} cannot be partitioned by: it holds {kind}")
+            raise InvalidColumn(f"{self.column} cannot be partitioned by: it holds {kind}")
         return schema.append(pa.field(self.folder, pa.string()))
 
 
@@ -104,7 +104,7 @@ def write_tables(
     ------
     InvalidArgument
         An unknown format, or one that cannot be partitioned.
-    UnfitColumn
+    InvalidColumn
         A column of lists or times cannot be partitioned by.
     """
     if format not in FORMATS:

@@ -18,7 +18,7 @@ _FIRST, _LAST = pd.Timestamp("0001-01-02"), pd.Timestamp("9999-12-30")
 
 
 def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
-    """Add when the events start and end in UTC, told by their coordinates.
+    """Add when the events start and end in UTC, by the time zone at their coordinates.
 
     `start_date` and `end_date` are the wall clock at the place (interface 2.1). A wall clock that is put
     forward skips times, and one that is put back shows times twice: such a time is no single moment, so
@@ -39,7 +39,7 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
           at 0, 0, it is nautical: Etc/GMT+5 is five hours *behind* UTC
         - start_utc, end_utc: ``datetime64[us, UTC]``; missing without a zone or a time, where marked, and
           for the first and last day of the calendar (9999-12-31)
-        - start_doubt, end_doubt: ``gap`` where the clock skips the time, ``fold`` where it shows it twice,
+        - start_ambiguity, end_ambiguity: ``gap`` where the clock skips the time, ``fold`` where it shows it twice,
           else missing
 
     Raises
@@ -48,7 +48,7 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
         the extra ``geo`` is not installed
     MissingColumn
         the frame lacks one of the four columns
-    UnfitColumn
+    InvalidColumn
         one of them holds what is no time, or no number
     UnknownTimezone
         the time zone data of this machine are older than the map of zones
@@ -66,23 +66,23 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     ...     {"title": "March", "start_date": "2026-05-01T18:00:00Z", "location": oakland},
     ...     {"title": "Vigil", "start_date": "2026-11-01T01:30:00Z", "location": oakland},
     ... ])
-    >>> local_to_utc(events)[["timezone", "start_utc", "start_doubt"]]
-                  timezone                 start_utc start_doubt
+    >>> local_to_utc(events)[["timezone", "start_utc", "start_ambiguity"]]
+                  timezone                 start_utc start_ambiguity
     0  America/Los_Angeles 2026-05-02 01:00:00+00:00         NaN
     1  America/Los_Angeles                       NaT        fold
     """
     events = as_frame(events, caller="local_to_utc")
     needed = take(events, _NEEDS, by=None, report="local_to_utc")
     zones = _zones(needed["location_latitude"], needed["location_longitude"])
-    start_utc, start_doubt = _moments(needed["start_date"], zones)
-    end_utc, end_doubt = _moments(needed["end_date"], zones)
+    start_utc, start_ambiguity = _moments(needed["start_date"], zones)
+    end_utc, end_ambiguity = _moments(needed["end_date"], zones)
     # Arrays, not Series: the frame may have any index.
     return events.assign(
         timezone=zones.array,
         start_utc=start_utc.array,
         end_utc=end_utc.array,
-        start_doubt=start_doubt.array,
-        end_doubt=end_doubt.array,
+        start_ambiguity=start_ambiguity.array,
+        end_ambiguity=end_ambiguity.array,
     )
 
 
@@ -113,8 +113,8 @@ def _moments(clock: pd.Series, zones: pd.Series) -> tuple[pd.Series, pd.Series]:
     """Give the moment that each wall clock shows, and why it is none."""
     moments = pd.Series(pd.NaT, index=clock.index, dtype=UTC)
     doubts = pd.Series(None, index=clock.index, dtype="str")
-    told = clock[clock.between(_FIRST, _LAST)]
-    for name, times in told.groupby(zones[told.index]):
+    known = clock[clock.between(_FIRST, _LAST)]
+    for name, times in known.groupby(zones[known.index]):
         zone = _zone(str(name))
         certain = times.dt.tz_localize(zone, ambiguous="NaT", nonexistent="NaT")
         moments[times.index] = certain.dt.tz_convert("UTC")

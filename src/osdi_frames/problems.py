@@ -147,7 +147,7 @@ class Policy:
         if self.on_error not in ("raise", "skip"):
             raise InvalidArgument(f"on_error is 'raise' or 'skip', not {self.on_error!r}")
 
-    def meet(self, problem: Problem) -> None:
+    def handle(self, problem: Problem) -> None:
         """Stop at an error, or count it."""
         if problem.problem is ProblemKind.UNKNOWN_PREFIX:
             self.unknown_prefix = self.unknown_prefix or problem

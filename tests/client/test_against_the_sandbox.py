@@ -97,8 +97,8 @@ def test_a_filter_is_sent_and_kept_from_page_to_page(stocked):
     with stocked(per_page=3) as served, served.client() as client:
         served.add(8, title="River's edge & more")
         served.add(8, title="Hill")
-        served.running.order("totals_missing")
-        served.running.order("next_unescaped")
+        served.running.inject("totals_missing")
+        served.running.inject("next_unescaped")
         found = client.events(filter="title eq 'River''s edge & more'")
     assert set(found.title) == {"River's edge & more"}
     assert len(found) == 8
@@ -122,7 +122,7 @@ def test_events_that_only_their_campaign_lists_are_found_there(stocked):
 def test_pages_are_given_as_they_came_and_in_order(stocked):
     with stocked(pages=7, per_page=3) as served, served.client() as client:
         assert [page["page"] for page in client.pages()] == [1, 2, 3, 4, 5, 6, 7]
-        served.running.order("totals_missing")
+        served.running.inject("totals_missing")
         numbers = [page["page"] for page in client.pages("events")]
         assert numbers == [1, 2, 3, 4, 5, 6, 7, 8]  # the one behind the last proves that it is the last
         served.forget()
@@ -173,7 +173,7 @@ def test_429_and_5xx_are_asked_again_and_4xx_are_not(stocked):
     with stocked(pages=1) as served, served.client(retries=3) as client:
         for status, attempts in ((429, 4), (500, 4), (503, 4), (400, 1), (404, 1), (422, 1)):
             served.forget()
-            served.running.order("status", status=status)
+            served.running.inject("status", status=status)
             with pytest.raises(ServiceError, match=f"answered {status}: ordered fault: {status}") as caught:
                 client.events(filter="title eq 'secret'")
             assert len(served.asked()) == attempts, status
@@ -185,7 +185,7 @@ def test_429_and_5xx_are_asked_again_and_4xx_are_not(stocked):
 
 def test_retry_after_holds_back_every_thread(stocked):
     with stocked(pages=20, per_page=1) as served, served.client() as client:
-        served.running.order("status", status=429, retry_after=1, page=9, times=1)
+        served.running.inject("status", status=429, retry_after=1, page=9, times=1)
         assert len(client.events()) == 20
         seen = served.asked()
         refused = next(each["at"] for each in seen if each["status"] == 429)
@@ -196,7 +196,7 @@ def test_retry_after_holds_back_every_thread(stocked):
 
 def test_a_retry_after_that_is_too_long_is_an_error_at_once(stocked):
     with stocked(pages=20, per_page=1) as served, served.client() as client:
-        served.running.order("status", status=503, retry_after=9999, page=9)
+        served.running.inject("status", status=503, retry_after=9999, page=9)
         began = time.monotonic()
         with pytest.raises(ServiceError) as caught:
             client.events()
@@ -207,7 +207,7 @@ def test_a_retry_after_that_is_too_long_is_an_error_at_once(stocked):
 
 def test_html_errors_are_told_as_short_text(stocked):
     with stocked(pages=1) as served, served.client() as client:
-        served.running.order("html_error", status=500)
+        served.running.inject("html_error", status=500)
         with pytest.raises(ServiceError) as caught:
             client.events()
         assert caught.value.words == "Ordered error"
@@ -215,12 +215,12 @@ def test_html_errors_are_told_as_short_text(stocked):
 
 def test_no_answer_in_time_and_half_an_answer_are_errors_of_connection(stocked):
     with stocked(pages=1) as served:
-        served.running.order("latency", seconds=1.0)
+        served.running.inject("latency", seconds=1.0)
         with served.client(timeout=0.1, retries=0) as client, pytest.raises(ServiceTimeout) as silent:
             client.events()
         assert isinstance(silent.value, TimeoutError)
         served.forget()
-        served.running.order("half_body")
+        served.running.inject("half_body")
         with served.client(retries=1) as client, pytest.raises(ServiceUnreachable):
             client.events()
         assert len(served.asked()) == 2
@@ -230,7 +230,7 @@ def test_no_answer_in_time_and_half_an_answer_are_errors_of_connection(stocked):
 
 def test_events_are_never_given_in_part(stocked):
     with stocked(pages=4, per_page=5) as served, served.client() as client:
-        served.running.order("repeat_row", instead=True, page=3)
+        served.running.inject("repeat_row", instead=True, page=3)
         with pytest.raises(IncompletePull, match="20 records were reported, 19 distinct ones were read"):
             client.events()
 
@@ -271,12 +271,12 @@ def test_a_creator_is_named_by_id(stocked):
 
 def test_an_event_is_not_created_twice_when_the_answer_is_lost(stocked):
     with stocked() as served, served.client() as client:
-        served.running.order("drop", method="POST")
+        served.running.inject("drop", method="POST")
         with pytest.raises(ServiceUnreachable, match="whether it was done is not known"):
             client.create_event({"title": "A", "origin_system": "Desk"})
         assert len(served.truth()) == 1
         served.forget()
-        served.running.order("status", method="POST", status=429, times=1)
+        served.running.inject("status", method="POST", status=429, times=1)
         client.create_event({"title": "B", "origin_system": "Desk"})
         assert len(served.truth()) == 2
 
@@ -284,7 +284,7 @@ def test_an_event_is_not_created_twice_when_the_answer_is_lost(stocked):
 def test_a_change_is_sent_again_when_the_answer_is_lost(stocked):
     with stocked() as served, served.client() as client:
         event_id = served.add(1)[0]
-        served.running.order("drop", method="PUT", times=1)
+        served.running.inject("drop", method="PUT", times=1)
         assert client.update_event(event_id, {"title": "New"}).title[0] == "New"
 
 
@@ -336,7 +336,7 @@ def test_a_retry_that_helped_is_not_told_where_nobody_set_up_logging():
 from osdi_frames import sandbox
 from osdi_frames.client import Client
 with sandbox.serve() as running, Client(running.base_url, running.group_key, backoff=0.01) as client:
-    running.order("status", status=500, times=1)
+    running.inject("status", status=500, times=1)
     print(len(client.events()), len(running.requests()))
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
@@ -363,7 +363,7 @@ def test_a_bar_counts_the_pages_when_asked(stocked, capfd):
     with stocked(pages=3, per_page=5) as served, served.client() as client:
         client.events()
         assert capfd.readouterr().err == ""
-        served.running.order("latency", seconds=1.1)
+        served.running.inject("latency", seconds=1.1)
         client.events(progress=True)
         assert "3/3" in capfd.readouterr().err
 
@@ -424,7 +424,7 @@ def test_since_last_asks_for_what_changed_only(stocked, tmp_path):
 
 def test_a_pull_that_failed_goes_on_where_it_stopped(stocked, tmp_path):
     with stocked(pages=10, per_page=3) as served, served.client(retries=0) as client:
-        served.running.order("status", page=6)
+        served.running.inject("status", page=6)
         with pytest.raises(ServiceError) as caught:
             client.pull(tmp_path)
         assert "pull again to go on" in caught.value.__notes__[0]
@@ -447,7 +447,7 @@ def test_after_a_complete_pull_a_new_one_begins(stocked, tmp_path):
 
 def test_two_pulls_into_one_folder_at_once_are_refused(stocked, tmp_path):
     with stocked(pages=2) as served, served.client() as client, ThreadPoolExecutor(1) as thread:
-        served.running.order("latency", seconds=0.5)
+        served.running.inject("latency", seconds=0.5)
         first = thread.submit(client.pull, tmp_path)
         while not list(tmp_path.glob("*")):
             pass
@@ -464,7 +464,7 @@ def test_the_command_pulls_and_says_whether_it_is_all(stocked, tmp_path: Path):
         assert result.exit_code == 0, result.output
         assert "15 distinct records" in result.output
         assert "complete: yes" in result.output
-        served.running.order("repeat_row", instead=True, page=2)
+        served.running.inject("repeat_row", instead=True, page=2)
         result = CliRunner().invoke(command, words, env=environment)
         assert "complete: no" in result.output
         assert isinstance(result.exception, IncompletePull)
@@ -474,7 +474,7 @@ def test_a_report_on_a_pull_that_is_not_complete_says_so(stocked, tmp_path: Path
     with stocked(pages=3, per_page=5) as served, served.client() as client:
         assert client.pull(tmp_path).complete
         assert not CliRunner().invoke(report.command, [str(tmp_path)]).stderr
-        served.running.order("repeat_row", instead=True, page=2)
+        served.running.inject("repeat_row", instead=True, page=2)
         assert not client.pull(tmp_path).complete
     with pytest.warns(UserWarning, match="(?s)the newest pull is not complete.*14 distinct.*complete: no"):
         assert CliRunner().invoke(report.command, [str(tmp_path)]).exit_code == 0

@@ -230,7 +230,7 @@ def test_campaigns_are_listed_whole_so_that_no_new_event_of_theirs_is_missed(clo
 
 def test_a_list_that_the_key_may_not_read_is_named_and_the_others_are_read(clocked, tmp_path):
     served, client, _, events = clocked
-    served.running.order("status", status=403, path=f"{events[3]}/attendances")
+    served.running.inject("status", status=403, path=f"{events[3]}/attendances")
     manifest = client.pull(tmp_path, collections=["attendances"])
     assert not manifest.complete
     assert f"events/{events[3]}/attendances: " in manifest.why
@@ -244,7 +244,7 @@ def test_a_list_that_the_key_may_not_read_is_named_and_the_others_are_read(clock
 
 def test_without_its_list_of_campaigns_a_service_is_read_and_the_pull_is_not_complete(clocked, tmp_path):
     served, client, _, _ = clocked
-    served.running.order("status", status=404, path="event_campaigns")
+    served.running.inject("status", status=404, path="event_campaigns")
     manifest = client.pull(tmp_path)
     assert not manifest.complete
     assert "event_campaigns: GET" in manifest.why
@@ -255,7 +255,7 @@ def test_without_its_list_of_campaigns_a_service_is_read_and_the_pull_is_not_com
 def test_a_pull_that_failed_in_a_list_goes_on_there(clocked, tmp_path):
     served, client, _, events = clocked
     path = f"{sorted(events)[3]}/attendances"
-    served.running.order("status", status=500, path=path)
+    served.running.inject("status", status=500, path=path)
     with pytest.raises(ServiceError):
         client.pull(tmp_path, collections=["attendances"])
     stopped = _manifest(tmp_path)
@@ -330,7 +330,7 @@ def lists_kept(folder: Path) -> int:
 
 def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(clocked, tmp_path):
     served, client, _, events = clocked
-    served.running.order("latency", seconds=0.4)
+    served.running.inject("latency", seconds=0.4)
     command_line = [sys.executable, "-c", PULL, served.running.base_url, str(tmp_path)]
     environment = {**os.environ, "OSDI_API_KEY": served.running.group_key}
     with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, env=environment) as process:

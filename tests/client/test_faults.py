@@ -89,7 +89,7 @@ def at_every_page(served: Stocked, order: str, pages: int, *, times: int | None)
     fault, told = ORDERS[order]
     outcomes = []
     for page in range(1, pages + 2):
-        served.running.order(fault, page=page, times=times, **told)
+        served.running.inject(fault, page=page, times=times, **told)
         outcomes.append(check(served))
         served.forget()
     return outcomes
@@ -111,7 +111,7 @@ def test_one_fault_once_at_every_page(stocked, order):
 def test_one_fault_always_at_the_same_page(stocked):
     with stocked(pages=SMALL, per_page=3) as served:
         for order, (fault, told) in ORDERS.items():
-            served.running.order(fault, page=3, **told)
+            served.running.inject(fault, page=3, **told)
             complete = check(served)
             assert complete != order.startswith(("4", "5", "no answer", "half", "a row on two pages, an")), (
                 order
@@ -130,8 +130,8 @@ def test_one_fault_at_every_page_of_fifty(stocked, order):
 def no_totals_and(also: Sequence[str], served: Stocked) -> None:
     for fault, told in ORDERS.values():
         for each in ("no totals", *also):
-            served.running.order(ORDERS[each][0])
-        served.running.order(fault, page=3, times=1, **told)
+            served.running.inject(ORDERS[each][0])
+        served.running.inject(fault, page=3, times=1, **told)
         check(served)
         served.forget()
 
@@ -150,7 +150,7 @@ def test_one_fault_where_no_totals_are_told(stocked):
 
 def test_rows_that_arrive_faster_than_they_are_read_are_not_chased_for_ever(stocked):
     with stocked(pages=3, per_page=1) as served:
-        served.running.order("insert_rows", count=2)
+        served.running.inject("insert_rows", count=2)
         assert not check(served)
         assert len(served.asked()) < 1000
 
@@ -174,7 +174,7 @@ def try_mixture(mixture: list[tuple[str, dict[str, Any]]], *, pages: int, per_pa
         served.add(pages * per_page)
         for order, chosen in mixture:
             fault, told = ORDERS[order]
-            running.order(fault, **told, **chosen)
+            running.inject(fault, **told, **chosen)
         check(served)
 
 

@@ -95,14 +95,14 @@ def kill_and_resume(served: Stocked, folder: Path, *, pages: int, kills: int, se
 
 def test_a_pull_that_is_killed_goes_on_and_asks_for_less(stocked, tmp_path):
     with stocked(pages=40, per_page=5) as served:
-        served.running.order("latency", seconds=0.03)
+        served.running.inject("latency", seconds=0.03)
         kill_and_resume(served, tmp_path, pages=40, kills=4, seed=7)
 
 
 @pytest.mark.long
 def test_a_pull_that_is_killed_at_a_hundred_moments(stocked, tmp_path):
     with stocked(pages=50, per_page=25) as served:
-        served.running.order("latency", seconds=0.03)
+        served.running.inject("latency", seconds=0.03)
         kill_and_resume(served, tmp_path, pages=50, kills=100, seed=11)
 
 
@@ -135,7 +135,7 @@ def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says
 
 def test_until_it_ends_a_manifest_says_that_it_has_not(stocked, tmp_path):
     with stocked(pages=10, per_page=2) as served:
-        served.running.order("latency", seconds=0.3)
+        served.running.inject("latency", seconds=0.3)
         assert not killed_pull(served, tmp_path, 0.5)
     told = json.loads(next(tmp_path.glob("*/.manifest.json")).read_text())
     assert told["complete"] is False
@@ -202,7 +202,7 @@ def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path)
 
 def test_without_resume_a_pull_begins_anew(stocked, tmp_path):
     with stocked(pages=3, per_page=2) as served, served.client(retries=0) as client:
-        served.running.order("status", page=2, times=1)
+        served.running.inject("status", page=2, times=1)
         with pytest.raises(OSError, match="500"):
             client.pull(tmp_path)
         served.forget()
@@ -212,7 +212,7 @@ def test_without_resume_a_pull_begins_anew(stocked, tmp_path):
 
 def test_another_address_is_another_pull(stocked, tmp_path):
     with stocked(pages=2, per_page=2) as served:
-        served.running.order("status", page=2)
+        served.running.inject("status", page=2)
         with served.client(retries=0) as client, pytest.raises(OSError, match="500"):
             client.pull(tmp_path)
         served.forget()
@@ -278,7 +278,7 @@ def test_a_lock_of_another_machine_is_not_taken_over(tmp_path):
 
 def test_after_a_killed_pull_the_next_one_is_not_kept_out(stocked, tmp_path):
     with stocked(pages=10, per_page=2) as served:
-        served.running.order("latency", seconds=0.2)
+        served.running.inject("latency", seconds=0.2)
         assert not killed_pull(served, tmp_path, 0.4)
         served.forget()
         with served.client() as client:

@@ -39,7 +39,7 @@ def pull_times(pages: int, per_page: int) -> tuple[float, float]:
     """Give the seconds that events take one request after the other, and with the client's defaults."""
     with apart(per_page) as served:
         served.add(pages * per_page)
-        served.running.order("latency", seconds=0.05)
+        served.running.inject("latency", seconds=0.05)
         times = []
         for workers in ({"workers": 1}, {"workers": 16}):
             with served.client(**workers) as client:
@@ -70,8 +70,8 @@ def most_in_a_window(moments: list[float], per: float) -> int:
 @pytest.mark.parametrize("rate", [4, 1])
 def test_no_second_ever_holds_more_requests_than_the_rate(stocked, rate):
     with stocked(pages=9 if rate == 4 else 3, per_page=2) as served, served.client(rate=rate) as client:
-        served.running.order("status", status=503, page=2, times=1)  # retries count
-        served.running.order("latency", seconds=0.1, page=[3, 5])
+        served.running.inject("status", status=503, page=2, times=1)  # retries count
+        served.running.inject("latency", seconds=0.1, page=[3, 5])
         client.events()
         seen = [each["at"] for each in served.asked()]
         assert len(seen) == (10 if rate == 4 else 4)
@@ -81,9 +81,9 @@ def test_no_second_ever_holds_more_requests_than_the_rate(stocked, rate):
 @pytest.mark.long
 def test_no_second_holds_more_with_faults_and_several_threads(stocked):
     with stocked(pages=20, per_page=2) as served, served.client(rate=4, retries=5) as client:
-        served.running.order("status", status=503, probability=0.2, seed=3)
-        served.running.order("drop", probability=0.1, seed=4)
-        served.running.order("latency", seconds=0.4, probability=0.3, seed=5)
+        served.running.inject("status", status=503, probability=0.2, seed=3)
+        served.running.inject("drop", probability=0.1, seed=4)
+        served.running.inject("latency", seconds=0.4, probability=0.3, seed=5)
         with ThreadPoolExecutor(3) as threads:
             list(threads.map(lambda _: client.events(), range(3)))
         seen = [each["at"] for each in served.asked()]

@@ -39,7 +39,7 @@ def _deliver_and_read(archive: Path, *, signatures: int, seconds: float) -> None
         url = f"http://127.0.0.1:{receiver.port}/{TOKEN}"
         running.admin("POST", "webhooks", url=url, uploads=True)
         for seed, (fault, settings) in enumerate(FAULTS.items()):
-            running.order(fault, seed=seed, **settings)
+            running.inject(fault, seed=seed, **settings)
         for start in range(0, signatures, 500):
             made = [{"comments": f"{n}", "person": {}} for n in range(start, min(start + 500, signatures))]
             running.admin("POST", "uploads", petition=petition, signatures=made)

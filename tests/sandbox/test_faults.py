@@ -40,7 +40,7 @@ def test_every_fault_has_a_test():
 
 
 def test_rate_limit_answers_429_above_so_many_calls_and_lets_through_again(alone, pull):
-    alone.order("rate_limit", calls=2, per=0.3, retry_after=1)
+    alone.inject("rate_limit", calls=2, per=0.3, retry_after=1)
     answers = [pull.v2.get("/events") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[2].headers["Retry-After"] == "1"
@@ -49,7 +49,7 @@ def test_rate_limit_answers_429_above_so_many_calls_and_lets_through_again(alone
 
 
 def test_latency_grows_with_depth(alone, pull):
-    alone.order("latency", seconds=0.05, per_page=0.1)
+    alone.inject("latency", seconds=0.05, per_page=0.1)
     took = []
     for page in (1, 3):
         begun = time.monotonic()
@@ -61,47 +61,47 @@ def test_latency_grows_with_depth(alone, pull):
 
 @pytest.mark.parametrize("status", [500, 503, 404])
 def test_status_answers_an_error_instead_and_does_nothing(alone, pull, status):
-    alone.order("status", status=status, retry_after=7, method="POST")
+    alone.inject("status", status=status, retry_after=7, method="POST")
     answer = pull.v2.post("/events", json={"title": "A", "origin_system": "B"})
     assert (answer.status_code, answer.headers["Retry-After"]) == (status, "7")
     assert pull.v2.get("/events").json()["total_records"] == 12
 
 
 def test_html_error_answers_html(alone, pull):
-    alone.order("html_error", status=404, path="/events/")
+    alone.inject("html_error", status=404, path="/events/")
     answer = pull.v2.get("/events/unknown")
     assert (answer.status_code, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
 
 
 def test_drop_closes_the_connection_without_a_byte(alone, pull):
-    alone.order("drop", page=2)
+    alone.inject("drop", page=2)
     with pytest.raises(httpx.RemoteProtocolError, match="without sending a response"):
         pull.v2.get("/events?page=2")
     assert pull.v2.get("/events?page=1").status_code == 200
 
 
 def test_a_dropped_post_was_done(alone, pull):
-    alone.order("drop", method="POST")
+    alone.inject("drop", method="POST")
     with pytest.raises(httpx.RemoteProtocolError):
         pull.v2.post("/events", json={"title": "99", "origin_system": "B"})
     assert titles(pull.v2.get("/events"))[0] == 99
 
 
 def test_half_body_breaks_off(alone, pull):
-    alone.order("half_body", page=2)
+    alone.inject("half_body", page=2)
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
         pull.v2.get("/events?page=2")
 
 
 def test_insert_rows_pushes_rows_to_later_pages(alone, pull):
-    alone.order("insert_rows", count=2, page=2)
+    alone.inject("insert_rows", count=2, page=2)
     assert titles(pull.v2.get("/events")) == [11, 10, 9, 8, 7]
     assert titles(pull.v2.get("/events?page=2")) == [8, 7, 6, 5, 4]
     assert pull.v2.get("/events").json()["total_records"] == 14
 
 
 def test_move_row_lets_a_reader_miss_one(alone, pull):
-    alone.order("move_row", page=3)
+    alone.inject("move_row", page=3)
     read = [number for page in (1, 2, 3) for number in titles(pull.v2.get(f"/events?page={page}"))]
     assert len(read) == 12
     assert set(range(12)) - set(read) == {0}
@@ -116,7 +116,7 @@ def next_of(answer):
 
 
 def test_next_on_last_leads_to_an_empty_page_without_next(alone, pull):
-    alone.order("next_on_last")
+    alone.inject("next_on_last")
     assert next_of(pull.v2.get("/events?page=2")) == f"{alone.base_url}/events?page=3"
     last = next_of(pull.v2.get("/events?page=3"))
     assert last == f"{alone.base_url}/events?page=4"
@@ -125,43 +125,43 @@ def test_next_on_last_leads_to_an_empty_page_without_next(alone, pull):
 
 
 def test_next_repeats_leads_to_the_same_page(alone, pull):
-    alone.order("next_repeats", page=2)
+    alone.inject("next_repeats", page=2)
     assert next_of(pull.v2.get("/events?page=2")) == f"{alone.base_url}/events?page=2"
     assert next_of(pull.v2.get("/events?page=1")) == f"{alone.base_url}/events?page=2"
 
 
 def test_next_elsewhere_leads_to_another_host(alone, pull):
-    alone.order("next_elsewhere", origin="http://evil.example")
+    alone.inject("next_elsewhere", origin="http://evil.example")
     assert next_of(pull.v2.get("/events")) == "http://evil.example/api/v2/events?page=2"
 
 
 def test_next_missing_leaves_the_totals(alone, pull):
-    alone.order("next_missing")
+    alone.inject("next_missing")
     answer = pull.v2.get("/events")
     assert (next_of(answer), answer.json()["total_pages"]) == (None, 3)
 
 
 def test_next_unescaped_has_raw_spaces_and_quotes(alone, pull):
-    alone.order("next_unescaped")
+    alone.inject("next_unescaped")
     answer = pull.v2.get("/events", params={"filter": "origin_system eq 'Tests'"})
     assert next_of(answer) == f"{alone.base_url}/events?page=2&filter=origin_system eq 'Tests'"
 
 
 def test_totals_missing(alone, pull):
-    alone.order("totals_missing", nth=2)
+    alone.inject("totals_missing", nth=2)
     assert "total_pages" in pull.v2.get("/events").json()
     assert not {"total_pages", "total_records"} & pull.v2.get("/events").json().keys()
 
 
 @pytest.mark.parametrize(("instead", "second"), [(False, [7, 6, 5, 4, 3, 2]), (True, [7, 5, 4, 3, 2])])
 def test_repeat_row_has_an_id_on_two_pages(alone, pull, instead, second):
-    alone.order("repeat_row", page=2, instead=instead)
+    alone.inject("repeat_row", page=2, instead=instead)
     assert titles(pull.v2.get("/events?page=1")) == [11, 10, 9, 8, 7]
     assert titles(pull.v2.get("/events?page=2")) == second
 
 
 def test_row_twice_has_an_id_twice_on_one_page(alone, pull):
-    alone.order("row_twice", page=1)
+    alone.inject("row_twice", page=1)
     assert titles(pull.v2.get("/events")) == [11, 11, 10, 9, 8, 7]
 
 
@@ -184,21 +184,21 @@ def comments(receiver):
 
 
 def test_webhook_retry_delivers_again_what_was_answered_200(alone, petition, receiver):
-    alone.order("webhook_retry", times=2)
+    alone.inject("webhook_retry", times=2)
     upload(alone, petition, 1)
     wait_for(lambda: len(receiver.got) == 3)
     assert len({request.body for request in receiver.got}) == 1
 
 
 def test_webhook_duplicate_sends_twice(alone, petition, receiver):
-    alone.order("webhook_duplicate")
+    alone.inject("webhook_duplicate")
     upload(alone, petition, 1)
     wait_for(lambda: len(receiver.got) == 2)
     assert len({request.body for request in receiver.got}) == 1
 
 
 def test_webhook_reorder_delivers_in_another_order(alone, petition, receiver):
-    alone.order("webhook_reorder", seconds=0.5, seed=1)
+    alone.inject("webhook_reorder", seconds=0.5, seed=1)
     upload(alone, petition, 20)
     wait_for(lambda: len(receiver.got) == 20)
     assert comments(receiver) != sorted(comments(receiver), key=int)
@@ -206,7 +206,7 @@ def test_webhook_reorder_delivers_in_another_order(alone, petition, receiver):
 
 
 def test_webhook_batch_puts_several_into_one_message(alone, petition, receiver):
-    alone.order("webhook_batch", size=4, seconds=0.1)
+    alone.inject("webhook_batch", size=4, seconds=0.1)
     upload(alone, petition, 10)
     wait_for(lambda: len(receiver.got) == 3)
     assert sorted(len(delivery) for delivery in receiver.deliveries()) == [2, 4, 4]
@@ -215,7 +215,7 @@ def test_webhook_batch_puts_several_into_one_message(alone, petition, receiver):
 
 
 def test_webhook_overlap_tells_every_signature_in_several_messages(alone, petition, receiver):
-    alone.order("webhook_overlap", copies=3)
+    alone.inject("webhook_overlap", copies=3)
     upload(alone, petition, 1)
     wait_for(lambda: len(receiver.got) == 3)
     assert comments(receiver) == ["0"] * 3
@@ -226,8 +226,8 @@ def test_webhook_overlap_tells_every_signature_in_several_messages(alone, petiti
 
 
 def test_a_fault_strikes_the_chosen_requests_only(alone, pull):
-    alone.order("status", page=[2, 3], times=2)
-    alone.order("status", nth=[1], path="/people/", method="GET", status=503)
+    alone.inject("status", page=[2, 3], times=2)
+    alone.inject("status", nth=[1], path="/people/", method="GET", status=503)
     statuses = [pull.v2.get(f"/events?page={page}").status_code for page in (1, 2, 3, 2, 3)]
     assert statuses == [200, 500, 500, 200, 200]
     assert pull.v2.get("/people/sandbox-person").status_code == 503
@@ -238,24 +238,24 @@ def test_the_same_seed_strikes_the_same_requests(alone, pull):
     struck = []
     for _ in range(2):
         alone.clear_faults()
-        alone.order("status", probability=0.5, seed=11)
+        alone.inject("status", probability=0.5, seed=11)
         struck.append([pull.v2.get("/events").status_code for _ in range(20)])
     assert struck[0] == struck[1]
     assert set(struck[0]) == {200, 500}
 
 
 def test_orders_are_listed_with_their_count_and_taken_back_one_by_one(alone, pull):
-    first = alone.order("status", page=1)
-    alone.order("latency", seconds=0.001)
+    first = alone.inject("status", page=1)
+    alone.inject("latency", seconds=0.001)
     pull.v2.get("/events")
-    assert [(order["fault"], order["struck"]) for order in alone.admin("GET", "faults")["orders"]] == [
+    assert [(order["fault"], order["injected"]) for order in alone.admin("GET", "faults")["injections"]] == [
         ("status", 1),
         ("latency", 1),
     ]
     alone.admin("DELETE", f"faults/{first}")
     assert pull.v2.get("/events").status_code == 200
     alone.clear_faults()
-    assert alone.admin("GET", "faults")["orders"] == []
+    assert alone.admin("GET", "faults")["injections"] == []
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_orders_are_listed_with_their_count_and_taken_back_one_by_one(alone, pul
 )
 def test_an_impossible_order_says_what_would_be_right(alone, order, words):
     with pytest.raises(RequestRefused, match=words):
-        alone.order(order.pop("fault"), **order)
+        alone.inject(order.pop("fault"), **order)
 
 
 def test_the_requests_are_listed_with_their_times_and_without_keys(alone, pull):
@@ -288,7 +288,7 @@ def test_the_requests_are_listed_with_their_times_and_without_keys(alone, pull):
 
 
 def test_a_latency_holds_up_nobody_else(alone, pull):
-    alone.order("latency", seconds=0.5, page=2)
+    alone.inject("latency", seconds=0.5, page=2)
     waiting = threading.Thread(target=pull.v2.get, args=("/events?page=2",))
     waiting.start()
     begun = time.monotonic()
@@ -300,7 +300,7 @@ def test_a_latency_holds_up_nobody_else(alone, pull):
 
 def test_ids_stay_the_same_under_faults(alone, pull):
     """What a fault shows twice is the same event, links included."""
-    alone.order("row_twice")
+    alone.inject("row_twice")
     first, second, *_ = pull.v2.get("/events").json()["_embedded"]["osdi:events"]
     assert first == second
     assert pull.v2.get(f"/events/{event_id(first)}").json() == first

@@ -157,7 +157,7 @@ def test_retries_duplicates_batches_and_overlapping_webhooks_read_as_one_row_eac
         "webhook_retry": {"probability": 0.3},
         "webhook_duplicate": {"probability": 0.3},
     }.items():
-        alone.order(fault, seed=3, **settings_)
+        alone.inject(fault, seed=3, **settings_)
     receiver.statuses[:] = [200, 500, 503, 200, 404]
     bodies = [{"comments": str(number), "person": {}} for number in range(200)]
     alone.admin("POST", "uploads", petition=petition, signatures=bodies)

@@ -242,7 +242,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     [(0, {'a': 1}), (0, [2])]
     """
     try:
-        # Without the line's end, lest an error at it is told of the next line.
+        # Without the line's end, so that an error at it is not reported for the next line.
         text = document.removeprefix(_BOM).decode().rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
         yield 0, Finding(ProblemKind.NOT_UTF8, value=verbatim(f"{error.reason} at byte {error.start}"))

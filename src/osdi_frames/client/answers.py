@@ -132,7 +132,7 @@ def spoken(content: bytes) -> str:
     except (ValueError, RecursionError):
         text = html.unescape(_ELEMENT.sub(" ", text))
     line = "".join(each if each.isprintable() else " " for each in text)
-    # Cut between words: half a key that the service repeats would not be found and struck.
+    # Cut between words: half a key that the service repeats would not be found and replaced.
     return textwrap.shorten(line, _WORDS, placeholder=" …")
 
 

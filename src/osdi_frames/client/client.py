@@ -62,7 +62,7 @@ class Client:
     max_pages
         How many pages of one collection are read at most; one that goes on longer is not complete.
     prefix
-        The service's own prefix, beside ``platform`` and ``action_network``.
+        The service's own prefix, in addition to ``platform`` and ``action_network``.
     version
         ``"v1"`` or ``"v2"`` where the address does not state it.
     ca_file
@@ -467,7 +467,7 @@ class Client:
                     keep=lambda answer: lines.append(answer.line()),
                     on_page=on_page,
                 )
-                if collection.settle() is None:
+                if collection.resolve() is None:
                     raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
         return self._table(lines)
 

@@ -155,7 +155,7 @@ class _Walk:
         address = urlsplit(self._service.address.collection(path)).path
         collection.ledger = self._ledgers.pop(address, collection.ledger)
         try:
-            tally.add(collection, proof=collection.settle())
+            tally.add(collection, proof=collection.resolve())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
             if other and isinstance(error, ResourceNotFound) and not collection.ledger.pages:
                 self._read(tally, other, "")

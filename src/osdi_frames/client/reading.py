@@ -72,7 +72,7 @@ class Collection:
                         if not page.ids and page.next is None:
                             return  # behind the last page, whatever was reported
 
-    def settle(self) -> str | None:
+    def resolve(self) -> str | None:
         """Read until it is proved that every record came; give the proof, or None when rounds are over."""
         for round_ in range(ROUNDS):
             if round_:

@@ -5,7 +5,7 @@ itself, and its content security policy forbids all else: it opens from a disk, 
 
 It holds counts only: reports, and the places of events, coordinates rounded to about a kilometre; of an inspection
 the names of keys, never a value, a file's name or an address. A person's name used as a source is shown:
-nothing tells it from any other text.
+nothing distinguishes it from other text.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ POINTS: Final = 72  # to the inch
 _LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 
 
-def own_or(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
+def ensure_axes(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
     """Give the caller's axes, or those of a new pyplot figure, which notebooks show at the cell's end.
 
     pyplot is not imported for who brings axes: a server or script needs no backend and leaks no figure.
@@ -33,16 +33,16 @@ def own_or(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
     return plt.subplots(figsize=(WIDTH, min(height, _TALLEST)), layout="constrained")[1]
 
 
-def entitle(ax: Axes, title: str) -> None:
+def set_title(ax: Axes, title: str) -> None:
     """Write the title; names of columns come from the data."""
     ax.set_title(cleaned(title), loc="left", **PLAIN)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
 
 
-def say_nothing(ax: Axes, title: str) -> Axes:
+def draw_empty(ax: Axes, title: str) -> Axes:
     """Say that the report is empty: a blank picture would look like a failure."""
-    entitle(ax, title)
+    set_title(ax, title)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.text(0.5, 0.5, "nothing to report", transform=ax.transAxes, ha="center", va="center")
@@ -56,7 +56,7 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 
 def letters(ax: Axes, *, points: float | None = None) -> float:
-    """Tell how many letters of a size, or of that of the labels, fit beside each other in the axes."""
+    """Return how many letters of a size, or of that of the labels, fit next to each other in the axes."""
     return inches(ax)[0] * POINTS / ((points or label_points()) * _LETTER)
 
 

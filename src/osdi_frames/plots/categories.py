@@ -45,10 +45,10 @@ class Bar:
 def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
     """Draw the counts of a report's rows, at most `top` of them and the others together."""
     bars = _bars(counts, top)
-    ax = axes.own_or(ax, height=_ROOM + _SLOT * max(len(bars), 2))
+    ax = axes.ensure_axes(ax, height=_ROOM + _SLOT * max(len(bars), 2))
     if not bars:
-        return axes.say_nothing(ax, title)
-    axes.entitle(ax, title)
+        return axes.draw_empty(ax, title)
+    axes.set_title(ax, title)
     seated = any(each.capacity for each in bars)
     drawn = ax.barh(range(len(bars)), [each.count for each in bars], 0.45 if seated else 0.75)
     for bar, each in zip(drawn, bars, strict=True):

@@ -18,10 +18,10 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     """Draw one line for each column, at most `top` of them and the others together."""
     dated = counts[counts.index.notna()].sort_index()
     lines = series.leading(dated, dated.tail(1).sum(), top=top)
-    ax = axes.own_or(ax, height=series.height(len(lines)))
+    ax = axes.ensure_axes(ax, height=series.height(len(lines)))
     if dated.empty:
-        return axes.say_nothing(ax, title)
-    axes.entitle(ax, title)
+        return axes.draw_empty(ax, title)
+    axes.set_title(ax, title)
     times = pd.DatetimeIndex(dated.index)
     at = dates.days(times)
     marker = "o" if len(at) <= _MARKED else ""
@@ -35,7 +35,7 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     dates.mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
     ax.set_xlabel(dates.name(times), **PLAIN)
     if len(lines) > 1:
-        series.explain(ax, [_named(each, above=_highest(lines)) for each in lines], artists)
+        series.add_legend(ax, [_named(each, above=_highest(lines)) for each in lines], artists)
     return ax
 
 

@@ -67,15 +67,15 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     missing = [name for name in _NEEDS if name not in events.columns]
     if missing:
         raise MissingColumn(f"event_map needs {', '.join(missing)}, which the frame does not have")
-    ax = axes.own_or(ax, height=5.5)
+    ax = axes.ensure_axes(ax, height=5.5)
     rows = events[list(_NEEDS)].astype("Float64").astype("float64").set_axis(["x", "y", "rsvps"], axis=1)
     rows["rsvps"] = rows["rsvps"].fillna(0)
     rows["name"] = events["location_locality"].astype("str") if "location_locality" in events else pd.NA
     placed = rows[rows["x"].between(-180, 180) & rows["y"].between(-90, 90)]
     title = "Events by place"
     if rows.empty:
-        return axes.say_nothing(ax, title)
-    axes.entitle(ax, title)
+        return axes.draw_empty(ax, title)
+    axes.set_title(ax, title)
     together = {"rsvps": "sum", "name": "first"}
     places = placed.groupby(["x", "y"], sort=False, as_index=False).agg(together)
     places = places.sort_values("rsvps", ascending=False, kind="stable")
@@ -104,7 +104,7 @@ def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> pd.Series:
         look: dict[str, Any] = {"color": colors.MAIN, "alpha": 0.45, "marker": "o", "linestyle": ""}
         handles = [Line2D([], [], markersize=np.sqrt(area), **look) for area in areas]
         names = [f"{count:,.0f}" for count in shown]
-        # On a phone there is no room beside the map.
+        # On a phone there is no space next to the map.
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "labelspacing": 1.2}
         if is_narrow:
             place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": len(names), "columnspacing": 1.2}

@@ -16,7 +16,7 @@ from osdi_frames.plots import axes, colors, dates, labels, series
 from osdi_frames.plots.labels import PLAIN
 from osdi_frames.tables.schema import NO_DATE
 
-_STACKED = 8  # series that can be told apart; the others are one
+_STACKED = 8  # series that can be distinguished; the others are one
 _LABELLED = 12  # up to so many bars have their count above them
 _SMALL = 1.2  # so many more letters of the counts than of labels are as wide as the axes
 _HEADROOM = 1.12  # for the counts above the bars
@@ -46,10 +46,10 @@ class Places:
 def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str) -> Axes:
     """Draw the counts of periods, with their seats if there are any."""
     counts = _in_order(counts)
-    ax = axes.own_or(ax)
+    ax = axes.ensure_axes(ax)
     if counts.empty:
-        return axes.say_nothing(ax, title)
-    axes.entitle(ax, title)
+        return axes.draw_empty(ax, title)
+    axes.set_title(ax, title)
     places = _places(counts.index)
     heights = counts["count"].to_numpy()
     top, note = heights.max(), ""
@@ -71,22 +71,22 @@ def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str,
     """Draw the counts of periods, one column on the other, at most `top`, and eight, and the others together."""
     counts = _in_order(counts)
     stack = series.leading(counts, counts.sum(), top=min(top, _STACKED))
-    ax = axes.own_or(ax, height=series.height(len(stack)))
+    ax = axes.ensure_axes(ax, height=series.height(len(stack)))
     if counts.empty:
-        return axes.say_nothing(ax, title)
-    axes.entitle(ax, title)
+        return axes.draw_empty(ax, title)
+    axes.set_title(ax, title)
     places = _places(counts.index)
     tops = np.zeros(len(counts), dtype="int64")
     artists = []
     for each in stack:
         heights = each.counts.to_numpy()
         style = colors.bar(each.kind, each.number)
-        artists.append(_bars(ax, places, heights, floor=tops, of_many=len(stack), **style))
+        artists.append(_bars(ax, places, heights, base=tops, of_many=len(stack), **style))
         tops = tops + heights
     axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)
     _mark(ax, places)
     _count(ax, places, tops, all_of_them=False)
-    series.explain(ax, stack, artists, upwards=True)
+    series.add_legend(ax, stack, artists, upwards=True)
     return ax
 
 
@@ -125,19 +125,19 @@ def _bars(
     places: Places,
     heights: NDArray[Any],
     *,
-    floor: NDArray[Any] | int = 0,
+    base: NDArray[Any] | int = 0,
     share: tuple[float, float] = (-0.4, 0.4),
     of_many: int = 1,
     **style: Any,
 ) -> BarContainer | PolyCollection:
-    """Draw bars that stand on a floor, each over its share of its period, from the middle."""
+    """Draw bars that stand on a base, each over its share of its period, from the middle."""
     if len(heights) * of_many <= _BARS:
         left, right = (places.centers + places.widths * edge for edge in share)
-        return ax.bar(left, heights, right - left, bottom=floor, align="edge", **style)
+        return ax.bar(left, heights, right - left, bottom=base, align="edge", **style)
     left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
     gaps = np.zeros(len(heights))
-    tops = np.column_stack([floor + heights, gaps]).ravel()
-    bottoms = np.column_stack([floor + gaps, gaps]).ravel()
+    tops = np.column_stack([base + heights, gaps]).ravel()
+    bottoms = np.column_stack([base + gaps, gaps]).ravel()
     edges = np.maximum.accumulate(np.column_stack([left, right]).ravel())
     return ax.fill_between(edges, bottoms, tops, step="post", **{"linewidth": 0, **style})
 

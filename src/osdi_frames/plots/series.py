@@ -43,7 +43,7 @@ def leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Serie
     return taken
 
 
-def explain(ax: Axes, series: list[Series], artists: Sequence[Any], *, upwards: bool = False) -> None:
+def add_legend(ax: Axes, series: list[Series], artists: Sequence[Any], *, upwards: bool = False) -> None:
     """Put a legend to the right of the axes, in the order in which the series stand there."""
     names = labels([each.name for each in series], width=_WIDEST)
     blank = [" "] * len(series)  # matplotlib leaves out a name that begins with an underscore

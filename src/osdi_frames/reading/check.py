@@ -140,7 +140,7 @@ def read_inspected(
     }
     selection = selection or Selection()
     policy = Policy(on_error) if on_error else None
-    inspector = Inspector(policy.meet if policy else lambda _: None)
+    inspector = Inspector(policy.handle if policy else lambda _: None)
     chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
     wider = chosen | {name: _with(names, chosen.get(name, [])) for name, names in _DATED.items()}
     plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, STAMPS, Form, form_of
+from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, TIMESTAMPS, Form, form_of
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
 #: The key of a delivery's element that its retries share (interface 2.7).
@@ -30,7 +30,7 @@ class Element:
     """Where it stands in its document: ``[0].osdi:signature``."""
     wrapper: dict[str, Any] | None = None
     """The object of the delivery that holds it, with its siblings."""
-    stamps: Mapping[str, Any] | None = None
+    timestamps: Mapping[str, Any] | None = None
     """The timestamps of the envelope, if there is one."""
     outer: int | None = None
     """The position of its document, in a list of documents."""
@@ -112,24 +112,24 @@ class _Walk:
     prefixes: Sequence[str]
 
     def document(
-        self, document: Any, key: str, stamps: Mapping[str, Any] | None = None
+        self, document: Any, key: str, timestamps: Mapping[str, Any] | None = None
     ) -> Iterator[Element | Other | Finding]:
         decided = form_of(document, self.types, self.prefixes)
         body = document
         if decided.enveloped:
             body, key = document[BODY], _joined(key, BODY)
-            stamps = {stamp: document.get(stamp) for stamp in STAMPS}
+            timestamps = {timestamp: document.get(timestamp) for timestamp in TIMESTAMPS}
         if decided.kind == "delivery":
-            yield from self._delivery(body, key, stamps)
+            yield from self._delivery(body, key, timestamps)
         elif decided.kind != "single" and decided.types:
             yield from _unknown_keys(body)
-            yield from self._page(body, decided, key, stamps)
+            yield from self._page(body, decided, key, timestamps)
         elif decided.kind == "single":
-            yield Element(decided.types[0], body, key=key, stamps=stamps)
+            yield Element(decided.types[0], body, key=key, timestamps=timestamps)
         elif self._is_delivered(body) or (
             isinstance(body, dict) and MESSAGE_KEY in body and is_wrapper(body)
         ):
-            yield from self._delivered(body, 0, key, stamps)  # an element without its array
+            yield from self._delivered(body, 0, key, timestamps)  # an element without its array
         elif _is_bare(body):
             yield Finding(ProblemKind.NO_TIME, _joined(key, BODY), severity="warning")
             yield from self.document(body[BODY], _joined(key, BODY))
@@ -139,7 +139,7 @@ class _Walk:
             yield Finding(_unknown(body, ProblemKind.NO_DOCUMENT), key, body)
 
     def _page(
-        self, body: Any, form: Form, key: str, stamps: Mapping[str, Any] | None
+        self, body: Any, form: Form, key: str, timestamps: Mapping[str, Any] | None
     ) -> Iterator[Element | Finding]:
         before: Counter[ElementType] = Counter()
         for each, name in zip(form.types, form.keys, strict=True):
@@ -149,23 +149,25 @@ class _Walk:
                 continue
             for position, entry in enumerate(entries or ()):
                 if isinstance(entry, dict):
-                    yield Element(each, entry, before[each] + position, f"{at}[{position}]", stamps=stamps)
+                    yield Element(
+                        each, entry, before[each] + position, f"{at}[{position}]", timestamps=timestamps
+                    )
                 else:
                     yield Finding(ProblemKind.NO_OBJECT, f"{at}[{position}]", entry)
             before[each] += len(entries or ())
 
     def _delivery(
-        self, body: list[Any], key: str, stamps: Mapping[str, Any] | None
+        self, body: list[Any], key: str, timestamps: Mapping[str, Any] | None
     ) -> Iterator[Element | Other | Finding]:
         for position, entry in enumerate(body):
             at = f"{key}[{position}]"
             if not self._is_delivered(entry) and self._is_document(entry):
-                for each in self.document(entry, at, stamps):
+                for each in self.document(entry, at, timestamps):
                     yield replace(each, outer=position) if isinstance(each, Element) else each
             elif not isinstance(entry, dict):
                 yield Finding(ProblemKind.NO_OBJECT, at, entry)
             elif self._is_delivered(entry) or is_wrapper(entry):
-                yield from self._delivered(entry, position, at, stamps)
+                yield from self._delivered(entry, position, at, timestamps)
             else:
                 yield Finding(_unknown(entry, ProblemKind.NO_TYPE), at, entry)
 
@@ -182,7 +184,7 @@ class _Walk:
         return decided.enveloped or decided.kind != "undecided"
 
     def _delivered(
-        self, entry: dict[str, Any], position: int, key: str, stamps: Mapping[str, Any] | None
+        self, entry: dict[str, Any], position: int, key: str, timestamps: Mapping[str, Any] | None
     ) -> Iterator[Element | Other | Finding]:
         declared = {each.type_key: each for each in self.types}
         for name in type_keys(entry):
@@ -190,7 +192,7 @@ class _Walk:
             if name not in declared:
                 yield Other(name)
             elif isinstance(value, dict):
-                yield Element(declared[name], value, position, _joined(key, name), entry, stamps)
+                yield Element(declared[name], value, position, _joined(key, name), entry, timestamps)
             else:
                 yield Finding(ProblemKind.NO_OBJECT, _joined(key, name), value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.errors import UnfitColumn
+from osdi_frames.errors import InvalidColumn
 
 # Integers and booleans stay what they are when some are missing.
 _NULLABLE = {
@@ -47,7 +47,7 @@ def as_frame(value: object, *, caller: str, example: str = "osdi_frames.read_eve
 
     Raises
     ------
-    UnfitColumn
+    InvalidColumn
         It is no frame; the message names the example.
 
     Examples
@@ -63,6 +63,6 @@ def as_frame(value: object, *, caller: str, example: str = "osdi_frames.read_eve
         return frame(table.cast(pa.schema([each.with_type(_classic(each.type)) for each in table.schema])))
     what = getattr(value, "__name__", None) if callable(value) else None
     hint = f"; call it: {what}(…)" if what else f", as {example} returns"
-    raise UnfitColumn(
+    raise InvalidColumn(
         f"{caller} takes a DataFrame{'' if what else hint}, not a {type(value).__name__}{hint if what else ''}"
     )

@@ -55,7 +55,7 @@ class Keys:
     path: KeyPath
     keys: tuple[str, ...]
     around: tuple[str, ...]
-    """The keys of the entry of the delivery; for what stands beside elements, they tell the types."""
+    """The keys of the entry of the delivery; the keys of siblings name the types."""
 
 
 def keys_at(paths: Sequence[KeyPath], found: Sequence[Sequence[str] | None]) -> Iterator[Keys]:

@@ -55,7 +55,7 @@ class Mender:
     """Mends the elements of the types that are read."""
 
     shapes: Mapping[ElementType, ElementShape]
-    stamps: Collection[str]
+    timestamps: Collection[str]
     """The timestamps of the envelope that are read."""
     types: Sequence[ElementType]
     """All declared element types."""
@@ -101,11 +101,11 @@ class Mender:
             body = [
                 walk.value(siblings, shape.siblings, element.wrapper_key) | {element.type.type_key: value}
             ]
-        stamps = {
-            key: walk.leaf(each, {"utc"}, key) if key in self.stamps else None
-            for key, each in (element.stamps or {"received_at": None}).items()
+        timestamps = {
+            key: walk.leaf(each, {"utc"}, key) if key in self.timestamps else None
+            for key, each in (element.timestamps or {"received_at": None}).items()
         }
-        return _LONE_SURROGATE.sub("\ufffd", json.dumps(stamps | {BODY: body}, ensure_ascii=False))
+        return _LONE_SURROGATE.sub("\ufffd", json.dumps(timestamps | {BODY: body}, ensure_ascii=False))
 
 
 @dataclass(frozen=True, slots=True)

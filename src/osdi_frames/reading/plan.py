@@ -103,7 +103,7 @@ class Plan:
         }
 
     @property
-    def stamps(self) -> frozenset[str]:
+    def timestamps(self) -> frozenset[str]:
         """The timestamps of envelopes that are read."""
         columns = (column for chosen in self.selects.values() for each in chosen for column in each.checked)
         return frozenset(column.v2[0] for column in columns if column.origin == "envelope")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, STAMPS, Form, Keys
+from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
@@ -54,10 +54,10 @@ def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
     """Return the query that gives a row per element of the documents of one form.
 
     The relation ``documents`` has the columns number, start (of the positions) and document. The result has
-    number, position, stamps, x (the element, in a delivery with its siblings), and suspect0, suspect1 … for
+    number, position, timestamps, x (the element, in a delivery with its siblings), and suspect0, suspect1 … for
     each of the element types.
     """
-    stamps = "doc" if form.enveloped else null_of(dict.fromkeys(STAMPS, "VARCHAR"))
+    timestamps = "doc" if form.enveloped else null_of(dict.fromkeys(TIMESTAMPS, "VARCHAR"))
     parsed, layers = structure_of(_inside_of(form, _element_structure(form, shapes))), Layers()
     suspects = [
         f"{_suspect(form, element, shapes[element], layers)} AS suspect{number}"
@@ -66,10 +66,10 @@ def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
     # Where there are many, each has its text, since to look something up in the document parses all of it.
     texts = f"CASE WHEN len(list) > {_MANY} THEN {_list_of(form, _texts(form))} END"
     relation = f"""(SELECT number, start, start + unnest(range(len(list))) AS position, unnest(list) AS x,
-            document, unnest({texts}) AS text, lax, stamps
-        FROM (SELECT number, start, document, {_LAX} AS lax, {stamps} AS stamps, {_list_of(form, "doc")} AS list
+            document, unnest({texts}) AS text, lax, timestamps
+        FROM (SELECT number, start, document, {_LAX} AS lax, {timestamps} AS timestamps, {_list_of(form, "doc")} AS list
         FROM (SELECT number, start, document, json_transform(document, {parsed}) AS doc FROM documents)))"""
-    return f"SELECT number, position, stamps, x, {', '.join(suspects)} FROM {layers.over(relation)}"
+    return f"SELECT number, position, timestamps, x, {', '.join(suspects)} FROM {layers.over(relation)}"
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ def _inside_of(form: Form, element: Any) -> Any:
     inside: Any = element if form.kind == "single" else [element]
     for step in reversed(_steps(form)):
         inside = {step: inside}
-    return dict.fromkeys(STAMPS, "VARCHAR") | inside if form.enveloped else inside
+    return dict.fromkeys(TIMESTAMPS, "VARCHAR") | inside if form.enveloped else inside
 
 
 def _texts(form: Form) -> str:
@@ -226,7 +226,7 @@ def misplaced(
     """Return whether there is another value where an object or a list is declared, at or below `root`.
 
     Another value comes through as an object of NULLs, as an empty object does: only then `types`, the JSON
-    types at some paths, are looked up. Of a list, the text tells. `name` names an expression.
+    types at some paths, are looked up. A list is recognised by its text. `name` names an expression.
     """
     objects = [(steps, below) for steps, below in _inside(shape) if is_struct(below)]
     misread = " OR ".join(bare(at(root, steps), below) for steps, below in objects)

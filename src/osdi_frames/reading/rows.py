@@ -63,7 +63,7 @@ def rows(
     texts = {
         "element": element,
         "sibling": _Texts(layers, "x", shape.siblings),
-        "envelope": _Texts(layers, "stamps"),
+        "envelope": _Texts(layers, "timestamps"),
     }
     if table.rows:
         relation, texts["entry"] = _entries(table, prefixes, relation, element, mended=mended)

@@ -88,7 +88,7 @@ def scan_tables(
     selection = selection or Selection()
     plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selected_by=selection.columns)
     policy = Policy(on_error)
-    chunks = archive.read(source, policy.meet, limits=limits, progress=progress)
+    chunks = archive.read(source, policy.handle, limits=limits, progress=progress)
     return _rows(plan, chunks, policy, selection)
 
 
@@ -147,4 +147,4 @@ class Policed(Observer):
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:  # noqa: ARG002 (as declared)
         """Stop at a problem, or count it."""
         if isinstance(what, Finding):
-            self.policy.meet(Problem.at(place, what))
+            self.policy.handle(Problem.at(place, what))

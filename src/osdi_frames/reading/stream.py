@@ -143,7 +143,7 @@ class Reader:
     mender: Mender = field(init=False)
 
     def __post_init__(self) -> None:
-        self.mender = Mender(self.plan.shapes, self.plan.stamps, element_types(), self.plan.prefixes)
+        self.mender = Mender(self.plan.shapes, self.plan.timestamps, element_types(), self.plan.prefixes)
 
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the rows of every select, in the order of reading; those without rows are left out."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
-from osdi_frames.errors import MissingColumn, UnfitColumn, nearest
+from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
         return convert(column.reset_index(drop=True))
     except (TypeError, ValueError, OverflowError) as error:
         reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
-        raise UnfitColumn(f"{report} cannot use the column {column.name}: {reason}") from error
+        raise InvalidColumn(f"{report} cannot use the column {column.name}: {reason}") from error
 
 
 def named_keys(by: By, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
     """List the keys of `by`, each with the name of its column."""
     keys = [by] if isinstance(by, (str, pd.Grouper, Period)) else by
     if not isinstance(keys, Sequence) or not all(isinstance(key, (str, pd.Grouper, Period)) for key in keys):
-        raise UnfitColumn(f"{report}: by is a column, a pandas Grouper, a Period, or a list of them")
+        raise InvalidColumn(f"{report}: by is a column, a pandas Grouper, a Period, or a list of them")
     if not keys:
-        raise UnfitColumn(f"{report}: by names no column")
+        raise InvalidColumn(f"{report}: by names no column")
     return [(_column_of(key, report=report), key) for key in keys]
 
 
@@ -85,12 +85,12 @@ def _column_of(key: str | pd.Grouper | Period, *, report: str) -> str:
     if isinstance(key, Period):
         return key.column
     if key.key is None:
-        raise UnfitColumn(f"{report} groups by columns: the Grouper has no key")
+        raise InvalidColumn(f"{report} groups by columns: the Grouper has no key")
     return str(key.key)
 
 
 def identity(column: pd.Series) -> pd.Series:
-    """Take text that tells one thing from another; blank is none."""
+    """Convert to text; blank is missing."""
     text = column.astype("str")
     return text.mask(text.str.strip() == "")
 

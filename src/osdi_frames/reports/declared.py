@@ -107,8 +107,8 @@ gaps of more than ten years are left out. What has no created_date (the service'
 last, and only there if there is any: ``report[report.index.notna()]`` is without it."""
 _STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
-RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be told from one that was not
-pulled: it stays.
+RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be
+distinguished from one that was not pulled: it stays.
 
 The pages of one pull are fetched seconds apart. Rows belong to one pull as long as no `pause` lies between one
 fetched_at and the next, and the pull is shown at its last. Too short a pause makes a slow pull two points, the first
@@ -130,7 +130,7 @@ REPORTS: Final = (
         EVENTS,
         "rsvps_by_region",
         "RSVPs by region",
-        "Sum the RSVPs of each region, told apart by country, most RSVPs first.",
+        "Sum the RSVPs of each region and country, most RSVPs first.",
         by=_REGION,
         example=("{('US', 'CA'): 30, ('US', '(none)'): 12, ('CA', 'ON'): 5}",),
     ),
@@ -259,7 +259,7 @@ The service sends a host or a whole address (interface 2.7); each is shown as it
         SIGNATURES,
         "signatures_by_region",
         "Signatures by region",
-        "Count the signatures of each region, told apart by country, most first.",
+        "Count the signatures of each region and country, most first.",
         by=_REGION,
         example=("{('US', 'CA'): 3, ('(none)', '(none)'): 1}",),
     ),

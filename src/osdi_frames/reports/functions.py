@@ -15,7 +15,7 @@ from osdi_frames.reports.making import make
 _BY = 'a column, a pandas Grouper, as ``pd.Grouper(key={!r}, freq="MS")``, or a list of them'
 _RAISES = {
     "MissingColumn": "a frame lacks a column that is needed; all that are missing are named",
-    "UnfitColumn": "a list-valued column in `by`, a column that holds what is no whole number or no time, or "
+    "InvalidColumn": "a list-valued column in `by`, a column that holds what is no whole number or no time, or "
     "numbers whose sum does not fit 64 bits",
 }
 

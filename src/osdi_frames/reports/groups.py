@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
 
-from osdi_frames.errors import UnfitColumn
+from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.doubtful import FAR, trusted_years
 from osdi_frames.reports.columns import By, Period, converted, named_keys, time
 from osdi_frames.tables.schema import NO_DATE, NONE
@@ -83,7 +83,7 @@ def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) ->
     try:
         grouper = pd.Grouper(key=column, freq=freq, label="left")
     except ValueError as error:
-        raise UnfitColumn(f"{report}: {freq!r} is no period; h, D, W, MS, QS and YS are") from error
+        raise InvalidColumn(f"{report}: {freq!r} is no period; h, D, W, MS, QS and YS are") from error
     periods = group(rows, grouper, nothing=(), report=report)
     # "W", "ME" and their like end with a day, and to the left of such a period is the day before it starts.
     ends_with_a_day = grouper.closed == "right"
@@ -155,7 +155,7 @@ def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> pd
         return column
     if column.dtype == object and any(map(is_list_like, column)):
         name = column.name
-        raise UnfitColumn(
+        raise InvalidColumn(
             f"{report}: {name} holds lists; to count each entry, explode it: frame.explode({name!r})"
         )
     text = column.astype("str")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from osdi_frames.errors import UnfitColumn
+from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reports.columns import By, identity, take, utc, whole
 from osdi_frames.reports.declared import Report
@@ -28,7 +28,7 @@ def make(
     by = report.by if by is None else by
     if report.kind == "groups":
         if by is None:
-            raise UnfitColumn(f"{report.name}: by names no column")
+            raise InvalidColumn(f"{report.name}: by names no column")
         made = _by_group(report, frame, by)
         return made if titles is None else add_titles(made, titles, report.subject.titled, name=report.name)
     if report.kind == "over time":
@@ -100,7 +100,7 @@ def _in_all(report: Report, growth: pd.DataFrame) -> pd.DataFrame:
 def _refuse_missing(column: pd.Series, *, report: str) -> None:
     count = int(column.isna().sum())
     if count:
-        raise UnfitColumn(
+        raise InvalidColumn(
             f"{report}: {count} of {len(column)} rows have no {column.name} and cannot be followed "
             f"through time; to leave them out: frame[frame.{column.name}.notna()]"
         )

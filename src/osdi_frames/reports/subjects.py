@@ -69,8 +69,7 @@ ATTENDANCES: Final = Subject(
     "RSVPs",
     measures.OF_ATTENDANCES,
     EVENT,
-    f"Counts attendances, and people beside. {_NONE}; `people` does not,\n"
-    "as one person can RSVP to two events.",
+    f"Counts attendances and people. {_NONE}; `people` does not,\nas one person can RSVP to two events.",
     """>>> attendances = pd.DataFrame({
 ...     "source": ["email", "email", None],
 ...     "referrer": ["group-a", None, None],
@@ -85,7 +84,7 @@ SIGNATURES: Final = Subject(
     "signatures",
     measures.OF_SIGNATURES,
     PETITION,
-    "Counts signatures, and people beside: the service's own charts count people once, its tables count\n"
+    "Counts signatures and people: the service's own charts count people once, its tables count\n"
     f"signatures. {_NONE}, and so is the literal ``none`` of the service's API;\n"
     "`people` has no total, as one person can sign through two sources.",
     """>>> signatures = pd.DataFrame({

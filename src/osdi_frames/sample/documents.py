@@ -89,7 +89,7 @@ class Delivery:
         return f"{self.received_at:%Y-%m}"
 
     def envelope(self) -> Document:
-        """Say beside the body when it was received."""
+        """Wrap the body in an envelope with the time of its receipt."""
         return {"received_at": stamp(self.received_at), "body": self.body}
 
 
@@ -190,7 +190,7 @@ class _PostOffice:
         return [{**element, **key} if "idempotency_key" in element else element for element in body]
 
     def _element(self, kind: str, resource: Document, now: datetime) -> Document:
-        """Put the sponsor and the key beside a resource (interface 2.7)."""
+        """Add the sponsor and the key as siblings of a resource (interface 2.7)."""
         element: Document = {kind: resource}
         petition = resource["_links"].get("osdi:petition", {"href": ""})["href"]
         sponsor = self.sponsors.get(last_segment(petition))

@@ -205,7 +205,7 @@ def as_of(event: Document, when: datetime) -> Document:
 
 
 def with_people(event: Document, people: dict[str, Document]) -> Document:
-    """Embed creator and organizer beside the links, as v2 did until June 2018."""
+    """Embed creator and organizer in addition to the links, as v2 did until June 2018."""
     roles = [role for role in ("osdi:creator", "osdi:organizer") if role in event["_links"]]
     return {**event, "_embedded": {role: people[event["_links"][role]["href"]] for role in roles}}
 

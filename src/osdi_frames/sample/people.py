@@ -73,7 +73,7 @@ def signer(deployment: Deployment, number: int, *, rng: random.Random, signed: d
 
 
 def geolocation(place: Place, *, accuracy: str = "Rooftop", metres: int = 0) -> Document:
-    """Locate a place, a little beside its centre."""
+    """Locate a place, near its centre."""
     return {
         "latitude": round(place.latitude + metres * 1e-5, 6),
         "longitude": round(place.longitude + metres * 1e-5, 6),

@@ -300,24 +300,24 @@ def subscribers(service: Service, call: AdminCall) -> Any:
 
 
 def faults(service: Service, _call: AdminCall) -> Any:
-    """Answer what can be ordered, at which requests, and what is."""
+    """Answer which faults can be injected, at which requests, and which are."""
     return {
         "faults": [asdict(fault) for fault in FAULTS],
         "selection": dict(SELECTION),
-        "orders": [order.shown() for order in service.faults.orders()],
+        "injections": [injection.shown() for injection in service.faults.injections()],
     }
 
 
 def order_fault(service: Service, call: AdminCall) -> Any:
-    """Order a fault: `fault`, its settings, and at which requests."""
+    """Inject a fault: `fault`, its settings, and at which requests."""
     settings = {name: value for name, value in call.body.items() if name != "fault"}
-    return service.faults.order(_text(call.body.get("fault"), "fault"), **settings).shown()
+    return service.faults.inject(_text(call.body.get("fault"), "fault"), **settings).shown()
 
 
 def clear_faults(service: Service, call: AdminCall) -> Any:
-    """Take back one order, or all."""
-    order = call.ids.get("order")
-    service.faults.clear(int(order) if order else None)
+    """Remove one injected fault, or all."""
+    injection = call.ids.get("injection")
+    service.faults.clear(int(injection) if injection else None)
     return {}
 
 
@@ -352,6 +352,6 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     "/sandbox/targeting": {"GET": targeting},
     "/sandbox/lists/{account}": {"GET": subscribers},
     "/sandbox/faults": {"GET": faults, "POST": order_fault, "DELETE": clear_faults},
-    "/sandbox/faults/{order:int}": {"DELETE": clear_faults},
+    "/sandbox/faults/{injection:int}": {"DELETE": clear_faults},
     "/sandbox/requests": {"GET": requests, "DELETE": clear_requests},
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from osdi_frames.sandbox.faults import Order
+from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.kinds import KINDS, Kind
 from osdi_frames.sandbox.page_faults import EFFECTS, Page
 from osdi_frames.sandbox.paging import Row, asked_number, envelope, page_text, parse_filter
@@ -29,7 +29,7 @@ class Call:
     ids: Mapping[str, str]
     query: Mapping[str, str]
     body: Mapping[str, Any]
-    struck: Sequence[Order] = ()
+    injected: Sequence[Injection] = ()
 
 
 Handler = Callable[[Service, Call], str]
@@ -74,11 +74,11 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
         kind, rows, call.site, path=call.path, number=number, per_page=per_page, total=total, kept=kept
     )
     page = Page(head, tuple(rows), kept)
-    if orders := [order for order in call.struck if order.name in EFFECTS]:
+    if injections := [injection for injection in call.injected if injection.name in EFFECTS]:
         page = replace(page, before=read(1, start - 1)[1] if start else ())
         # Without totals the other faults could not tell which page is the last.
-        for order in sorted(orders, key=lambda order: order.name == "totals_missing"):
-            page = EFFECTS[order.name](page, order)
+        for injection in sorted(injections, key=lambda injection: injection.name == "totals_missing"):
+            page = EFFECTS[injection.name](page, injection)
     if not kind.totals:
         page = page.without("total_pages", "total_records")
     return page_text(page.head, page.rows, kind.keys(call.site)[0])

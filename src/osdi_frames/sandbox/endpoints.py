@@ -16,7 +16,7 @@ from osdi_frames.sandbox import request_faults
 from osdi_frames.sandbox.admin import AdminCall, AdminHandler
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.bodies import parse_object
-from osdi_frames.sandbox.faults import Order
+from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields
@@ -49,14 +49,14 @@ class ApiEndpoint:
         """Answer a request, faults and all."""
         request = Request(scope, receive)
         seen = self._arrived(request)
-        struck = self._service.faults.striking(seen.method, seen.path, seen.page)
-        response = await request_faults.instead(struck, seen)
+        injected = self._service.faults.injected(seen.method, seen.path, seen.page)
+        response = await request_faults.instead(injected, seen)
         if response is None:
             try:
-                response = await self._respond(request, struck)
+                response = await self._respond(request, injected)
             except ClientDisconnect:
                 return
-        await request_faults.send(response, struck, seen, scope=scope, receive=receive, send=send)
+        await request_faults.send(response, injected, seen, scope=scope, receive=receive, send=send)
 
     def _arrived(self, request: Request) -> Seen:
         page = request.query_params.get("page", "1" if self._is_collection else "")
@@ -69,7 +69,7 @@ class ApiEndpoint:
         self._service.seen.append(seen)
         return seen
 
-    async def _respond(self, request: Request, struck: Sequence[Order]) -> Response:
+    async def _respond(self, request: Request, injected: Sequence[Injection]) -> Response:
         try:
             deletes = request.method == "DELETE"
             if deletes and "DELETE" not in self._handlers:
@@ -77,7 +77,7 @@ class ApiEndpoint:
             handler = _of_method(self._handlers, request.method)
             account = self._account(request)
             if handler is self._handlers.get("GET"):
-                text = self._read(handler, request, account, struck)
+                text = self._read(handler, request, account, injected)
             else:
                 body = b"{}" if deletes else await _body(request, BODY_LIMIT)
                 text = self._written(handler, request, account, body)
@@ -85,11 +85,13 @@ class ApiEndpoint:
             return refusal(error, allowed=self._handlers)
         return Response(text, headers=HEADERS)
 
-    def _read(self, handler: Handler, request: Request, account: Account, struck: Sequence[Order]) -> str:
-        if struck:
+    def _read(
+        self, handler: Handler, request: Request, account: Account, injected: Sequence[Injection]
+    ) -> str:
+        if injected:
             with self._service.store.transaction():
-                request_faults.shift_rows(self._service, account, struck)
-        return handler(self._service, self._call(request, account, {}, struck))
+                request_faults.shift_rows(self._service, account, injected)
+        return handler(self._service, self._call(request, account, {}, injected))
 
     def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> str:
         call = self._call(request, account, parse_object(body))
@@ -99,10 +101,12 @@ class ApiEndpoint:
         # a write in the background is answered at once, before there is anything to show
         return "{}" if request.query_params.get("background_request") == "true" else text
 
-    def _call(self, request: Request, account: Account, body: Fields, struck: Sequence[Order] = ()) -> Call:
+    def _call(
+        self, request: Request, account: Account, body: Fields, injected: Sequence[Injection] = ()
+    ) -> Call:
         site = Site(_origin(request), self._service.settings.prefix, self._version)
         path = request.scope["path"].removeprefix(f"/api/{self._version}/")
-        return Call(site, account, path, request.path_params, request.query_params, body, struck)
+        return Call(site, account, path, request.path_params, request.query_params, body, injected)
 
     def _account(self, request: Request) -> Account:
         header = KEY_HEADERS[self._version]

@@ -1,4 +1,4 @@
-"""Faults to order, as data: what can be made to go wrong, with which settings, at which requests."""
+"""Faults to inject, as data: what can be made to go wrong, with which settings, at which requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from osdi_frames.sandbox.refusals import refuse
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that can be ordered. `at` is where it strikes: request, page, answer, signature or delivery."""
+    """A fault that can be injected. `at` is where it applies: request, page, answer, signature or delivery."""
 
     name: str
     at: str
@@ -76,7 +76,7 @@ FAULTS = (
 )
 
 # At which requests: of that method, with that text in the path, on that page or these; of those, the nth or these
-# (counted from 1 since the order), or each with a probability; at most so many times.
+# (counted from 1 since it was injected), or each with a probability; at most so many times.
 SELECTION: Mapping[str, Any] = {
     "method": None,
     "path": None,
@@ -91,15 +91,15 @@ _BY_NAME = {fault.name: fault for fault in FAULTS}
 
 
 @dataclass(slots=True)
-class Order:
-    """A fault that was ordered, with its settings, and how often it met a chosen request (`met`) and struck."""
+class Injection:
+    """An injected fault: how many chosen requests came (`met`), how many were faulted (`injected`)."""
 
-    order_id: int
+    injection_id: int
     fault: Fault
     settings: Mapping[str, Any]
     chance: random.Random
     met: int = 0
-    struck: int = 0
+    injected: int = 0
     let_through: deque[float] = field(default_factory=deque)  # of rate_limit: when
 
     @property
@@ -107,7 +107,7 @@ class Order:
         """Return the fault's name."""
         return self.fault.name
 
-    def strikes(self, method: str, path: str, page: int | None) -> bool:
+    def applies(self, method: str, path: str, page: int | None) -> bool:
         """Tell whether a request is one of the chosen, and count it."""
         chosen = self.settings
         if not (
@@ -117,14 +117,14 @@ class Order:
         ):
             return False
         self.met += 1
-        # drawn for every request, so that the same seed strikes the same ones whatever else is chosen
+        # drawn for every request, so that the same seed applies the same ones whatever else is chosen
         drawn = self.chance.random() < chosen["probability"]
         hit = (
             drawn
             and (chosen["nth"] is None or self.met in _listed(chosen["nth"]))
-            and (chosen["times"] is None or self.struck < chosen["times"])
+            and (chosen["times"] is None or self.injected < chosen["times"])
         )
-        self.struck += hit
+        self.injected += hit
         return hit
 
     def refuses(self, now: float) -> bool:
@@ -138,55 +138,67 @@ class Order:
         return False
 
     def shown(self) -> dict[str, Any]:
-        """Return the order as the admin interface shows it."""
-        told = {name: value for name, value in self.settings.items() if SELECTION.get(name, ...) != value}
-        return {"order": self.order_id, "fault": self.name, **told, "met": self.met, "struck": self.struck}
+        """Return the injection as the admin interface shows it."""
+        shown = {name: value for name, value in self.settings.items() if SELECTION.get(name, ...) != value}
+        return {
+            "injection": self.injection_id,
+            "fault": self.name,
+            **shown,
+            "met": self.met,
+            "injected": self.injected,
+        }
 
 
 class Faults:
-    """The orders that stand. They are kept in memory: a restarted sandbox behaves."""
+    """The injected faults. They are kept in memory: a restarted sandbox behaves."""
 
     def __init__(self) -> None:
-        self._orders: list[Order] = []
-        self._ordered = 0
+        self._injections: list[Injection] = []
+        self._count = 0
 
-    def order(self, name: str, /, **settings: Any) -> Order:
-        """Order a fault; an unknown name or setting is refused with the ones that there are."""
+    def inject(self, name: str, /, **settings: Any) -> Injection:
+        """Inject a fault; an unknown name or setting is refused with the ones that there are."""
         if name not in _BY_NAME:
             raise refuse("setting", why=f"there is no fault {name!r}; {nearest(name, _BY_NAME)}")
         fault = _BY_NAME[name]
         known = {**SELECTION, **fault.settings}
         for setting, value in settings.items():
             _check(setting, value, known)
-        self._ordered += 1
-        order = Order(self._ordered, fault, known | settings, random.Random(settings.get("seed", 0)))  # noqa: S311 (reproducible, not secret)
-        self._orders.append(order)
-        return order
+        self._count += 1
+        injection = Injection(self._count, fault, known | settings, random.Random(settings.get("seed", 0)))  # noqa: S311 (reproducible, not secret)
+        self._injections.append(injection)
+        return injection
 
-    def clear(self, order_id: int | None = None) -> None:
-        """Take back one order, or all."""
-        self._orders = [order for order in self._orders if order_id not in (None, order.order_id)]
+    def clear(self, injection_id: int | None = None) -> None:
+        """Remove one injected fault, or all."""
+        self._injections = [
+            injection for injection in self._injections if injection_id not in (None, injection.injection_id)
+        ]
 
-    def orders(self) -> list[Order]:
-        """Return the orders that stand."""
-        return list(self._orders)
+    def injections(self) -> list[Injection]:
+        """Return the injected faults."""
+        return list(self._injections)
 
-    def striking(self, method: str, path: str, page: int | None) -> list[Order]:
-        """Return the orders that strike a request, in the order in which they were given."""
-        if not self._orders:
+    def injected(self, method: str, path: str, page: int | None) -> list[Injection]:
+        """Return the injections that apply to a request, in the order in which they were injected."""
+        if not self._injections:
             return []
         here = ("request", "page", "answer")
         return [
-            order for order in self._orders if order.fault.at in here and order.strikes(method, path, page)
+            injection
+            for injection in self._injections
+            if injection.fault.at in here and injection.applies(method, path, page)
         ]
 
-    def striking_signature(self, url: str) -> dict[str, Order]:
-        """Return the orders that strike a signature on its way into the outbox, by name."""
-        return {o.name: o for o in self._orders if o.fault.at == "signature" and o.strikes("POST", url, None)}
+    def injected_signature(self, url: str) -> dict[str, Injection]:
+        """Return the injections that apply to a signature on its way into the outbox, by name."""
+        return {
+            o.name: o for o in self._injections if o.fault.at == "signature" and o.applies("POST", url, None)
+        }
 
-    def striking_delivery(self, url: str) -> list[Order]:
-        """Return the orders that strike a delivery to a receiver's address."""
-        return [o for o in self._orders if o.fault.at == "delivery" and o.strikes("POST", url, None)]
+    def injected_delivery(self, url: str) -> list[Injection]:
+        """Return the injections that apply to a delivery to a receiver's address."""
+        return [o for o in self._injections if o.fault.at == "delivery" and o.applies("POST", url, None)]
 
 
 def _listed(value: int | list[int]) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
-from osdi_frames.sandbox.faults import Order
+from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.paging import Row, next_link
 
 
@@ -34,28 +34,28 @@ class Page:
         return next_link(self.head["_links"]["self"]["href"], number, self.kept)
 
 
-def _next_on_last(page: Page, _: Order) -> Page:
+def _next_on_last(page: Page, _: Injection) -> Page:
     number, pages = page.head["page"], page.head["total_pages"]
     return page.with_next(page.to(number + 1)) if number == max(pages, 1) else page
 
 
-def _next_elsewhere(page: Page, order: Order) -> Page:
+def _next_elsewhere(page: Page, injection: Injection) -> Page:
     parts = urlsplit(page.to(page.head["page"] + 1)["href"])
-    return page.with_next({"href": f"{order.settings['origin']}{parts.path}?{parts.query}"})
+    return page.with_next({"href": f"{injection.settings['origin']}{parts.path}?{parts.query}"})
 
 
-def _next_unescaped(page: Page, _: Order) -> Page:
+def _next_unescaped(page: Page, _: Injection) -> Page:
     link = page.head["_links"].get("next")
     return page.with_next({"href": unquote_plus(link["href"])}) if link else page
 
 
-def _repeat_row(page: Page, order: Order) -> Page:
+def _repeat_row(page: Page, injection: Injection) -> Page:
     if not page.before:
         return page
-    return replace(page, rows=(*page.before, *page.rows[1 if order.settings["instead"] else 0 :]))
+    return replace(page, rows=(*page.before, *page.rows[1 if injection.settings["instead"] else 0 :]))
 
 
-EFFECTS: dict[str, Callable[[Page, Order], Page]] = {
+EFFECTS: dict[str, Callable[[Page, Injection], Page]] = {
     "next_on_last": _next_on_last,
     "next_repeats": lambda page, _: page.with_next(page.to(page.head["page"])),
     "next_elsewhere": _next_elsewhere,

@@ -8,31 +8,31 @@ from collections.abc import Sequence
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from osdi_frames.sandbox.faults import Order
+from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.people import Account
 from osdi_frames.sandbox.service import Seen, Service
 from osdi_frames.sandbox.site import Site
 
 
-async def instead(struck: Sequence[Order], seen: Seen) -> Response | None:
-    """Wait as ordered; return the response that a fault gives instead of an answer."""
-    for order in struck:
-        if order.name == "latency":
+async def instead(injected: Sequence[Injection], seen: Seen) -> Response | None:
+    """Wait for injected latency; return the response that a fault gives instead of an answer."""
+    for injection in injected:
+        if injection.name == "latency":
             await asyncio.sleep(
-                order.settings["seconds"] + order.settings["per_page"] * ((seen.page or 1) - 1)
+                injection.settings["seconds"] + injection.settings["per_page"] * ((seen.page or 1) - 1)
             )
-        if response := _response(order, seen):
+        if response := _response(injection, seen):
             return response
     return None
 
 
-def _response(order: Order, seen: Seen) -> Response | None:
-    settings = order.settings
-    if order.name == "rate_limit" and order.refuses(seen.at):
+def _response(injection: Injection, seen: Seen) -> Response | None:
+    settings = injection.settings
+    if injection.name == "rate_limit" and injection.refuses(seen.at):
         return _failed(429, settings["retry_after"])
-    if order.name == "status":
+    if injection.name == "status":
         return _failed(settings["status"], settings["retry_after"])
-    if order.name == "html_error":
+    if injection.name == "html_error":
         return HTMLResponse(
             "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>", settings["status"]
         )
@@ -41,26 +41,32 @@ def _response(order: Order, seen: Seen) -> Response | None:
 
 def _failed(status: int, retry_after: int | None) -> Response:
     headers = None if retry_after is None else {"Retry-After": str(retry_after)}
-    return JSONResponse({"error": f"ordered fault: {status}"}, status_code=status, headers=headers)
+    return JSONResponse({"error": f"injected fault: {status}"}, status_code=status, headers=headers)
 
 
-def shift_rows(service: Service, account: Account, struck: Sequence[Order]) -> None:
+def shift_rows(service: Service, account: Account, injected: Sequence[Injection]) -> None:
     """Let events arrive in the account, or move, while somebody reads its pages."""
-    for order in struck:
-        if order.name == "insert_rows":
+    for injection in injected:
+        if injection.name == "insert_rows":
             site = Site("", service.settings.prefix, "v2")
-            for _ in range(order.settings["count"]):
+            for _ in range(injection.settings["count"]):
                 arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
                 service.create_event(account, arrival, site, by="ui")
-        elif order.name == "move_row":
+        elif injection.name == "move_row":
             service.store.bring_to_front(account.account_id)
 
 
 async def send(
-    response: Response, struck: Sequence[Order], seen: Seen, *, scope: Scope, receive: Receive, send: Send
+    response: Response,
+    injected: Sequence[Injection],
+    seen: Seen,
+    *,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
-    """Send a response, or of it what the ordered faults leave."""
-    names = {order.name for order in struck}
+    """Send a response, or of it what the injected faults leave."""
+    names = {injection.name for injection in injected}
     if "drop" in names:
         await _break_off(scope, "abort")
         return
@@ -76,6 +82,6 @@ async def send(
 
 
 async def _break_off(scope: Scope, how: str) -> None:
-    """Close the connection by what `serve` put beside the request; the server notices one turn later."""
+    """Close the connection with what `serve` stored in the request; the server notices one turn later."""
     scope["state"][how]()
     await asyncio.sleep(0)

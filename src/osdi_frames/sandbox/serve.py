@@ -1,4 +1,4 @@
-"""Serve the sandbox over HTTP: in a thread of this process, or until the process is told to stop."""
+"""Serve the sandbox over HTTP: in a thread of this process, or until the process is stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from osdi_frames.sandbox.site import Site
 
 
 class _Breakable(H11Protocol):
-    """HTTP over a connection that an ordered fault can break off."""
+    """HTTP over a connection that an injected fault can break off."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
         super().connection_made(transport)
@@ -70,12 +70,12 @@ class Running:
             raise RequestRefused(response.status, answer["error"])
         return answer
 
-    def order(self, fault: str, /, **settings: Any) -> int:
-        """Order a fault of `faults.FAULTS`, with its settings and those of `faults.SELECTION`; return its number."""
-        return int(self.admin("POST", "faults", fault=fault, **settings)["order"])
+    def inject(self, fault: str, /, **settings: Any) -> int:
+        """Inject a fault of `faults.FAULTS`, with its settings and those of `faults.SELECTION`; return its number."""
+        return int(self.admin("POST", "faults", fault=fault, **settings)["injection"])
 
     def clear_faults(self) -> None:
-        """Take back every ordered fault."""
+        """Remove every injected fault."""
         self.admin("DELETE", "faults")
 
     def requests(self) -> list[dict[str, Any]]:

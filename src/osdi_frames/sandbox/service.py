@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from osdi_frames.sandbox.bodies import conform
-from osdi_frames.sandbox.faults import Faults, Order
+from osdi_frames.sandbox.faults import Faults, Injection
 from osdi_frames.sandbox.fields import HELPER
 from osdi_frames.sandbox.gazetteer import Gazetteer
 from osdi_frames.sandbox.kinds import KINDS
@@ -368,10 +368,10 @@ class Service:
             webhook = Webhook(**document)
             if not webhook.triggered(action, accounts=accounts, upload=by == "upload"):
                 continue
-            struck = self.faults.striking_signature(webhook.url)
-            overlap = struck.get("webhook_overlap")
+            injected = self.faults.injected_signature(webhook.url)
+            overlap = injected.get("webhook_overlap")
             for _ in range(overlap.settings["copies"] if overlap else 1):
-                message_id, before, due = self._message(webhook, struck)
+                message_id, before, due = self._message(webhook, injected)
                 element = webhook_element(
                     action,
                     delivered,
@@ -389,16 +389,18 @@ class Service:
         now = self.settings.now().timestamp()
         self.store.put_message(self.settings.new_id(), webhook_id, [element], due=now)
 
-    def _message(self, webhook: Webhook, struck: Mapping[str, Order]) -> tuple[str, list[object], float]:
+    def _message(
+        self, webhook: Webhook, injected: Mapping[str, Injection]
+    ) -> tuple[str, list[object], float]:
         """Return the message that an element goes into: its id, the elements before it, when it is due."""
         now = self.settings.now().timestamp()
-        if "webhook_batch" in struck:
-            batch = struck["webhook_batch"].settings
+        if "webhook_batch" in injected:
+            batch = injected["webhook_batch"].settings
             unfilled = self.store.unfilled_message(webhook.webhook_id, batch["size"], now=now)
             return (*unfilled, now) if unfilled else (self.settings.new_id(), [], now + batch["seconds"])
-        if "webhook_reorder" in struck:
-            order = struck["webhook_reorder"]
-            return self.settings.new_id(), [], now + order.chance.uniform(0, order.settings["seconds"])
+        if "webhook_reorder" in injected:
+            reorder = injected["webhook_reorder"]
+            return self.settings.new_id(), [], now + reorder.chance.uniform(0, reorder.settings["seconds"])
         return self.settings.new_id(), [], now
 
 

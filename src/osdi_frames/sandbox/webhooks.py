@@ -133,12 +133,12 @@ class Deliverer:
             return "the webhook was removed"
         if not deliverable(webhook["url"], self._hosts):
             return "the host is not this machine; --allow-webhook-hosts allows others"
-        struck = {order.name for order in self._faults.striking_delivery(webhook["url"])}
+        injected = {injection.name for injection in self._faults.injected_delivery(webhook["url"])}
         async with self._slots:
             failure = await _attempt(webhook["url"], body.encode())
-            if "webhook_duplicate" in struck:
+            if "webhook_duplicate" in injected:
                 await _attempt(webhook["url"], body.encode())
-        return failure or ("ordered fault: webhook_retry" if "webhook_retry" in struck else None)
+        return failure or ("injected fault: webhook_retry" if "webhook_retry" in injected else None)
 
 
 async def _attempt(url: str, body: bytes) -> str | None:

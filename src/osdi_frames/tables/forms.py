@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
 #: Keys of an envelope: the time, and what it holds.
-STAMPS = ("received_at", "fetched_at")
+TIMESTAMPS = ("received_at", "fetched_at")
 BODY = "body"
 
 #: Keys of a collection page (interface 2.6), and so of an empty one without anything embedded.
@@ -50,7 +50,7 @@ def probes(types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> 
     inside += [("_embedded", key) for each in types for key in each.collections(prefixes)]
     inside += dict.fromkeys((key,) for each in types for key in each.keys)
     inside += [(key,) for key in PAGE_KEYS]
-    return [*((key,) for key in STAMPS), *inside, *((BODY, *path) for path in inside)]
+    return [*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside)]
 
 
 def form(found: Mapping[Keys, str], types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> Form:
@@ -61,7 +61,7 @@ def form(found: Mapping[Keys, str], types: Sequence[ElementType], prefixes: Sequ
     >>> form({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}, ()).kind
     'delivery'
     """
-    enveloped = (BODY,) in found and any((key,) in found for key in STAMPS)
+    enveloped = (BODY,) in found and any((key,) in found for key in TIMESTAMPS)
     at = (BODY,) if enveloped else ()
     if found.get(at) == "ARRAY":
         return Form("delivery", enveloped, tuple(each for each in types if each.type_key))
@@ -71,9 +71,9 @@ def form(found: Mapping[Keys, str], types: Sequence[ElementType], prefixes: Sequ
     lists = {key: (each, found[path]) for each, key, path in embeds if path in found}
     if lists:
         present = tuple(each for each, _ in lists.values())
-        sound = all(kind in ("ARRAY", "NULL") for _, kind in lists.values())
-        sound = sound and len(set(present)) == len(present)  # their positions are counted through
-        return Form("page" if sound else "undecided", enveloped, present, tuple(lists))
+        valid = all(kind in ("ARRAY", "NULL") for _, kind in lists.values())
+        valid = valid and len(set(present)) == len(present)  # their positions are counted through
+        return Form("page" if valid else "undecided", enveloped, present, tuple(lists))
     single = tuple(each for each in types if any((*at, key) in found for key in each.keys))
     if single:
         return Form("single", enveloped, single[:1])

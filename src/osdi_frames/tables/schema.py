@@ -48,7 +48,7 @@ ARROW: dict[Type, pa.DataType] = {
 #: The version of the tables, written into every exported file; a change of a column raises it.
 SCHEMA_VERSION = "1"
 
-#: The service's own prefixes that are recognised without being told (interface 2.1, ``<p>:``).
+#: The service's own prefixes that are always recognised (interface 2.1, ``<p>:``).
 PREFIXES = ("platform", "action_network")
 
 #: The labels of what has no value, and of what has no date, in reports and their plots.
