@@ -180,7 +180,7 @@ def test_every_command_has_help_with_an_example_and_is_in_the_readme(command, da
     ran = CliRunner().invoke(group, [command, "--help"], prog_name="osdi-frames")
     assert ran.exit_code == 0
     assert f"osdi-frames {command}" in ran.output
-    assert f"osdi-frames {command}" in (data.parent / "README.md").read_text()
+    assert f"osdi-frames {command}" in (data.parent / "src" / "osdi_frames" / "cli" / "README.md").read_text()
 
 
 def test_a_wrong_call_ends_with_2():
@@ -352,6 +352,6 @@ def test_the_shell_completes_commands_and_options():
 
 
 def test_the_exit_statuses_are_those_of_the_readme(data):
-    readme = (data.parent / "README.md").read_text()
+    readme = (data.parent / "src" / "osdi_frames" / "cli" / "README.md").read_text()
     for status in Status:
         assert f"| {int(status)} | {status.meaning} |" in readme

@@ -1,4 +1,4 @@
-"""The README is true: its code runs, in the order in which it stands there, and so do its commands."""
+"""README and guides are true: their code runs, in the order in which it stands there, and so do commands."""
 
 import re
 import shlex
@@ -12,44 +12,60 @@ from matplotlib import pyplot as plt
 
 from osdi_frames import sandbox
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+GUIDES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in (ROOT / "README.md", *sorted((ROOT / "src").rglob("README.md")))
+}
+COMMANDS = GUIDES["src/osdi_frames/cli/README.md"]
 DEMO = "http://127.0.0.1:8700"
 
 #: The commands that end by themselves; the others are servers, or ask one. `.ci/run` runs the report.
 ENDING = ("check", "export", "describe", "sample")
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(guide, language):
+    return re.findall(rf"```{language}\n(.*?)```", guide, re.DOTALL)
 
 
 @pytest.fixture
 def folder(data, tmp_path, monkeypatch):
-    """Stand in a folder with ``data`` in it, as a reader of the README does."""
+    """Stand in a folder with ``data`` in it, as a reader of the guides does."""
     shutil.copytree(data, tmp_path / "data")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_the_code_of_the_readme_runs(folder):
+@pytest.mark.parametrize("name", [name for name, guide in GUIDES.items() if blocks(guide, "python")])
+def test_the_code_of_a_guide_runs(name, folder):
     names, app = {}, sandbox.create_app()
     sandbox.fill_demo(app)
     with sandbox.serve(app) as running:
-        for block in blocks("python"):
-            # The README's sandbox listens on the default port, which may be taken here.
-            exec(block.replace(DEMO, running.base_url.removesuffix("/api/v2")), names)  # noqa: S102 (the README's own code)
+        for block in blocks(GUIDES[name], "python"):
+            # The sandbox of the guides listens on the default port, which may be taken here.
+            exec(block.replace(DEMO, running.base_url.removesuffix("/api/v2")), names)  # noqa: S102 (the guide's own code)
     plt.close("all")
-    assert names["manifest"].complete, names["manifest"].why
-    assert (folder / "tables" / "signatures.parquet").exists()
+    if "client" in name:
+        assert names["manifest"].complete, names["manifest"].why
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_bytes()) <= 6_000
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_what_a_guide_links_to_is_there(name):
+    links = re.findall(r"\]\(((?!https?:)[^)#]+)", GUIDES[name])
+    assert [link for link in links if not ((ROOT / name).parent / link).exists()] == []
 
 
 def ending_commands():
-    block = next(block for block in blocks("sh") if block.startswith("osdi-frames"))
+    block = next(block for block in blocks(COMMANDS, "sh") if block.startswith("osdi-frames"))
     return [line for line in block.splitlines() if line.split()[1] in ENDING]
 
 
 @pytest.mark.parametrize("line", ending_commands())
-def test_a_command_of_the_readme_runs(line, folder):
+def test_a_command_of_the_guide_runs(line, folder):
     words = shlex.split(line, comments=True)[1:]
     run = [sys.executable, "-c", "from osdi_frames.cli import main; main()"]
     assert subprocess.run([*run, *words], check=False, stdout=subprocess.DEVNULL).returncode == 0
