@@ -45,7 +45,7 @@ def test_report_and_export_take_filters_and_say_them(tmp_path):
     (tmp_path / "a.json").write_text("\n".join(json.dumps(each) for each in petitions))
     filters = ("--petition", "5", "--since", "2026-05", "--until", "2026-05")
     ran = run("report", "a.json", *filters, cwd=tmp_path)
-    assert ran.stdout.startswith("0 events with 0 RSVPs; 1 signatures")
+    assert ran.stdout.startswith("0 events with 0 RSVPs; 1 signature of")
     said = "only: since 2026-05 (events, attendances, signatures)"
     assert ran.stdout.splitlines()[1].startswith(said)
     ran = run("export", "a.json", "out", "--table", "signatures", *filters, cwd=tmp_path)
@@ -242,7 +242,9 @@ def test_report_warns_of_a_folder_in_which_there_is_nothing(tmp_path):
 
 
 def test_one_thing_is_counted_in_the_singular(tmp_path):
-    (tmp_path / "a.json").write_text('[{"osdi:signature": {"comments": 7}}, {"total_accepted": 1, "x": 1}]')
+    (tmp_path / "a.json").write_text(
+        '[{"osdi:signature": {"created_date": "2026-05-01"}}, {"total_accepted": 1, "x": 1}]'
+    )
     assert run("report", "a.json", cwd=tmp_path).stdout.startswith(
         "1 event with 1 RSVP; 1 signature of 0 people\n"
     )
@@ -305,11 +307,10 @@ def test_report_as_json_has_the_numbers_of_the_frames(data):
     ran = run("report", data, "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     found = json.loads(ran.stdout)
-    events = of.read_events(data)
-    assert found["summary"].startswith(f"{len(events)} events")
     frames = of.report(data)
     assert list(found["reports"]) == list(frames)
     campaigns = frames["rsvps_by_campaign"]
+    assert found["summary"].startswith(f"{campaigns['events'].sum()} events")
     assert [row["rsvps"] for row in found["reports"]["rsvps_by_campaign"]] == campaigns["rsvps"].tolist()
 
 

@@ -17,6 +17,9 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 
+#: Not every archive has elements of every table.
+pytestmark = pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
+
 
 def signature(own: str | None = "s1", *, modified: str | None = None, **keys: Any) -> dict[str, Any]:
     value = keys if own is None else {"identifiers": [f"platform:{own}"]} | keys

@@ -39,6 +39,7 @@ def scanned(source: Any, table: str, **options: Any) -> list[dict[str, Any]]:
     """Read a table and leave problems aside: the reference is silent of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", of.errors.ProblemsWarning)
+        warnings.simplefilter("ignore", of.errors.SourceWarning)
         return of.scan(source, table, on_error="skip", **options).read_all().to_pylist()
 
 

@@ -19,7 +19,7 @@ def page(key: str, *entries: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("prefix", ["platform", "action_network", "change_desk"])
 def test_a_collection_is_found_under_the_prefix_of_the_service(prefix):
     found = of.read_table(
-        spelled(page("<p>:event_campaigns", EVENT_CAMPAIGN), prefix), "event_campaigns", prefix="change_desk:"
+        spelled(page("<p>:event_campaigns", EVENT_CAMPAIGN), prefix), "event_campaigns", prefix="change_desk"
     )
     assert found[["event_campaign_id", "title", "sponsor_title"]].values.tolist() == [
         ["c1", "Days of action", "Progress"]
@@ -28,7 +28,8 @@ def test_a_collection_is_found_under_the_prefix_of_the_service(prefix):
 
 def test_a_collection_of_an_unknown_prefix_is_another_type():
     unknown = spelled(page("<p>:event_campaigns", EVENT_CAMPAIGN), "change_desk")
-    assert of.read_table(unknown, "event_campaigns").empty
+    with pytest.warns(of.errors.SourceWarning, match="change_desk:event_campaigns, which no table declares"):
+        assert of.read_table(unknown, "event_campaigns").empty
     assert of.check(unknown)[["problem", "detail"]].values.tolist() == [
         ["other type", "change_desk:event_campaigns"]
     ]

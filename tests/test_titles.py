@@ -31,10 +31,10 @@ BY_ROW = {
 BY_COLUMN = {
     "rsvps_over_time": of.rsvps_over_time(EVENTS, campaigns=CAMPAIGNS),
     "signatures_over_time": of.signatures_over_time(
-        FRAMES["signatures"], "MS", by="petition_id", petitions=PETITIONS
+        FRAMES["signatures"], freq="MS", by="petition_id", petitions=PETITIONS
     ),
     "attendances_over_time": of.attendances_over_time(
-        FRAMES["attendances"], "MS", by="event_id", events=EVENTS
+        FRAMES["attendances"], freq="MS", by="event_id", events=EVENTS
     ),
 }
 

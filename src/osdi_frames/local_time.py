@@ -68,8 +68,8 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     ... ])
     >>> local_to_utc(events)[["timezone", "start_utc", "start_ambiguity"]]
                   timezone                 start_utc start_ambiguity
-    0  America/Los_Angeles 2026-05-02 01:00:00+00:00         NaN
-    1  America/Los_Angeles                       NaT        fold
+    0  America/Los_Angeles 2026-05-02 01:00:00+00:00             NaN
+    1  America/Los_Angeles                       NaT            fold
     """
     events = as_frame(events, caller="local_to_utc")
     needed = take(events, _NEEDS, by=None, report="local_to_utc")

@@ -174,11 +174,11 @@ def test_429_and_5xx_are_asked_again_and_4xx_are_not(stocked):
         for status, attempts in ((429, 4), (500, 4), (503, 4), (400, 1), (404, 1), (422, 1)):
             served.forget()
             served.running.inject("status", status=status)
-            with pytest.raises(ServiceError, match=f"answered {status}: ordered fault: {status}") as caught:
+            with pytest.raises(ServiceError, match=f"answered {status}: injected fault: {status}") as caught:
                 client.events(filter="title eq 'secret'")
             assert len(served.asked()) == attempts, status
             assert caught.value.status == status
-            assert caught.value.words == f"ordered fault: {status}"
+            assert caught.value.words == f"injected fault: {status}"
             assert caught.value.address == f"{client.base_url}/events?filter"
             assert "secret" not in str(caught.value)
 

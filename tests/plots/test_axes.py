@@ -176,8 +176,8 @@ def test_a_report_read_back_from_parquet_is_drawn_the_same(drawn, tmp_path):
     name, frame = drawn
     frame.to_parquet(tmp_path / "report.parquet")
     back = pd.read_parquet(tmp_path / "report.parquet")
-    assert [bar.get_bbox().bounds for bar in draw(name, back).patches] == [
-        bar.get_bbox().bounds for bar in draw(name, frame).patches
+    assert [bar.get_extents().bounds for bar in draw(name, back).patches] == [
+        bar.get_extents().bounds for bar in draw(name, frame).patches
     ]
 
 

@@ -34,14 +34,18 @@ def _content(path: Path) -> bytes:
         return stream.read()
 
 
-def _erase_until_killed(archive: Path, *, seconds: float) -> int:
+def _erase(archive: Path, *, seconds: float | None = None) -> tuple[int, float]:
+    """Erase in a process that is killed after some seconds; return its status, and how long it ran."""
     command = [sys.executable, "-c", _ERASE, str(archive)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(seconds)
-        process.kill()
-    return process.returncode
+        began = time.monotonic()
+        if seconds is not None:
+            time.sleep(seconds)
+            process.kill()
+        process.wait()
+        return process.returncode, time.monotonic() - began
 
 
 def _kill_again_and_again(tmp_path: Path, *, times: int) -> None:
@@ -49,6 +53,8 @@ def _kill_again_and_again(tmp_path: Path, *, times: int) -> None:
     write(tmp_path / "made", [f"[{ANN},{BOB}]".encode()] * SEGMENTS + [ANN.encode()] * 5)
     chance = random.Random(11)
     killed = halfway = 0
+    shutil.copytree(tmp_path / "made", tmp_path / "timed")
+    _, whole = _erase(tmp_path / "timed")
     for number in range(times):
         archive = tmp_path / f"archive-{number}"
         shutil.copytree(tmp_path / "made", archive)
@@ -57,7 +63,7 @@ def _kill_again_and_again(tmp_path: Path, *, times: int) -> None:
                 erase(archive, persons=["nobody"])  # which seals everything
                 receiver = running.enter_context(contextlib.closing(Worker(archive, "main", segment_bytes=1)))
                 receiver.deliveries.prepare(AT[:10])
-            killed += _erase_until_killed(archive, seconds=chance.uniform(0, 0.4)) == -signal.SIGKILL
+            killed += _erase(archive, seconds=chance.uniform(0, 0.8 * whole))[0] == -signal.SIGKILL
             assert verify(archive).damages == []
             halfway += 0 < verify(archive).erased < SEGMENTS + 5
             bodies = {entry.sequence: entry.body.decode() for entry in lines(archive)}

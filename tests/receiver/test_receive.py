@@ -23,7 +23,8 @@ from osdi_frames.receiver.worker import Worker
 from tests.receiver.process import SOURCE, Receiver, stored
 from tests.receiver.sender import delivery
 
-_RECEIVE = [sys.executable, "-c", "from osdi_frames.cli.receive import command; command()", "--port", "0"]
+_MAIN = "import sys; sys.argv.insert(1, 'receive'); from osdi_frames.cli import main; main()"
+_RECEIVE = [sys.executable, "-c", _MAIN, "--port", "0"]
 _TOKENS = ("one-token-that-is-long-enough", "two-token-that-is-long-enough")
 
 

@@ -6,14 +6,14 @@ from typing import Unpack
 
 import click
 
-from osdi_frames.cli.options import bom, filters, on_error, progress, sources
+from osdi_frames.cli.options import HELP, bom, filters, on_error, progress, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS, Format
 from osdi_frames.problems import OnError
 from osdi_frames.reading.selection import Filters, Selection
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @sources
 @click.argument("destination", type=click.Path(file_okay=False))
 @click.option(

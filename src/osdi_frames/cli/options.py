@@ -39,11 +39,15 @@ progress = click.option(
 )
 
 
+#: Settings of every command.
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
 class Group(click.Group):
     """Commands; a mistyped one is answered with the nearest."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, context_settings={"help_option_names": ["-h", "--help"]}, **settings)
+        super().__init__(*args, context_settings=HELP, **settings)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -8,14 +8,14 @@ from typing import Literal
 
 import click
 
-from osdi_frames.cli.options import as_json, prefix, progress
+from osdi_frames.cli.options import HELP, as_json, prefix, progress
 from osdi_frames.client import Client
 from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.resources import NAMES
 from osdi_frames.errors import IncompletePull, printable
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @click.argument("url")
 @click.argument("destination", type=click.Path(path_type=Path, file_okay=False))
 @click.option(

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from osdi_frames import receiver
+from osdi_frames.cli.options import HELP
 from osdi_frames.receiver.segments import sync_folder, write_whole
 from osdi_frames.receiver.tokens import new_token
 from osdi_frames.receiver.worker import make_archive
@@ -22,7 +23,7 @@ Example:
 """
 
 
-@click.command(epilog=_EPILOG)
+@click.command(context_settings=HELP, epilog=_EPILOG)
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(

@@ -8,7 +8,7 @@ from typing import Unpack
 
 import click
 
-from osdi_frames.cli.options import as_json, bom, filters, on_error, progress, sources
+from osdi_frames.cli.options import HELP, as_json, bom, filters, on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.errors import counted
 from osdi_frames.files import FORMATS, Format
@@ -19,7 +19,7 @@ from osdi_frames.reporting import PAGE, read, write
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @sources
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."

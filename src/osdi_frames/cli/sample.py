@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from osdi_frames import sample
-from osdi_frames.cli.options import progress
+from osdi_frames.cli.options import HELP, progress
 from osdi_frames.errors import counted
 
 _COUNT = click.IntRange(min=0)
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @click.argument("destination", type=click.Path(path_type=Path))
 @click.option("--signatures", type=_COUNT, help="How many different signatures.  [default: 2000]")
 @click.option("--events", type=_COUNT, help="How many different events.  [default: 200]")

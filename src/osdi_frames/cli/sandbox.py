@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from osdi_frames.cli.options import HELP
+
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
     parts = value.split(",")
@@ -20,7 +22,7 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
     return value
 
 
-@click.command()
+@click.command(context_settings=HELP)
 @click.option(
     "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
 )

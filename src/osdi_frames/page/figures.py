@@ -18,7 +18,7 @@ from matplotlib.transforms import Bbox
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
 _BELOW: Final = 0.05  # inches: the reader's font may reach lower than this machine's
-_DPI: Final = 200  # of what is drawn as a picture within the figure
+_DPI: Final = 120  # of what is drawn as a picture within the figure
 
 _INK: Final = "#010203"  # no plot's own colour; the text colour takes its place
 _STYLE: Final = {

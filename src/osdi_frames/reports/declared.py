@@ -160,7 +160,7 @@ REPORTS: Final = (
         by="event_campaign_id",
         kind="growth",
         own_measures=measures.BY_PULL,
-        example=("[[7, nan], [13, 6.0]]",),
+        example=("[[7, <NA>], [13, 6]]",),
     ),
     Report(
         SNAPSHOTS,
