@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from osdi_frames.receiver import Limits
 from osdi_frames.receiver.validation import validate_body
 from tests.receiver.process import Receiver, quarantined, stored
 from tests.receiver.sender import Connection, delivery, request
@@ -100,9 +101,17 @@ DENSE = {
 
 
 @pytest.mark.parametrize("body", DENSE.values(), ids=DENSE.keys())
-def test_a_body_of_very_many_values_is_answered_in_time_and_so_are_others_meanwhile(receiver, body):
-    async def dense_and_small() -> list[tuple[int, float]]:
-        connections = [await Connection.to(receiver.port) for _ in range(2)]
+@pytest.mark.parametrize(
+    ("answer_seconds", "bound"),
+    # The second are those of the sender; by default other tests run on the machine as well.
+    [(1.2, 1.5), pytest.param(Limits().answer_seconds, 0.5, marks=pytest.mark.long)],
+    ids=["busy", "alone"],
+)
+def test_a_body_of_very_many_values_is_answered_in_time_and_so_are_others_meanwhile(
+    tmp_path, body, answer_seconds, bound
+):
+    async def dense_and_small(port: int) -> list[tuple[int, float]]:
+        connections = [await Connection.to(port) for _ in range(2)]
 
         async def one(connection: Connection, sent: bytes) -> tuple[int, float]:
             began = time.monotonic()
@@ -113,10 +122,11 @@ def test_a_body_of_very_many_values_is_answered_in_time_and_so_are_others_meanwh
             connection.close()
         return answers
 
-    (status, seconds), (small, small_seconds) = asyncio.run(dense_and_small())
-    print(f"{status} after {seconds:.3f} s, beside it {small} after {small_seconds:.3f} s")
+    with Receiver(tmp_path / "archive", answer_seconds=answer_seconds) as receiver:
+        (status, seconds), (small, small_seconds) = asyncio.run(dense_and_small(receiver.port))
+    print(f"{status} after {seconds:.3f} s, meanwhile {small} after {small_seconds:.3f} s")
     assert (status in (200, 503), small) == (True, 200)
-    assert max(seconds, small_seconds) < 1.5  # 0.5 s, on a machine that runs other tests as well
+    assert max(seconds, small_seconds) < bound
 
 
 def _mutated() -> st.SearchStrategy[bytes]:
