@@ -112,6 +112,8 @@ def read(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
         of_tar(name, data, into)
     elif data and not data.strip(b"\0") and len(data) >= 1024:
         into.notices.append(f"{name}: an empty tar")
+    elif data and PurePosixPath(name).suffix.lower() in (".tar", ".zip"):
+        into.damage(name, "nothing that its name promises")  # a tar whose first bytes are gone, say
     else:
         of_text(name, data, into, whole=whole)
 
