@@ -112,8 +112,10 @@ def read(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
         of_tar(name, data, into)
     elif data and not data.strip(b"\0") and len(data) >= 1024:
         into.notices.append(f"{name}: an empty tar")
-    elif data and PurePosixPath(name).suffix.lower() in (".tar", ".zip"):
-        into.damage(name, "nothing that its name promises")  # a tar whose first bytes are gone, say
+    elif data and PurePosixPath(name).suffix.lower() == ".zip":
+        of_zip(name, data, into)  # its first bytes are gone; the index is at its end
+    elif data and PurePosixPath(name).suffix.lower() == ".tar":
+        into.damage(name, "its first bytes are gone")
     else:
         of_text(name, data, into, whole=whole)
 
