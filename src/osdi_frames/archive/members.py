@@ -163,8 +163,8 @@ class _Unpacking:
         links.report()
 
     def _zip_member(self, name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int) -> Files:
-        bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-        with archive.open(info) as member:
+        bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+        with zipped.content(archive, info) as member:
             pieces = pieces_of(member) if bounded else pieces_of(member, _UNBOUNDED)
             yield from self.members(name, name, Reader(Pieces(pieces, self.budget.spend)), depth)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import copy
 import shutil
 import struct
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from osdi_frames.archive.streams import Reader
 
@@ -37,6 +39,24 @@ def opened(reader: Reader) -> Iterator[zipfile.ZipFile]:
         shutil.copyfileobj(reader, file)
         with zipfile.ZipFile(cast("BinaryIO", file)) as archive:
             yield archive
+
+
+@contextlib.contextmanager
+def content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """Open a member.
+
+    zipfile decompresses all at once that it reads of a bz2, which can be a gigabyte from a kilobyte; bz2 has
+    its own checksums, so the member is opened as if it were stored.
+    """
+    if info.compress_type != zipfile.ZIP_BZIP2:
+        with archive.open(info) as member:
+            yield member
+        return
+    stored = copy.copy(info)
+    stored.compress_type, stored.file_size = zipfile.ZIP_STORED, info.compress_size
+    del stored.CRC
+    with archive.open(stored) as member, bz2.BZ2File(member) as decompressed:
+        yield cast("IO[bytes]", decompressed)
 
 
 def missing(archive: zipfile.ZipFile) -> int:
