@@ -70,3 +70,24 @@ def test_an_encrypted_member_is_listed(tmp_path):
     rows, (problem,) = agreed(tmp_path)
     assert rows == []
     assert "encrypted" in problem
+
+
+METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=["stored", "deflated", "bzip2", "lzma"])
+def test_members_of_every_compression_are_read_and_damage_in_one_is_listed(method, tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.json", compact(event(number)))
+        damaged = archive.getinfo("1.json").header_offset + 30 + len("1.json") + 20
+    path, data = tmp_path / "a.zip", bytearray(buffer.getvalue())
+    path.write_bytes(data)
+    assert documents(path) == ([event(number) for number in range(3)], [])
+    data[damaged] ^= 0x20
+    path.write_bytes(data)
+    found, problems = documents(path)
+    assert [number for number in numbers(found) if number != 1] == [0, 2]
+    assert problems
+    assert all(str(problem.place).startswith(f"{path}!1.json") for problem in problems)
