@@ -235,7 +235,8 @@ def member_name(names: str, spec: Spec, random: Random) -> None:
 def tar_link(spec: Spec, random: Random) -> None:
     members = a_container(spec, random, ("tar", "tar.gz"))["members"]
     kind = random.choice(("hard link", "soft link"))
-    members.append({"name": "link.json", "kind": kind, "target": members[0]["name"]})
+    target = members[0]["name"] if members else "nothing.json"
+    members.append({"name": "link.json", "kind": kind, "target": target})
 
 
 def tar_after_tar(spec: Spec, random: Random) -> None:
