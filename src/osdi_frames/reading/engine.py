@@ -12,6 +12,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from osdi_frames.reading.arrays import with_strings
+from osdi_frames.reading.query import PAIRS_OF
+
 _REWRITING = ("unused_columns", "statistics_propagation")
 # A batch costs a wide query some milliseconds, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
@@ -54,6 +57,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     """Open a database in memory."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
+    connection.execute("SET arrow_output_version = '1.4'; SET produce_arrow_string_view = true")
     # The queries are long and as they are to run: other rewriting takes longer than reading a small archive.
     rewriting = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
     unused = ",".join(name for (name,) in rewriting if name not in _REWRITING)
@@ -88,7 +92,9 @@ class Engine:
     def put(self, name: str, table: pa.Table) -> None:
         """Let a relation hold some rows; its schema is always the same."""
         rows = min(max(_FEWEST_ROWS, -(-table.num_rows // _BATCHES)), _MOST_ROWS)
-        table = pa.Table.from_batches(table.combine_chunks().to_batches(rows), table.schema)
+        if any(column.num_chunks > 1 for column in table.columns):
+            table = table.combine_chunks()
+        table = pa.Table.from_batches(table.to_batches(rows), table.schema)
         if name in self.relations:
             self.relations[name].table = table
         else:
@@ -98,6 +104,12 @@ class Engine:
     def run(self, sql: str) -> duckdb.DuckDBPyRelation:
         """Run a query."""
         return self.connection.sql(f"EXECUTE {self._prepared(sql)}")
+
+    def pairs(self, objects: pa.Array) -> pa.Array:
+        """Return the pairs of objects as lists of key, value and misplaced, from their JSON; null for others."""
+        self.put("objects", pa.table({"object": objects}))
+        pairs = self.run(PAIRS_OF).to_arrow_table()["pairs"].combine_chunks()
+        return pairs.cast(with_strings(pairs.type))
 
     def insert(self, table: str, sql: str) -> None:
         """Add the result of a query to a table."""

@@ -15,6 +15,7 @@ from typing import Any
 from osdi_frames.archive import split
 from osdi_frames.problems import Finding, ProblemKind
 from osdi_frames.reading.documents import Element, Other, elements, foreign_identifier, type_keys
+from osdi_frames.reading.query import MISPLACED
 from osdi_frames.reading.values import FIT, Misfit
 from osdi_frames.tables.forms import BODY, Form, Kind
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, ElementType, Step
@@ -169,7 +170,7 @@ class _Walk:
                     of_object = inner.form == "object" and not isinstance(entry, dict)
                     fitting = self.value(entry, inner, at)
                     # What is no object keeps its place: it can be the chosen entry, and is never a row.
-                    entry = entry if of_object else fitting
+                    entry = {MISPLACED: True} if of_object else fitting
             mended.append(entry)
         return [each for each in mended if each is not None] if "list<string>" in shape.types else mended
 

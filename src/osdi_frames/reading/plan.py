@@ -1,4 +1,4 @@
-"""What a reading is to give, compiled once: tables, columns and prefixes into shapes and queries."""
+"""What a reading is to give, compiled once: tables, columns and prefixes into shapes and selects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Literal
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.reading import query
-from osdi_frames.reading.rows import rows
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
@@ -115,23 +113,6 @@ class Plan:
             keyed = zip(form.types, form.keys, strict=True)
             return [replace(form, types=(each,), keys=(key,)) for each, key in keyed if each in types]
         return [replace(form, types=types)] if types and form.kind in ("delivery", "single") else []
-
-    def queries(self, form: Form, relation: str, *, mended: bool) -> list[tuple[Select, str]]:
-        """Return the queries of a form, over the relation that `query.elements` gives."""
-        return [
-            (
-                select,
-                rows(
-                    form, select.table, select.columns, select.checked, self.prefixes, relation, mended=mended
-                ),
-            )
-            for element in form.types
-            for select in self.selects[element]
-        ]
-
-    def elements(self, form: Form) -> str:
-        """Return the query that gives the elements of a form."""
-        return query.elements(form, self.shapes)
 
 
 def _identities(element: ElementType, dedupe: Dedupe) -> Identities:

@@ -1,35 +1,29 @@
 """The queries that read documents, derived from the declarations.
 
-There are two steps. `elements` parses each document of a form once, and gives a row per element: its leaves
-as text, its objects as structs, its lists as JSON. `rows` gives the rows of one table, from those. Every value comes
-as text first, since a typed extraction turns a misfit into NULL in silence.
-
-Both say which elements they cannot vouch for: these are *suspect*, and `mend` looks at them. The queries need
-not be exact about what does not fit; a suspect element in which nothing is wrong is read again, the same way.
+Every value comes as text first, since a typed extraction turns a misfit into NULL in silence.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
-#: What rows have in addition to the columns asked for: the document, the position in it, whether they are suspect.
-NUMBER, POSITION, SUSPECT = "_number", "_position", "_suspect"
+#: What rows have in addition to the columns asked for: the document, and the position in it.
+NUMBER, POSITION = "_number", "_position"
 
-# DuckDB takes a comma before a closing bracket for JSON, which it is not.
-_LAX = r"regexp_matches(document, ',\s*[\]}]')"
+#: The key of an entry that mending puts where another value stood: it keeps its place, and is no row.
+MISPLACED = "osdi-frames:misplaced"
 
-_MANY = 50  # elements of a document; a page of the service holds 25
+#: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
+LAX = r",\s*[\]}]"
 
 #: Which documents are no JSON, of the relation ``documents``.
-INVALID = f"SELECT number FROM documents WHERE NOT json_valid(document) OR {_LAX}"
+INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
 
 #: Which documents may have numbers that JSON does not have, or none of 64 bits.
 UNUSUAL = r"""SELECT number FROM documents
@@ -41,55 +35,33 @@ def not_read(types: Iterable[ElementType]) -> str:
     keys = [*PAGE_KEYS, BODY, *RESOURCE_KEYS, *(key for each in types for key in each.keys)]
     found = "list_distinct(flatten(json_keys(document, '$[*]')))"
     return rf"""SELECT number FROM documents WHERE list_has_any({found}, {listed(dict.fromkeys(keys))})
-        OR {_LAX} OR regexp_matches(document, '^\s*\[\s*\[')"""
+        OR regexp_matches(document, '^\s*\[\s*\[')"""
 
 
 def types_at(paths: Iterable[Keys]) -> str:
     """Return the query that gives the JSON types at some paths, and the documents that have these."""
-    return f"""SELECT json_type(document, {listed(map(json_path, paths))}) AS types, {_LAX} AS lax,
-        list(number) AS numbers FROM documents GROUP BY types, lax"""
+    return f"""SELECT json_type(document, {listed(map(json_path, paths))}) AS types,
+        list(number) AS numbers FROM documents GROUP BY types"""
 
 
-def elements(form: Form, shapes: Mapping[ElementType, ElementShape]) -> str:
-    """Return the query that gives a row per element of the documents of one form.
+def parse(form: Form, structure: Any) -> str:
+    """Return the query that looks for a structure in each element of the documents of one form.
 
     The relation ``documents`` has the columns number, start (of the positions) and document. The result has
-    number, position, timestamps, x (the element, in a delivery with its siblings), and suspect0, suspect1 … for
-    each of the element types.
+    number, start, the timestamps of the envelope, and list: the elements, of a delivery with their siblings.
     """
-    timestamps = "doc" if form.enveloped else null_of(dict.fromkeys(TIMESTAMPS, "VARCHAR"))
-    parsed, layers = structure_of(_inside_of(form, _element_structure(form, shapes))), Layers()
-    suspects = [
-        f"{_suspect(form, element, shapes[element], layers)} AS suspect{number}"
-        for number, element in enumerate(form.types)
-    ]
-    # Where there are many, each has its text, since to look something up in the document parses all of it.
-    texts = f"CASE WHEN len(list) > {_MANY} THEN {_list_of(form, _texts(form))} END"
-    relation = f"""(SELECT number, start, start + unnest(range(len(list))) AS position, unnest(list) AS x,
-            document, unnest({texts}) AS text, lax, timestamps
-        FROM (SELECT number, start, document, {_LAX} AS lax, {timestamps} AS timestamps, {_list_of(form, "doc")} AS list
-        FROM (SELECT number, start, document, json_transform(document, {parsed}) AS doc FROM documents)))"""
-    return f"SELECT number, position, timestamps, x, {', '.join(suspects)} FROM {layers.over(relation)}"
+    timestamps = (f"{f'doc.{name}' if form.enveloped else 'NULL::VARCHAR'} AS {name}" for name in TIMESTAMPS)
+    parsed = f"json_transform(document, {structure_of(_inside_of(form, structure))})"
+    return f"""SELECT number, start, {", ".join(timestamps)}, {_list_of(form, "doc")} AS list
+        FROM (SELECT number, start, {parsed} AS doc FROM documents)"""
 
 
-@dataclass(slots=True)
-class Layers:
-    """SELECTs one in the other: what one names the next can use, and nothing is computed twice."""
-
-    layers: list[dict[str, str]] = field(default_factory=list)
-
-    def name(self, level: int, expression: str) -> str:
-        """Name an expression over what the levels below name."""
-        self.layers += [{} for _ in range(level + 1 - len(self.layers))]
-        layer = self.layers[level]
-        return layer.setdefault(expression, f"v{level}_{len(layer)}")
-
-    def over(self, relation: str) -> str:
-        """Return the relation with all that is named."""
-        for layer in self.layers:
-            named = "".join(f", {expression} AS {name}" for expression, name in layer.items())
-            relation = f"(SELECT *{named} FROM {relation})"
-        return relation
+def entry_keys(form: Form) -> str:
+    """Return the query for the keys of the entries of deliveries: each set of keys, with the numbers and positions."""
+    keys = f"json_keys(document, {literal(json_path(_steps(form)) + '[*]')})"
+    return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
+        start + unnest(range(len(found))) AS position, unnest(found) AS keys
+        FROM (SELECT number, start, {keys} AS found FROM documents)) GROUP BY keys"""
 
 
 def texts(form: Form) -> str:
@@ -169,87 +141,44 @@ def _steps(form: Form) -> Keys:
     return (*steps, "_embedded", form.keys[0]) if form.kind == "page" else steps
 
 
-def _element_structure(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Any:
+def entry_shape(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Shape:
+    """Return the shape of the entries of the documents of a form: of elements, or of what a delivery holds."""
     if form.kind != "delivery":
-        return structure(shapes[form.types[0]].of)
-    siblings: dict[str, Any] = {}
+        return shapes[form.types[0]].of
+    entry = Shape(form="object")
     for element in form.types:
-        siblings |= structure(shapes[element].siblings, whole=True)
-    return {element.type_key: structure(shapes[element].of) for element in form.types} | siblings
+        entry.inside[str(element.type_key)] = shapes[element].of
+        entry.merge(shapes[element].siblings)
+    return entry
 
 
-def structure(shape: Shape, *, whole: bool = False) -> Any:
-    """Return what `json_transform` is to look for below an object: leaves as text, lists as JSON.
+def structure(shape: Shape) -> Any:
+    """Return what `json_transform` is to look for: leaves as text, objects of which all is read as JSON.
 
-    DuckDB refuses an empty structure, so that there is always a key, unless it is to be put together (`whole`).
+    DuckDB refuses an empty structure, so that there is always a key.
     """
     if is_struct(shape):
         keys = {step: structure(below) for step, below in shape.inside.items() if isinstance(step, str)}
-        return keys if keys or whole else {"_": "VARCHAR"}
+        return keys or {"_": "VARCHAR"}
+    if shape.form == "list":
+        entry = Shape()
+        for below in shape.inside.values():
+            entry.merge(below)
+        found = structure(entry)
+        return [found | {MISPLACED: "VARCHAR"} if isinstance(found, dict) else found]
     return "JSON" if shape.form else "VARCHAR"
 
 
-def _suspect(form: Form, element: ElementType, shape: ElementShape, layers: Layers) -> str:
-    """Return whether an element is not an object, or holds another value where an object or a list is declared."""
-    name, path = partial(layers.name, 0), literal(json_path(_steps(form)))
-    text = f"coalesce(text, json_extract(document, {path} || '[' || (position - start) || ']'))"
-    first = json_path(_steps(form)) + ("" if form.kind == "single" else "[0]")
-
-    def types(head: Keys, paths: Sequence[Keys]) -> str:
-        inside = [json_path((*head, *steps)) for steps in paths]
-        return f"""CASE WHEN position = start THEN json_type(document, {listed(first + each[1:] for each in inside)})
-            ELSE json_type({text}, {listed(inside)}) END"""
-
-    value, head = value_of(form, element), (str(element.type_key),) if form.kind == "delivery" else ()
-    wrong = ["lax", "x IS NULL", misplaced(value, shape.of, partial(types, head), name)]
-    if form.kind == "delivery":
-        if shape.siblings.inside:
-            wrong.append(misplaced("x", shape.siblings, partial(types, ()), name))
-        # An element without the type key is of another type, or none; or the document is a list of documents.
-        documents = [*PAGE_KEYS, BODY, *RESOURCE_KEYS, str(element.type_key)]
-        a_type = f"contains(key, ':') AND NOT ends_with(key, '{SIBLING}')"
-        keys = f"CASE WHEN position = start THEN json_keys(document, {literal(first)}) ELSE json_keys({text}) END"
-        other = f"""coalesce(len(list_filter({keys}, lambda key: {a_type})) = 0, true)
-            OR list_has_any({keys}, {listed(documents)})"""
-        wrong.append(f"CASE WHEN {name(f'{value} IS NULL')} THEN {other} END")
-    return any_of(wrong)
-
-
-def value_of(form: Form, element: ElementType) -> str:
-    """Return the expression of the value of an element."""
-    return f'x."{element.type_key}"' if form.kind == "delivery" else "x"
-
-
-def misplaced(
-    root: str, shape: Shape, types: Callable[[Sequence[Keys]], str], name: Callable[[str], str]
-) -> str:
-    """Return whether there is another value where an object or a list is declared, at or below `root`.
-
-    Another value comes through as an object of NULLs, as an empty object does: only then `types`, the JSON
-    types at some paths, are looked up. A list is recognised by its text. `name` names an expression.
-    """
-    objects = [(steps, below) for steps, below in _inside(shape) if is_struct(below)]
-    misread = " OR ".join(bare(at(root, steps), below) for steps, below in objects)
-    found = types([steps for steps, _ in objects])
-    wrong = f"len(list_filter({found}, lambda type: type NOT IN ('OBJECT', 'NULL'))) > 0"
-    # CASE, since AND looks at both sides for every row; over a name, since it is slow over much else.
-    conditions = [f"CASE WHEN {name(misread)} THEN {wrong} END"] if objects else []
-    for steps, below in _inside(shape):
-        if below.form == "list":
-            conditions.append(f"NOT starts_with({at(root, steps)}, '[')")
-        elif below.form == "object" and not is_struct(below):
-            text = at(root, steps)
-            conditions.append(f"{text} IS NOT NULL AND {pairs(text)} IS NULL")
-    return any_of(conditions)
-
-
-def _inside(shape: Shape, steps: Keys = ()) -> Iterator[tuple[Keys, Shape]]:
-    """Yield the path and the shape of everything in an object, and in the objects in it; the object first."""
-    yield steps, shape
-    if is_struct(shape):
-        for step, below in shape.inside.items():
-            if isinstance(step, str):
-                yield from _inside(below, (*steps, step))
+def structure_at(paths: Iterable[Sequence[Step]]) -> Any:
+    """Return what `json_transform` is to look for to give what stands at paths as JSON; none leads into another."""
+    heads: dict[Step, list[Sequence[Step]]] = {}
+    for path in paths:
+        if not path:
+            return "JSON"
+        heads.setdefault(path[0], []).append(path[1:])
+    if EACH in heads:
+        return [structure_at(heads[EACH])]
+    return {head: structure_at(rest) for head, rest in heads.items()}
 
 
 def is_struct(shape: Shape) -> bool:
@@ -257,17 +186,12 @@ def is_struct(shape: Shape) -> bool:
     return shape.form == "object" and "json" not in shape.types and PAIRS not in shape.inside
 
 
-def pairs(text: str) -> str:
-    """Return the pairs of an object; NULL for what is none, and where a key occurs twice."""
-    return f"from_json({text}, '\"MAP(VARCHAR, JSON)\"')"
+_CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
 
-
-def bare(value: str, shape: Shape) -> str:
-    """Return whether an object is there without any of its declared keys: it may be another value."""
-    keys = structure(shape)
-    return (
-        "(" + " AND ".join([f"{value} IS NOT NULL", *(f"{at(value, (key,))} IS NULL" for key in keys)]) + ")"
-    )
+#: The query for the pairs of the objects in the relation ``objects``; NULL for no object, and where a key occurs twice.
+PAIRS_OF = f"""SELECT list_transform(map_entries(from_json(object, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
+    'key': pair.key, 'misplaced': {_CONTAINER}, 'value': CASE WHEN NOT ({_CONTAINER}) THEN pair.value->>'$' END
+    }}) AS pairs FROM objects"""
 
 
 def at(root: str, steps: Iterable[Step]) -> str:
@@ -276,13 +200,8 @@ def at(root: str, steps: Iterable[Step]) -> str:
 
 
 def structure_of(structure: Any) -> str:
-    """Return a structure as `json_transform` and `from_json` take it."""
+    """Return a structure as `json_transform` takes it."""
     return literal(json.dumps(structure))
-
-
-def null_of(structure: Any) -> str:
-    """Return the NULL of a structure."""
-    return f"json_transform(NULL::VARCHAR, {structure_of(structure)})"
 
 
 def quoted(name: str) -> str:
@@ -298,12 +217,6 @@ def literal(text: str) -> str:
 def listed(texts: Iterable[str]) -> str:
     """Return a list of texts of SQL."""
     return f"[{', '.join(map(literal, texts))}]"
-
-
-def any_of(conditions: Iterable[str]) -> str:
-    """Return whether any condition is true; one that is NULL is not."""
-    joined = " OR ".join(f"({each})" for each in conditions)
-    return f"coalesce({joined}, false)" if joined else "false"
 
 
 def json_path(keys: Iterable[str]) -> str:

@@ -19,20 +19,23 @@ import pyarrow.compute as pc
 from osdi_frames.archive import Chunk
 from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
 from osdi_frames.reading import query
+from osdi_frames.reading.arrays import valid
+from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
 from osdi_frames.reading.engine import Engine, engine
+from osdi_frames.reading.fitting import suspects as misfits
 from osdi_frames.reading.keys import Keys, key_paths, keys_at
 from osdi_frames.reading.mend import Mended, Mender
+from osdi_frames.reading.parsed import POSITIONS, Parsed
 from osdi_frames.reading.plan import Plan, Select
-from osdi_frames.reading.query import NUMBER, POSITION, SUSPECT
+from osdi_frames.reading.query import NUMBER, POSITION
 from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import Form, form, probes
 from osdi_frames.tables.schema import ARROW, ElementType
 
 _GROUP = 32 << 20  # bytes of documents that are read together
-_POSITIONS = 28  # bits of an element's number that are its position in its document
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
 #: What DuckDB raises for malformed JSON.
@@ -161,8 +164,8 @@ class Reader:
                 [one.document for one in chosen],
                 [one.position for one in chosen],
             )
-            for select, rows in self._query(table, each, mended=True):
-                found[select].append(rows)
+            elements = self._elements(each, table)
+            self._rows(elements, np.ones(len(elements.numbers), bool), found)
             if self.plan.inspects:
                 whole = [not one.alone for one in chosen]
                 self._list_keys({each: table.filter(pa.array(whole))}, places.place)
@@ -172,8 +175,12 @@ class Reader:
         self.observer.read(documents_read, counts)
         for select, parts in found.items():
             if any(part.num_rows for part in parts):
-                rows = pa.concat_tables(parts)
-                yield select, places.add_to(rows, select, self.documents_before, in_order=len(parts) == 1)
+                yield (
+                    select,
+                    places.add_to(
+                        pa.concat_tables(parts), select, self.documents_before, in_order=len(parts) == 1
+                    ),
+                )
         self.documents_before += len(group.lines) + len(mended)
 
     def _plain(
@@ -181,41 +188,59 @@ class Reader:
     ) -> tuple[dict[Select, list[pa.Table]], dict[int, set[int] | None]]:
         """Read documents by queries; give the rows, and the positions of suspect elements (None for all)."""
         suspects: dict[int, set[int] | None] = dict.fromkeys(broken)
-        found: dict[Select, list[pa.Table]] = {
-            each: [] for chosen in self.plan.selects.values() for each in chosen
-        }
+        documents = _without_numbers(documents, suspects)
         try:
-            forms, others, queried = self._queried(documents)
+            forms, others, parsed = self._parsed(documents)
         except _MALFORMED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
             invalid = self.engine.run(query.INVALID).to_arrow_table()["number"].combine_chunks()
             suspects |= dict.fromkeys(invalid.to_pylist())
             documents = _without_numbers(documents, suspects)
-            forms, others, queried = self._queried(documents)
+            forms, others, parsed = self._parsed(documents)
         if self.plan.inspects:
             self._list_keys(forms, group.place)
         suspects |= dict.fromkeys(others)
         numbers = set()
-        for _, rows in queried:
-            odd = rows.filter(rows[SUSPECT])
-            for number, position in zip(odd[NUMBER].to_pylist(), odd[POSITION].to_pylist(), strict=True):
-                positions = suspects.setdefault(number, set())
-                if positions is not None:
+        for elements, odd in parsed:
+            for number, position in zip(
+                elements.numbers[odd].tolist(), elements.positions[odd].tolist(), strict=True
+            ):
+                if (positions := suspects.setdefault(number, set())) is not None:
                     positions.add(position)
-                    numbers.add(number << _POSITIONS | position)
+                numbers.add(number << POSITIONS | position)
         if self.plan.inspects:
             self._list_numbers(_without_numbers(documents, suspects), group)
-        for select, rows in queried:
-            found[select].append(_without(rows, numbers, suspects))
+        found: dict[Select, list[pa.Table]] = {
+            each: [] for chosen in self.plan.selects.values() for each in chosen
+        }
+        for elements, _ in parsed:
+            self._rows(elements, ~np.isin(elements.keys, list(numbers)), found)
         return found, suspects
 
-    def _queried(
+    def _parsed(
         self, documents: pa.Table
-    ) -> tuple[dict[Form, pa.Table], list[int], list[tuple[Select, pa.Table]]]:
+    ) -> tuple[dict[Form, pa.Table], list[int], list[tuple[Parsed, np.ndarray]]]:
+        """Parse documents; give also which elements are suspect."""
         forms, others = self._forms(documents)
-        queried = [pair for each, chosen in forms.items() for pair in self._query(chosen, each, mended=False)]
-        return forms, others, queried
+        parsed = []
+        for each, chosen in forms.items():
+            elements = self._elements(each, chosen)
+            odd = misfits(self.engine, elements, self.plan.shapes, self.plan.prefixes, chosen)
+            parsed.append((elements, odd))
+        return forms, others, parsed
+
+    def _elements(self, each: Form, documents: pa.Table) -> Parsed:
+        shape = query.entry_shape(each, self.plan.shapes)
+        return Parsed.read(self.engine, each, query.structure(shape), documents)
+
+    def _rows(self, elements: Parsed, fit: np.ndarray, found: dict[Select, list[pa.Table]]) -> None:
+        """Add the rows of the elements that fit."""
+        for element in elements.form.types:
+            chosen = elements.only(fit & valid(elements.of(element)))
+            for select in self.plan.selects[element]:
+                some = rows(chosen, select.table, select.columns, self.plan.prefixes, self.engine.pairs)
+                found[select].append(some)
 
     def _list_numbers(self, documents: pa.Table, group: Group) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
@@ -257,9 +282,9 @@ class Reader:
                 sorted_out[deliveries] = arrays
             self.engine.put("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types, self.plan.prefixes)
-            for kinds, lax, numbers in self.engine.run(query.types_at(paths)).fetchall():
+            for kinds, numbers in self.engine.run(query.types_at(paths)).fetchall():
                 each = form(_present(paths, kinds), types, self.plan.prefixes)
-                if lax or each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
+                if each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
                     others += numbers
                 else:
                     sorted_out.setdefault(each, []).extend(numbers)  # type: ignore[union-attr]
@@ -277,16 +302,6 @@ class Reader:
             for one, chosen in parts.items()
         }
         return forms, others
-
-    def _query(self, documents: pa.Table, each: Form, *, mended: bool) -> Iterator[tuple[Select, pa.Table]]:
-        """Run the queries of a form; for several, its documents are parsed into a table first."""
-        self.engine.put("documents", documents)
-        elements = self.plan.elements(each)
-        queries = self.plan.queries(each, f"({elements})", mended=mended)
-        if len(queries) > 1:
-            queries = self.plan.queries(each, self.engine.held(elements), mended=mended)
-        for select, sql in queries:
-            yield select, self.engine.run(sql).to_arrow_table()
 
     def _mended(self, group: Group, suspects: Mapping[int, set[int] | None]) -> Iterator[Mended]:
         """Mend what is suspect, and report its problems, in the order of reading."""
@@ -311,18 +326,6 @@ def _only(documents: pa.Table, numbers: pa.Array) -> pa.Table:
 
 def _present(paths: list[tuple[str, ...]], kinds: list[str | None]) -> dict[tuple[str, ...], str]:
     return {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
-
-
-def _without(rows: pa.Table, elements: set[int], suspects: Mapping[int, set[int] | None]) -> pa.Table:
-    """Leave out the rows of suspect elements, which are read again."""
-    if not elements and None not in suspects.values():
-        return rows
-    numbers = rows[NUMBER].to_numpy()
-    whole = [number for number, positions in suspects.items() if positions is None]
-    gone = np.isin(numbers, whole) | np.isin(
-        numbers << _POSITIONS | rows[POSITION].to_numpy(), list(elements)
-    )
-    return rows.filter(pa.array(~gone)) if gone.any() else rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +359,7 @@ class _Places:
     def add_to(self, rows: pa.Table, select: Select, before: int, *, in_order: bool) -> pa.Table:
         """Return the rows in the order of reading, with their place and the number of their element."""
         numbers = rows[NUMBER].to_numpy()
-        elements = (self.order[numbers] + before) << _POSITIONS | rows[POSITION].to_numpy()
+        elements = (self.order[numbers] + before) << POSITIONS | rows[POSITION].to_numpy()
         if not in_order:
             order = np.argsort(elements, kind="stable")
             rows, numbers, elements = rows.take(pa.array(order)), numbers[order], elements[order]
@@ -373,14 +376,18 @@ class _Places:
 
 
 def _decoded(group: Group) -> tuple[pa.Table, list[int]]:
-    """Return the candidates that are UTF-8, and the numbers of those that are not."""
+    """Return the candidates that may be read by queries, and the numbers of those that need a closer look."""
     numbers = np.arange(len(group.documents))
     try:
-        return _documents(numbers, group.documents.cast(pa.string())), []
+        texts = group.documents.cast(pa.string())
+        decodable = np.ones(len(numbers), bool)
     except pa.ArrowInvalid:
         decodable = np.array([_is_utf8(each.as_py()) for each in group.documents])
         texts = group.documents.filter(pa.array(decodable)).cast(pa.string())
-        return _documents(numbers[decodable], texts), numbers[~decodable].tolist()
+    documents = _documents(numbers[decodable], texts)
+    lax = pc.match_substring_regex(texts, query.LAX)
+    odd = [*numbers[~decodable].tolist(), *documents["number"].filter(lax).to_pylist()]
+    return documents, odd
 
 
 def _is_utf8(document: bytes) -> bool:

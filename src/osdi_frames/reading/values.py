@@ -1,6 +1,6 @@
 """Which JSON value fits which type, and its normal form: the form that the query casts.
 
-The query takes only normal forms; what else fits (``7.0`` for 7, an odd spelling of a datetime) is brought
+Columns are cast from normal forms only; what else fits (``7.0`` for 7, an odd spelling of a datetime) is brought
 into its normal form here, and what does not fit is a `Misfit`.
 """
 
@@ -11,8 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from osdi_frames.problems import ProblemKind
-from osdi_frames.tables.schema import Type
+from osdi_frames.reading.arrays import starts, true, valid
+from osdi_frames.tables.schema import ARROW, Type
 
 _INT64 = range(-(2**63), 2**63)
 _DIGITS = 400  # more than any number of 64 bits has
@@ -20,18 +25,65 @@ _INTEGER = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
-_YEAR = r"(?:[1-9]\d{3}|0[1-9]\d\d|00[1-9]\d|000[1-9])"
-_DAY = r"-[01]\d-[0-3]\d"
-_TIME = r"[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?"
-
-#: The normal form of each type that is cast, as a pattern of its text.
-NORMAL: Mapping[Type, str] = {
-    "int64": r"-?\d{1,19}",
-    "float64": r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?",
+#: The normal form of types as a pattern of a text, or of its end; what is more is left to the cast.
+_NORMAL: Mapping[Type, str] = {
+    "int64": r"^-?\d{1,19}$",
+    "float64": r"^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$",
     # An offset can lead out of the years 1 to 9999.
-    "utc": rf"(?:{_YEAR}{_DAY}{_TIME}Z|[12]\d{{3}}{_DAY}{_TIME}[+-](?:0\d|1[0-4]):[0-5]\d)",
-    "local": rf"{_YEAR}{_DAY}{_TIME}Z?",
+    "utc": r"Z$|^[12].*[+-](?:0\d|1[0-4]):[0-5]\d$",
+    "local": r"\d$|\dZ$",
 }
+
+_FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), ARROW["utc"])
+_LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), ARROW["utc"])
+
+
+def fits(kind: Type, texts: pa.Array) -> np.ndarray:
+    """Return which texts are in the normal form of a type, or null; a text may have been an object or a list."""
+    if kind == "string":
+        return ~starts(texts, "{", "[")
+    if kind == "bool":
+        return ~valid(texts) | true(pc.is_in(texts, value_set=pa.array(["true", "false"])))
+    normal = true(pc.match_substring_regex(texts, _NORMAL[kind])) | ~valid(texts)
+    return normal & (
+        valid(cast(kind, texts if normal.all() else pc.if_else(normal, texts, None))) | ~valid(texts)
+    )
+
+
+def cast(kind: Type, texts: pa.Array) -> pa.Array:
+    """Return the values of texts in normal form; null where there is none of 64 bits, or no such day."""
+    match kind:
+        case "bool":
+            return pc.equal(texts, "true")
+        case "local":
+            ends = pc.ends_with(texts, "Z")
+            texts = (
+                pc.if_else(ends, pc.utf8_slice_codeunits(texts, 0, -1), texts)
+                if pc.any(ends).as_py()
+                else texts
+            )
+    values = _cast(ARROW[kind], texts)
+    match kind:
+        case "float64":
+            finite = pc.is_finite(values)
+            return values if pc.all(finite).as_py() else pc.if_else(finite, values, None)
+        case "utc" | "local":
+            within = pc.and_(
+                pc.less_equal(_FIRST.cast(values.type), values),
+                pc.less_equal(values, _LAST.cast(values.type)),
+            )
+            return values if pc.all(within).as_py() else pc.if_else(within, values, None)
+    return values
+
+
+def _cast(kind: pa.DataType, texts: pa.Array) -> pa.Array:
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid:
+        if len(texts) == 1:
+            return pa.nulls(1, kind)
+        half = len(texts) // 2
+        return pa.concat_arrays([_cast(kind, texts[:half]), _cast(kind, texts[half:])])
 
 
 class Misfit(Exception):

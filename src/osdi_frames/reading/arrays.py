@@ -1,0 +1,91 @@
+"""Nested Arrow arrays, as a query gives them for many documents at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.tables.schema import FIRST
+
+
+def child(objects: pa.StructArray, key: str) -> pa.Array:
+    """Return what stands at a key of each object; null where there is no object."""
+    return pc.struct_field(objects, [objects.type.get_field_index(key)])
+
+
+def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
+    """Return the entries of all lists, and the number of the list of each."""
+    return lists.flatten(), pc.list_parent_indices(lists).to_numpy()
+
+
+def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
+    """Return for each list which of all entries is read, -1 for none.
+
+    That is the first (FIRST), or the one whose ``primary`` is true, else the first that is not null (PRIMARY).
+    """
+    found, owners = entries(lists)
+    numbers = np.full(len(lists), -1)
+    if step == FIRST:
+        _note_first(numbers, owners, np.ones(len(found), bool))
+        return numbers
+    _note_first(numbers, owners, valid(found))
+    _note_first(numbers, owners, true(pc.equal(child(found, "primary"), "true")))
+    return numbers
+
+
+def _note_first(numbers: np.ndarray, owners: np.ndarray, condition: np.ndarray) -> None:
+    """Note the first entry of each list for which a condition holds."""
+    at = np.flatnonzero(condition)
+    first = np.diff(owners[at], prepend=-1) > 0
+    numbers[owners[at[first]]] = at[first]
+
+
+def first_of(lists: pa.ListArray, condition: np.ndarray) -> pa.Array:
+    """Return the first entry of each list for which a condition holds."""
+    found, owners = entries(lists)
+    numbers = np.full(len(lists), -1)
+    _note_first(numbers, owners, condition)
+    return take(found, numbers)
+
+
+def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
+    """Return the values at positions; null at -1."""
+    return values.take(pa.array(numbers, mask=numbers < 0))
+
+
+def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.Array:
+    """Return what stands after the first separator, or after the last one; the whole text where there is none."""
+    parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
+    return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
+
+
+def valid(values: pa.Array) -> np.ndarray:
+    """Return where there is a value."""
+    return np.asarray(values.is_valid())
+
+
+def true(conditions: pa.Array) -> np.ndarray:
+    """Return where a condition is true; it is not where it is null."""
+    return np.asarray(pc.fill_null(conditions, False))
+
+
+def starts(texts: pa.StringArray, *characters: str) -> np.ndarray:
+    """Return which texts start with one of these ASCII characters."""
+    found = np.zeros(len(texts), bool)
+    _, ends, data = texts.buffers()
+    if data is not None:
+        ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        some = np.flatnonzero((np.diff(ends) > 0) & valid(texts))
+        first = np.frombuffer(data, np.uint8)[ends[some]]
+        found[some] = np.isin(first, [ord(character) for character in characters])
+    return found
+
+
+def with_strings(kind: pa.DataType) -> pa.DataType:
+    """Return a type with strings for string views, which few functions of Arrow take."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, with_strings(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(with_strings(kind.value_type))
+    return pa.string() if kind == pa.string_view() else kind
