@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.tables.schema import FIRST
+
+Mask = npt.NDArray[np.bool_]
 
 
 def child(objects: pa.StructArray, key: str) -> pa.Array:
@@ -60,17 +63,17 @@ def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.A
     return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
 
 
-def valid(values: pa.Array) -> np.ndarray:
+def valid(values: pa.Array) -> Mask:
     """Return where there is a value."""
     return np.asarray(values.is_valid())
 
 
-def true(conditions: pa.Array) -> np.ndarray:
+def true(conditions: pa.Array) -> Mask:
     """Return where a condition is true; it is not where it is null."""
     return np.asarray(pc.fill_null(conditions, False))
 
 
-def starts(texts: pa.StringArray, *characters: str) -> np.ndarray:
+def starts(texts: pa.StringArray, *characters: str) -> Mask:
     """Return which texts start with one of these ASCII characters."""
     found = np.zeros(len(texts), bool)
     _, ends, data = texts.buffers()
@@ -78,14 +81,19 @@ def starts(texts: pa.StringArray, *characters: str) -> np.ndarray:
         ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
         some = np.flatnonzero((np.diff(ends) > 0) & valid(texts))
         first = np.frombuffer(data, np.uint8)[ends[some]]
-        found[some] = np.isin(first, [ord(character) for character in characters])
+        found[some] = np.logical_or.reduce([first == ord(character) for character in characters])
     return found
 
 
-def with_strings(kind: pa.DataType) -> pa.DataType:
+def plain(values: pa.ChunkedArray) -> pa.Array:
+    """Return a column of a query as one array that all functions of Arrow take."""
+    return values.combine_chunks().cast(_with_strings(values.type))
+
+
+def _with_strings(kind: pa.DataType) -> pa.DataType:
     """Return a type with strings for string views, which few functions of Arrow take."""
     if pa.types.is_struct(kind):
-        return pa.struct([(field.name, with_strings(field.type)) for field in kind])
+        return pa.struct([(field.name, _with_strings(field.type)) for field in kind])
     if pa.types.is_list(kind):
-        return pa.list_(with_strings(kind.value_type))
+        return pa.list_(_with_strings(kind.value_type))
     return pa.string() if kind == pa.string_view() else kind

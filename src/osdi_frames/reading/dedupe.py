@@ -33,26 +33,27 @@ class Deduplication:
     engine: Engine
     waiting: dict[str, _Waiting] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
+        self.engine.connection.execute(
+            f"CREATE TEMP TABLE {self._seen} (number BIGINT, identity UHUGEINT, newest STRUCT({types}))"
+        )
+
     @property
     def _seen(self) -> str:
         """The table of what was seen; each type has its own."""
-        types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
-        return self.engine.table(
-            f"""SELECT 0::BIGINT AS number, 0::UHUGEINT AS {quoted(self.element.name)}, NULL::STRUCT({types}) AS newest
-            LIMIT 0"""
-        )
+        return quoted(f"seen {self.element.name}")
 
     def see(self, rows: pa.Table) -> None:
         """Note the elements of some rows of the main table; one without identity is its own."""
-        rows = rows.select([name for name in rows.column_names if name.startswith((ELEMENT, IDENTITY))])
-        relation = " ".join(rows.column_names)
-        self.engine.put(relation, rows)
+        self.engine.put(
+            "rows", rows.select([name for name in rows.column_names if name.startswith((ELEMENT, IDENTITY))])
+        )
         names = ", ".join(f"{IDENTITY}{name}" for name in self.element.newest)
         identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
-        self.engine.insert(
-            self._seen,
-            f"""SELECT {ELEMENT}, coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names})
-            FROM "{relation}\"""",
+        self.engine.connection.execute(
+            f"""INSERT INTO {self._seen} SELECT {ELEMENT},
+            coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names}) FROM "rows\""""
         )
 
     def wait(self, table: str, rows: pa.Table) -> None:
@@ -67,7 +68,7 @@ class Deduplication:
             f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in self.element.newest
         )
         chosen = f"""SELECT arg_max(number, ({oldest}, number)) AS kept FROM {self._seen}
-            GROUP BY {quoted(self.element.name)}"""
+            GROUP BY identity"""
         kept = np.sort(self.engine.connection.sql(chosen).to_arrow_table()["kept"].to_numpy())
         for table, waiting in self.waiting.items():
             for rows in waiting.all():

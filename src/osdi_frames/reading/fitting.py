@@ -35,7 +35,7 @@ def suspects(
     documents: pa.Table,
 ) -> np.ndarray:
     """Return which of the elements of documents do not fit, or may not."""
-    check = _Check(engine.pairs, ~valid(parsed.values))
+    check = _Check(engine.pairs, ~valid(parsed.values) | parsed.misplaced)
     shape, everything = query.entry_shape(parsed.form, shapes), np.arange(len(parsed.numbers))
     if parsed.form.kind == "delivery":
         check.inside(parsed.values, shape, (), everything)
@@ -79,20 +79,15 @@ def _check_types(engine: Engine, parsed: Parsed, documents: pa.Table, check: _Ch
 
 
 def _look_up(engine: Engine, parsed: Parsed, documents: pa.Table, check: _Check) -> None:
-    """Mark the elements in which there is another value where an object or a list is declared.
-
-    It came through as an object without values, as an empty object does, or as no list.
-    """
+    """Mark the elements in which there is another value where an object is declared: it came through as one."""
     unclear = {path: np.unique(np.concatenate(owners)) for path, owners in check.unclear.items()}
     while unclear:
-        # What is inside of another unclear value is looked up before it; what is rarely unclear, apart from the rest.
-        inner = [
+        # What is inside of another unclear value is looked up before it.
+        paths = [
             path
             for path in unclear
             if not any(each != path and each[: len(path)] == path for each in unclear)
         ]
-        most = max(len(unclear[path]) for path in inner)
-        paths = [path for path in inner if len(unclear[path]) > most / 8]
         owners = {path: unclear.pop(path) for path in paths}
         numbers = np.unique(parsed.numbers[np.concatenate(list(owners.values()))])
         some = with_numbers(documents, numbers)
@@ -106,7 +101,7 @@ def _look_up(engine: Engine, parsed: Parsed, documents: pa.Table, check: _Check)
                 else:
                     found, lists = entries(found)
                     at = at[lists]
-            misplaced = valid(found) & ~starts(found, check.begins[place]) & ~true(pc.equal(found, "null"))
+            misplaced = valid(found) & ~starts(found, "{") & ~true(pc.equal(found, "null"))
             check.mark(np.intersect1d(elements[at[misplaced]], doubtful))
 
 
@@ -125,9 +120,7 @@ class _Check:
     suspect: np.ndarray
     """By element."""
     unclear: dict[Steps, list[np.ndarray]] = field(default_factory=lambda: defaultdict(list))
-    """The elements with an object or a list that may be another value."""
-    begins: dict[Steps, str] = field(default_factory=dict)
-    """How the JSON of what is declared there begins."""
+    """The elements with an object without any of its declared keys, which may be another value."""
 
     def mark(self, owners: np.ndarray, condition: np.ndarray | None = None) -> None:
         """Mark the elements that own values for which a condition holds."""
@@ -141,10 +134,10 @@ class _Check:
             self._entries(values, shape, steps, owners)
         elif query.is_struct(shape):
             keys = [child(values, key) for key in shape.inside if isinstance(key, str)]
-            filled = (
-                np.logical_or.reduce([valid(each) for each in keys]) if keys else np.zeros(len(values), bool)
-            )
-            self._note("{", valid(values) & ~filled, steps, owners)
+            if all(each.null_count > values.null_count for each in keys):
+                bare = np.logical_and.reduce([valid(values), *(~valid(each) for each in keys)])
+                if bare.any():
+                    self.unclear[steps].append(owners[bare])
             self.inside(values, shape, steps, owners)
         else:
             self.mark(owners, valid(values) & ~starts(values, "{"))
@@ -158,10 +151,7 @@ class _Check:
         """Check what stands in objects."""
         for key, below in shape.inside.items():
             if isinstance(key, str):
-                found = child(values, key)
-                if below.form == "list":
-                    self._note("[", valid(values) & ~valid(found), (*steps, key), owners)
-                self.value(found, below, (*steps, key), owners)
+                self.value(child(values, key), below, (*steps, key), owners)
 
     def _texts(self, values: pa.Array, types: Iterable[Type], owners: np.ndarray) -> None:
         for kind in types:
@@ -178,9 +168,3 @@ class _Check:
                 numbers = chosen(lists, step)
                 numbers = numbers[numbers >= 0]
                 self.value(found.take(pa.array(numbers)), below, (*steps, EACH), owners[at[numbers]])
-
-    def _note(self, begins: str, condition: np.ndarray, steps: Steps, owners: np.ndarray) -> None:
-        """Note where there may be another value."""
-        if condition.any():
-            self.unclear[steps].append(owners[condition])
-            self.begins[steps] = begins

@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from osdi_frames.tables import schema
 from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, TIMESTAMPS, Form, Keys
-from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
+from osdi_frames.tables.schema import EACH, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
 #: What rows have in addition to the columns asked for: the document, and the position in it.
@@ -69,7 +70,7 @@ def texts(form: Form) -> str:
     return f"SELECT number, unnest({_list_of(form, _texts(form))}) AS element FROM documents"
 
 
-def keys(paths: Sequence[Sequence[Step]], texts: str) -> str:
+def keys(paths: Sequence[Sequence[Step]]) -> str:
     """Return the query that counts the keys of objects of the elements: a list for each path, count, first number.
 
     A path into a list stands alone: of all entries it gives a row each, else it leads to the one that is read.
@@ -81,18 +82,18 @@ def keys(paths: Sequence[Sequence[Step]], texts: str) -> str:
         found = f"[{', '.join(_json_keys(*place) for place in places)}]"
     else:
         found = f"json_keys(element, {listed(path for _, path in places)})"
-    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM {texts})
+    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM elements)
         GROUP BY keys"""
 
 
-def unread(path: Sequence[Step], texts: str) -> str:
+def unread(path: Sequence[Step]) -> str:
     """Return the query that counts the entries of a list of which one is read, but for that one, as keys ``[]``."""
     root, place = _place(path)
     length = f"json_array_length({root}, {literal(place)})"
     lengths = length if "[*]" in place else f"[{length}]"
     more = f"list_sum(list_transform({lengths}, lambda each: greatest(each::BIGINT - 1, 0)))"
     return f"""SELECT [['[]']] AS keys, sum(more)::BIGINT, min(number)
-        FROM (SELECT {more} AS more, number FROM {texts}) WHERE more > 0 HAVING count(*) > 0"""
+        FROM (SELECT {more} AS more, number FROM elements) WHERE more > 0 HAVING count(*) > 0"""
 
 
 def _json_keys(root: str, path: str) -> str:
@@ -169,6 +170,19 @@ def structure(shape: Shape) -> Any:
     return "JSON" if shape.form else "VARCHAR"
 
 
+def flat(structure: Any) -> Any:
+    """Return a structure in which lists come as JSON, but for an outermost one."""
+    if isinstance(structure, list):
+        return [_without_lists(structure[0])]
+    return _without_lists(structure)
+
+
+def _without_lists(structure: Any) -> Any:
+    if isinstance(structure, dict):
+        return {key: _without_lists(below) for key, below in structure.items()}
+    return "JSON" if isinstance(structure, list) else structure
+
+
 def structure_at(paths: Iterable[Sequence[Step]]) -> Any:
     """Return what `json_transform` is to look for to give what stands at paths as JSON; none leads into another."""
     heads: dict[Step, list[Sequence[Step]]] = {}
@@ -183,15 +197,14 @@ def structure_at(paths: Iterable[Sequence[Step]]) -> Any:
 
 def is_struct(shape: Shape) -> bool:
     """Whether an object is read key by key; one of which the text or all pairs are wanted comes as text."""
-    return shape.form == "object" and "json" not in shape.types and PAIRS not in shape.inside
+    return shape.form == "object" and "json" not in shape.types and schema.PAIRS not in shape.inside
 
 
 _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
 
-#: The query for the pairs of the objects in the relation ``objects``; NULL for no object, and where a key occurs twice.
-PAIRS_OF = f"""SELECT list_transform(map_entries(from_json(object, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
-    'key': pair.key, 'misplaced': {_CONTAINER}, 'value': CASE WHEN NOT ({_CONTAINER}) THEN pair.value->>'$' END
-    }}) AS pairs FROM objects"""
+#: The pairs of an object, of its JSON; NULL for no object, and where a key occurs twice.
+PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
+    'key': pair.key, 'misplaced': {_CONTAINER}, 'value': CASE WHEN NOT ({_CONTAINER}) THEN pair.value->>'$' END }})"""
 
 
 def at(root: str, steps: Iterable[Step]) -> str:

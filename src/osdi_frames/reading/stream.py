@@ -6,10 +6,13 @@ same queries.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import os
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -35,7 +38,8 @@ from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import Form, form, probes
 from osdi_frames.tables.schema import ARROW, ElementType
 
-_GROUP = 32 << 20  # bytes of documents that are read together
+_GROUP = 16 << 20  # bytes of documents that are read together
+_MOST_CORES = 4  # a group on each: they need up to 200 MB each
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
 #: What DuckDB raises for malformed JSON.
@@ -60,15 +64,18 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
 
     Tables that are deduplicated come when all has been read.
     """
+    before = 0
     with engine() as lent:
         dedupe = {
             element: Deduplication(element, identities, lent)
             for element, identities in plan.identities.items()
             if identities
         }
-        reader = Reader(plan, lent, observer)
-        for group in ahead(grouped(chunks)):
-            for select, rows in reader.read(group):
+        for reading in ahead(partial(read, plan), grouped(chunks)):
+            for notice in reading.notices:
+                notice(observer)
+            for select, numbered in reading.rows:
+                rows = _numbered(numbered, before)
                 kept = dedupe.get(select.table.element)
                 if kept and select is plan.selects[select.table.element][0]:
                     kept.see(rows)
@@ -78,9 +85,17 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
                     kept.wait(select.table.name, rows.select([*select.schema.names, ELEMENT]))
                 else:
                     yield select.table.name, _asked(select, rows)
+            before += reading.documents
         selects = plan.asked
         for each in dedupe.values():
             yield from ((name, _asked(selects[name], rows)) for name, rows in each.kept())
+
+
+def _numbered(rows: pa.Table, before: int) -> pa.Table:
+    """Give elements their numbers in the reading; `before` are the documents before their group."""
+    return rows.set_column(
+        rows.schema.get_field_index(ELEMENT), ELEMENT, pc.add(rows[ELEMENT], before << POSITIONS)
+    )
 
 
 def _asked(select: Select, rows: pa.Table) -> pa.Table:
@@ -123,33 +138,68 @@ def grouped(chunks: Iterable[Chunk]) -> Iterator[Group]:
         yield Group.of(waiting)
 
 
-def ahead(groups: Iterator[Group]) -> Iterator[Group]:
-    """Read the next group while the queries run over the one before."""
-    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="osdi-frames-reading")
+def ahead(read: Callable[[Group], Reading], groups: Iterator[Group]) -> Iterator[Reading]:
+    """Read groups on all cores, while the archive gives the next ones; yield the readings in order."""
+    cores = min(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, _MOST_CORES
+    )
+    pool = ThreadPoolExecutor(cores, thread_name_prefix="osdi-frames-reading")
+    following: deque[Future[Reading]] = deque()
     try:
-        following = pool.submit(next, groups, None)
-        while group := following.result():
-            following = pool.submit(next, groups, None)
-            yield group
+        for group in groups:
+            following.append(pool.submit(read, group))
+            if len(following) > cores:
+                yield following.popleft().result()
+        while following:
+            yield following.popleft().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(slots=True)
+class Reading(Observer):
+    """What was read of a group: the rows of every select, in the order of reading, and what was met."""
+
+    documents: int = 0
+    """How many numbers of documents it takes."""
+    rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
+    notices: list[Callable[[Observer], None]] = field(default_factory=list)
+
+    def met(self, *met: Any) -> None:
+        """Note a problem or an element of another type."""
+        self.notices.append(lambda observer: observer.met(*met))
+
+    def read(self, *read: Any) -> None:
+        """Note how much was read."""
+        self.notices.append(lambda observer: observer.read(*read))
+
+    def keys(self, *keys: Any) -> None:
+        """Note the keys of an object."""
+        self.notices.append(lambda observer: observer.keys(*keys))
+
+
+def read(plan: Plan, group: Group) -> Reading:
+    """Read a group."""
+    reading = Reading()
+    with engine() as lent:
+        reading.rows += Reader(plan, lent, reading).read(group)
+    return reading
+
+
+@dataclass(slots=True)
 class Reader:
-    """Reads groups by a plan; numbers their documents and elements through."""
+    """Reads a group by a plan."""
 
     plan: Plan
     engine: Engine
-    observer: Observer
-    documents_before: int = 0
+    reading: Reading
     mender: Mender = field(init=False)
 
     def __post_init__(self) -> None:
         self.mender = Mender(self.plan.shapes, self.plan.timestamps, element_types(), self.plan.prefixes)
 
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
-        """Yield the rows of every select, in the order of reading; those without rows are left out."""
+        """Yield the rows of every select; those without rows are left out."""
         documents, broken = _decoded(group)
         found, suspects = self._plain(documents, broken, group)
         mended = list(self._mended(group, suspects))
@@ -172,16 +222,11 @@ class Reader:
         documents_read = len(group.lines) - sum(positions is None for positions in suspects.values())
         mains = {element: chosen[0] for element, chosen in self.plan.selects.items()}
         counts = {element: sum(part.num_rows for part in found[main]) for element, main in mains.items()}
-        self.observer.read(documents_read, counts)
+        self.reading.read(documents_read, counts)
+        self.reading.documents = len(group.lines) + len(mended)
         for select, parts in found.items():
             if any(part.num_rows for part in parts):
-                yield (
-                    select,
-                    places.add_to(
-                        pa.concat_tables(parts), select, self.documents_before, in_order=len(parts) == 1
-                    ),
-                )
-        self.documents_before += len(group.lines) + len(mended)
+                yield select, places.add_to(pa.concat_tables(parts), select, in_order=len(parts) == 1)
 
     def _plain(
         self, documents: pa.Table, broken: Iterable[int], group: Group
@@ -248,7 +293,7 @@ class Reader:
         for (number,) in self.engine.run(query.UNUSUAL).fetchall():
             for text in unusual_numbers(group.documents[number].as_py()):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
-                self.observer.met(group.place(number), finding, None)
+                self.reading.met(group.place(number), finding, None)
 
     def _list_keys(self, forms: Mapping[Form, pa.Table], place: Callable[[int], Place]) -> None:
         """List the keys of every object whose keys are declared, each set of them once, in the order of reading."""
@@ -256,16 +301,16 @@ class Reader:
         first: dict[Keys, int] = {}
         for each, documents in forms.items():
             self.engine.put("documents", documents)
-            texts = self.engine.held(query.texts(each))
+            self.engine.put("elements", self.engine.run(query.texts(each)).to_arrow_table())
             for paths in key_paths(each, self.plan.shapes):
                 steps = [path.steps for path in paths]
-                counted = query.unread(steps[0], texts) if paths[0].single else query.keys(steps, texts)
+                counted = query.unread(steps[0]) if paths[0].single else query.keys(steps)
                 for found, count, number in self.engine.run(counted).fetchall():
                     for keys in keys_at(paths, found or []):
                         counts[keys] += count
                         first[keys] = min(first.get(keys, number), number)
         for keys in sorted(first, key=first.__getitem__):
-            self.observer.keys(place(first[keys]), keys, counts[keys])
+            self.reading.keys(place(first[keys]), keys, counts[keys])
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
         """Sort documents by their form; give also the numbers of those that need a closer look."""
@@ -310,9 +355,9 @@ class Reader:
                 if isinstance(each, Mended):
                     yield each
                 elif each.what is None:
-                    self.observer.read(1, {})
+                    self.reading.read(1, {})
                 else:
-                    self.observer.met(group.place(number, each.line), each.what, each.element)
+                    self.reading.met(group.place(number, each.line), each.what, each.element)
 
 
 def _without_numbers(documents: pa.Table, numbers: Collection[int]) -> pa.Table:
@@ -356,10 +401,10 @@ class _Places:
         """Return where a document begins."""
         return Place(self.files[number].as_py(), int(self.lines[number]))
 
-    def add_to(self, rows: pa.Table, select: Select, before: int, *, in_order: bool) -> pa.Table:
+    def add_to(self, rows: pa.Table, select: Select, *, in_order: bool) -> pa.Table:
         """Return the rows in the order of reading, with their place and the number of their element."""
         numbers = rows[NUMBER].to_numpy()
-        elements = (self.order[numbers] + before) << POSITIONS | rows[POSITION].to_numpy()
+        elements = self.order[numbers] << POSITIONS | rows[POSITION].to_numpy()
         if not in_order:
             order = np.argsort(elements, kind="stable")
             rows, numbers, elements = rows.take(pa.array(order)), numbers[order], elements[order]

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.problems import ProblemKind
-from osdi_frames.reading.arrays import starts, true, valid
+from osdi_frames.reading.arrays import Mask, starts, true, valid
 from osdi_frames.tables.schema import ARROW, Type
 
 _INT64 = range(-(2**63), 2**63)
@@ -38,7 +37,7 @@ _FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), ARROW["utc"])
 _LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), ARROW["utc"])
 
 
-def fits(kind: Type, texts: pa.Array) -> np.ndarray:
+def fits(kind: Type, texts: pa.Array) -> Mask:
     """Return which texts are in the normal form of a type, or null; a text may have been an object or a list."""
     if kind == "string":
         return ~starts(texts, "{", "[")
