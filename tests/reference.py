@@ -91,6 +91,8 @@ def elements_of(documents: Iterable[Document], kind: str, prefixes: Sequence[str
         body, stamps = document.value, {}
         if isinstance(body, dict) and "body" in body and ("received_at" in body or "fetched_at" in body):
             body, stamps = body["body"], body
+        elif has_body_alone(body, prefixes):
+            body = body["body"]
         if isinstance(body, list):
             found = delivered(body, KINDS[kind].delivered)
         elif isinstance(body, dict) and is_page(body, prefixes):
@@ -125,6 +127,13 @@ def is_page(body: Row, prefixes: Sequence[str] = KNOWN) -> bool:
     return isinstance(embedded, dict) and any(
         key in embedded for kind in KINDS for key in collections_of(kind, prefixes)
     )
+
+
+def has_body_alone(body: Any, prefixes: Sequence[str]) -> bool:
+    """Tell an envelope without a time by its body, if it is nothing else."""
+    if not isinstance(body, dict) or not isinstance(body.get("body"), (dict, list)):
+        return False
+    return not is_page(body, prefixes) and kind_of_single(body) is None
 
 
 def kind_of_single(body: Row) -> str | None:

@@ -26,29 +26,14 @@ def ids(*numbers: int, **options: Any) -> list[str]:
     return read.read_all()["signature_id"].to_pylist()
 
 
-def idle() -> list[engines.Engine]:
-    return engines._idle[os.getpid()]
-
-
-def test_the_queries_of_a_reading_are_prepared_for_the_next_one():
+def test_readings_share_a_database_and_leave_nothing_in_it():
     ids(1, 2)
-    [first] = idle()
-    prepared = dict(first.names)
-    assert ids(3) == ["3"]
-    assert [each.names for each in idle()] == [prepared]
-    assert idle()[0] is first
-
-
-@pytest.mark.parametrize("dedupe", [True, "message", False])
-def test_an_idle_engine_holds_no_rows(dedupe):
+    database = engines._databases[os.getpid()]
     of.read_tables([delivery(1), delivery(1), {"page": 1}], dedupe=True)
-    ids(1, 1, 2, dedupe=dedupe)
     of.check(delivery(1))
-    [each] = idle()
-    assert [relation.table.num_rows for relation in each.relations.values()] == [0] * len(each.relations)
-    tables = [name for name in each.names.values() if name.startswith("table")]
-    assert tables
-    assert all(each.connection.sql(f"FROM {name}").fetchall() == [] for name in tables)
+    assert engines._databases == {os.getpid(): database}
+    for relations in ("duckdb_tables()", "duckdb_views() WHERE NOT internal", "duckdb_prepared_statements()"):
+        assert database.sql(f"FROM {relations}").fetchall() == []
 
 
 def test_readings_at_the_same_time_do_not_mix():
