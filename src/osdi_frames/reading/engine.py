@@ -62,7 +62,7 @@ class Engine:
     def put(self, name: str, table: pa.Table) -> None:
         """Let a relation hold some rows."""
         rows = min(max(_FEWEST_ROWS, -(-table.num_rows // _BATCHES)), _MOST_ROWS)
-        if any(column.num_chunks > 2 * _BATCHES for column in table.columns):
+        if any(column.num_chunks * _FEWEST_ROWS > len(column) for column in table.columns):
             table = table.combine_chunks()
         self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
 

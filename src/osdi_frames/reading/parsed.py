@@ -36,16 +36,18 @@ class Parsed:
     @property
     def keys(self) -> np.ndarray:
         """The number of the document and the position, as one number."""
-        return np.bitwise_or(self.numbers << POSITIONS, self.positions)
+        keys: np.ndarray = self.numbers << POSITIONS | self.positions
+        return keys
 
     @classmethod
     def read(cls, engine: Engine, form: Form, structure: Any, documents: pa.Table) -> Parsed:
         """Look for a structure in each element of some documents."""
         engine.put("documents", documents)
-        found = engine.run(query.parse(form, query.flat(structure))).to_arrow_table()
-        texts, owners = entries(plain(found["list"]))
-        misplaced = np.zeros(len(texts), bool)
-        values = _opened(engine, texts, structure, misplaced, np.arange(len(texts)))
+        found = engine.run(query.parse(form, structure)).to_arrow_table()
+        values, owners = entries(plain(found["list"]))
+        misplaced = np.zeros(len(values), bool)
+        _mark(values, entries(plain(found["present"]))[0], query.presence(structure), misplaced)
+        values = _opened(engine, values, structure, misplaced, np.arange(len(values)))
         positions = np.arange(len(owners)) - np.searchsorted(owners, owners)
         at = pa.array(owners)
         return cls(
@@ -76,26 +78,38 @@ class Parsed:
         )
 
 
+def _mark(values: pa.Array, present: pa.Array, presence: Any, misplaced: Mask) -> None:
+    """Mark the elements in which something is present that came through as no list."""
+    for key, below in presence.items():
+        if below == query.PRESENT:
+            misplaced |= valid(child(present, key)) & ~valid(child(values, key))
+        else:
+            _mark(child(values, key), child(present, key), below, misplaced)
+
+
 def _opened(
     engine: Engine, values: pa.Array, structure: Any, misplaced: Mask, owners: np.ndarray
 ) -> pa.Array:
-    """Return values with their lists, which come as JSON; mark the elements with something else in their place.
-
-    To parse lists apart shows what is no list, which `json_transform` leaves out in silence.
-    """
+    """Return values with the lists inside of lists, which come as JSON; mark the elements where there is none."""
+    if not query.has_lists(structure) or (
+        pa.types.is_list(values.type) and not query.has_lists(structure[0])
+    ):
+        return values
     if isinstance(structure, dict):
         found = [
             _opened(engine, child(values, key), below, misplaced, owners) for key, below in structure.items()
         ]
         return pa.StructArray.from_arrays(found, list(structure), mask=pa.array(~valid(values)))
-    if not isinstance(structure, list):
-        return values
-    is_list = starts(values, "[")
-    misplaced[owners[valid(values) & ~is_list]] = True
-    lists = engine.lists(values.filter(pa.array(is_list)), query.flat(structure))
-    inside, at = entries(lists)
-    lengths = np.zeros(len(values), np.int32)
-    lengths[is_list] = np.bincount(at, minlength=len(lists))
+    is_list = valid(values)
+    if pa.types.is_string(values.type):
+        is_list = starts(values, "[")
+        misplaced[owners[valid(values) & ~is_list]] = True
+        values = engine.lists(values.filter(pa.array(is_list)), query.with_inner_lists_as_json(structure))
+        numbers = np.flatnonzero(is_list)
+    else:
+        numbers = np.arange(len(values))
+    inside, at = entries(values)
+    inside = _opened(engine, inside, structure[0], misplaced, owners[numbers[at]])
+    lengths = np.bincount(numbers[at], minlength=len(is_list))
     ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
-    inside = _opened(engine, inside, structure[0], misplaced, owners[is_list][at])
     return pa.ListArray.from_arrays(ends, inside, mask=pa.array(~is_list))

@@ -49,12 +49,18 @@ def parse(form: Form, structure: Any) -> str:
     """Return the query that looks for a structure in each element of the documents of one form.
 
     The relation ``documents`` has the columns number, start (of the positions) and document. The result has
-    number, start, the timestamps of the envelope, and list: the elements, of a delivery with their siblings.
+    number, start, the timestamps of the envelope, list: the elements, of a delivery with their siblings, and
+    present: in the places of lists in each of them, an object where there is anything.
     """
     timestamps = (f"{f'doc.{name}' if form.enveloped else 'NULL::VARCHAR'} AS {name}" for name in TIMESTAMPS)
-    parsed = f"json_transform(document, {structure_of(_inside_of(form, structure))})"
-    return f"""SELECT number, start, {", ".join(timestamps)}, {_list_of(form, "doc")} AS list
-        FROM (SELECT number, start, {parsed} AS doc FROM documents)"""
+    parsed = (
+        f"json_transform(document, {structure_of(_inside_of(form, with_inner_lists_as_json(structure)))})"
+    )
+    there = "[]"
+    if places := presence(structure):
+        there = _list_of(form, f"(json_transform(document, {structure_of(_inside_of(form, places))}))")
+    return f"""SELECT number, start, {", ".join(timestamps)}, {_list_of(form, "doc")} AS list, {there} AS present
+        FROM (SELECT number, start, document, {parsed} AS doc FROM documents)"""
 
 
 def entry_keys(form: Form) -> str:
@@ -170,17 +176,32 @@ def structure(shape: Shape) -> Any:
     return "JSON" if shape.form else "VARCHAR"
 
 
-def flat(structure: Any) -> Any:
-    """Return a structure in which lists come as JSON, but for an outermost one."""
+#: What `json_transform` gives an object for, whatever is there, and NULL where nothing is or null.
+PRESENT = {"_": "VARCHAR"}
+
+
+def presence(structure: Any) -> dict[str, Any]:
+    """Return the structure that shows where anything stands in the places of lists, but for those inside of lists."""
+    if not isinstance(structure, dict):
+        return {}
+    found = {key: PRESENT if isinstance(below, list) else presence(below) for key, below in structure.items()}
+    return {key: below for key, below in found.items() if below}
+
+
+def has_lists(structure: Any) -> bool:
+    """Whether a structure is or has a list."""
+    return isinstance(structure, list) or (
+        isinstance(structure, dict) and any(map(has_lists, structure.values()))
+    )
+
+
+def with_inner_lists_as_json(structure: Any, *, inside: bool = False) -> Any:
+    """Return a structure in which the lists inside of lists come as JSON: it shows what is no list."""
     if isinstance(structure, list):
-        return [_without_lists(structure[0])]
-    return _without_lists(structure)
-
-
-def _without_lists(structure: Any) -> Any:
+        return "JSON" if inside else [with_inner_lists_as_json(structure[0], inside=True)]
     if isinstance(structure, dict):
-        return {key: _without_lists(below) for key, below in structure.items()}
-    return "JSON" if isinstance(structure, list) else structure
+        return {key: with_inner_lists_as_json(below, inside=inside) for key, below in structure.items()}
+    return structure
 
 
 def structure_at(paths: Iterable[Sequence[Step]]) -> Any:

@@ -38,8 +38,8 @@ from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import Form, form, probes
 from osdi_frames.tables.schema import ARROW, ElementType
 
-_GROUP = 16 << 20  # bytes of documents that are read together
-_MOST_CORES = 4  # a group on each: they need up to 200 MB each
+_GROUP = 32 << 20  # bytes of documents that are read together
+_MOST_CORES = 4  # a group on each: they need up to 300 MB each
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
 #: What DuckDB raises for malformed JSON.
