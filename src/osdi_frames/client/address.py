@@ -10,12 +10,11 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
-
-Version = Literal["v1", "v2"]
+from osdi_frames.tables.fields import Version
 
 _PORTS = {"http": 80, "https": 443}
 # What parsers of addresses disagree about: control characters, backslashes, spaces before the query, a scheme

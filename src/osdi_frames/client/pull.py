@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from osdi_frames.archive.durable import make_folder
-from osdi_frames.client.address import Version, asked_page
+from osdi_frames.client.address import asked_page
 from osdi_frames.client.batches import Batches
 from osdi_frames.client.lock import locked
 from osdi_frames.client.manifest import Manifest, manifests
@@ -19,8 +19,9 @@ from osdi_frames.client.reading import Collection, Service
 from osdi_frames.client.resources import Resource
 from osdi_frames.client.tally import Tally
 from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotFound
+from osdi_frames.tables.fields import DATES, Version
 
-_MODIFIED = {"v1": "modified_at", "v2": "modified_date"}  # interface 9
+_MODIFIED = DATES[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Order:
         # There is no "ge": a second earlier, or what changed in the very second of `since` would be left out.
         after = self.since.get(resource.name)
         after = after - timedelta(seconds=1) if after else None
-        since = f"{_MODIFIED[version]} gt '{after:%Y-%m-%dT%H:%M:%SZ}'" if after else None
+        since = f"{_MODIFIED.named(version)} gt '{after:%Y-%m-%dT%H:%M:%SZ}'" if after else None
         own = self.filter if resource.key == "events" else None
         return " and ".join(each for each in (since, own) if each) or None
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from osdi_frames.client.address import Version
 from osdi_frames.errors import UnknownCollection, nearest
+from osdi_frames.tables.fields import Version
 
 
 @dataclass(frozen=True, slots=True)

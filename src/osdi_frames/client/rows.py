@@ -8,19 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from osdi_frames.client.writing import EVENT, LOCATION
 from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ServiceUnreachable, UnknownColumn, nearest
 from osdi_frames.progress import bar
 from osdi_frames.tables.events import EVENTS
+from osdi_frames.tables.fields import EVENT, LOCATION
 
 #: The columns whose values are sent, and the field of each; all others of the table are the service's own.
-_FIELDS = {
-    field.v2: field.v2 for field in EVENT if field.v2 and field.kind in ("text", "wall clock", "identifiers")
-}
+_FIELDS = [field.name for field in EVENT if "v2" in field.set_by and field.kind != "location"]
 _PLACES = {
-    "location_address" if field.v2 == "address_lines" else f"location_{field.v2}": field.v2
+    "location_address" if field.name == "address_lines" else f"location_{field.name}": field.name
     for field in LOCATION
-    if field.v2 and field.kind
+    if field.set_by
 }
 
 
@@ -31,7 +29,7 @@ def event_of(row: Mapping[str, Any], *, prefixes: Iterable[str]) -> dict[str, An
     {'title': 'Picnic', 'location': {'address_lines': ['1 Elm St']}}
     """
     given = {name: value for name, value in row.items() if isinstance(value, list) or not pd.isna(value)}
-    event = {field: given[column] for column, field in _FIELDS.items() if column in given}
+    event = {name: given[name] for name in _FIELDS if name in given}
     if "identifiers" in event:
         # The service's own comes from the service, and is another one for an event that is created.
         heads = tuple(f"{prefix}:" for prefix in prefixes)

@@ -12,7 +12,7 @@ from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.kinds import KINDS, Kind
 from osdi_frames.sandbox.page_faults import EFFECTS, Page
 from osdi_frames.sandbox.paging import Row, asked_number, envelope, page_text, parse_filter
-from osdi_frames.sandbox.people import Account
+from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Service
@@ -21,14 +21,14 @@ from osdi_frames.sandbox.site import Site
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: where, whose, and what was sent."""
+    """One request: where, what was sent, and, of the API, whose and at which path."""
 
     site: Site
-    account: Account
-    path: str
     ids: Mapping[str, str]
     query: Mapping[str, str]
     body: Mapping[str, Any]
+    account: Account = NOBODY
+    path: str = ""
     injected: Sequence[Injection] = ()
 
 

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox import request_faults
-from osdi_frames.sandbox.admin import AdminCall, AdminHandler
+from osdi_frames.sandbox.admin import AdminHandler
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.bodies import parse_object
 from osdi_frames.sandbox.faults import Injection
@@ -106,7 +106,7 @@ class ApiEndpoint:
     ) -> Call:
         site = Site(_origin(request), self._service.settings.prefix, self._version)
         path = request.scope["path"].removeprefix(f"/api/{self._version}/")
-        return Call(site, account, path, request.path_params, request.query_params, body, injected)
+        return Call(site, request.path_params, request.query_params, body, account, path, injected)
 
     def _account(self, request: Request) -> Account:
         header = KEY_HEADERS[self._version]
@@ -139,7 +139,7 @@ class AdminEndpoint:
         handler = _of_method(self._handlers, request.method)
         body = await _body(request, ADMIN_BODY_LIMIT)
         site = Site(_origin(request), self._service.settings.prefix, "v2")
-        call = AdminCall(site, request.path_params, request.query_params, parse_object(body) if body else {})
+        call = Call(site, request.path_params, request.query_params, parse_object(body) if body else {})
         with self._service.store.transaction():
             answer = handler(self._service, call)
         request.app.state.deliverer.wake()

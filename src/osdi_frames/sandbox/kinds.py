@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from osdi_frames.sandbox import fields
 from osdi_frames.sandbox.bodies import wall_clock
-from osdi_frames.sandbox.fields import Field
 from osdi_frames.sandbox.site import Site
+from osdi_frames.tables.fields import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Kind:
 
     def filtered(self, site: Site) -> dict[str, Filter]:
         """Return what its collections can be filtered by, under the names of the version (interface 9)."""
-        named = {each.name: each.named(site) for each in self.fields}
+        named = {field.name: site.field(field) for field in self.fields}
         return {named.get(name) or name: _FILTERS[name] for name in self.filters if named.get(name, name)}
 
     def addresses(self, version: str) -> Iterator[str]:

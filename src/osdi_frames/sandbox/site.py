@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from osdi_frames.tables.fields import Field
+
 Link = dict[str, str]
 
 VERSIONS = ("v2", "v1")
@@ -35,6 +37,11 @@ class Site:
     def named(self, name: str) -> str:
         """Write the service's own prefix where a declared name has ``<p>``."""
         return name.replace("<p>", self.prefix)
+
+    def field(self, field: Field) -> str | None:
+        """Return what a declared field is called here; None where the version lacks it."""
+        name = field.named(self.version)
+        return self.named(name) if name else None
 
     def native(self, resource_id: str) -> str:
         """Return the service's own identifier of a resource (interface 2.1)."""
