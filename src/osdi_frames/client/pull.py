@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -79,7 +80,7 @@ def pull(
     with locked(order.destination):
         manifest = _unfinished(service, order) or _begun(service, order, now=now)
         manifest.write()
-        with Batches(manifest.folder) as batches:
+        with closing(Batches(manifest.folder)) as batches:
             walk = _Walk(service, order, batches, on_page, _ledgers(service, batches))
             try:
                 walk.run()
@@ -87,7 +88,7 @@ def pull(
                 error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
                 raise
             finally:
-                batches.finish()
+                batches.close()
                 manifest = replace(
                     manifest,
                     finished_at=now(),

@@ -215,18 +215,6 @@ def add_webhook(service: Service, call: Call) -> Any:
     return asdict(webhook)
 
 
-def remove_webhook(service: Service, call: Call) -> Any:
-    """Forget a receiver; what waits for it is set aside."""
-    service.store.delete_record("webhook", call.ids["webhook_id"])
-    return {}
-
-
-def send_test(service: Service, call: Call) -> Any:
-    """Send a webhook the test delivery of deployments: without dates, always with the same idempotency_key."""
-    service.send_test(call.ids["webhook_id"], _account(service, call), call.site)
-    return {}
-
-
 def faults(service: Service, _call: Call) -> Any:
     """Answer which faults can be injected, at which requests, and which are."""
     return {
@@ -242,11 +230,10 @@ def order_fault(service: Service, call: Call) -> Any:
     return service.faults.inject(_text(call.body.get("fault"), "fault"), **settings).shown()
 
 
-def clear_faults(service: Service, call: Call) -> Any:
+def clear_faults(service: Service, call: Call) -> None:
     """Remove one injected fault, or all."""
     injection = call.ids.get("injection")
     service.faults.clear(int(injection) if injection else None)
-    return {}
 
 
 def _targeting(service: Service) -> list[str]:
@@ -291,8 +278,15 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     },
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {"GET": lambda service, _: service.store.records("webhook"), "POST": add_webhook},
-    "/sandbox/webhooks/{webhook_id}": {"DELETE": remove_webhook},
-    "/sandbox/webhooks/{webhook_id}/test": {"POST": send_test},
+    "/sandbox/webhooks/{webhook_id}": {
+        # What waits for it is set aside.
+        "DELETE": lambda service, call: service.store.delete_record("webhook", call.ids["webhook_id"]),
+    },
+    "/sandbox/webhooks/{webhook_id}/test": {
+        "POST": lambda service, call: service.send_test(
+            call.ids["webhook_id"], _account(service, call), call.site
+        ),
+    },
     "/sandbox/messages": {"GET": lambda service, call: service.store.messages(call.query.get("state"))},
     "/sandbox/dead-letters": {"GET": lambda service, _: service.store.messages("dead")},
     "/sandbox/targeting": {"GET": lambda service, _: _targeting(service)},
@@ -303,6 +297,6 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     "/sandbox/faults/{injection:int}": {"DELETE": clear_faults},
     "/sandbox/requests": {
         "GET": lambda service, _: [asdict(seen) for seen in service.seen],
-        "DELETE": lambda service, _: service.seen.clear() or {},
+        "DELETE": lambda service, _: service.seen.clear(),
     },
 }

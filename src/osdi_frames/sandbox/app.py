@@ -90,13 +90,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.deliverer = Deliverer(
-            store,
-            service.faults,
-            retry_after=settings.retry_after,
-            hosts=settings.webhook_hosts,
-            clock=lambda: now().timestamp(),
-        )
+        app.state.deliverer = Deliverer(service)
         delivering = asyncio.create_task(app.state.deliverer.run())
         yield
         delivering.cancel()

@@ -143,7 +143,7 @@ class AdminEndpoint:
         with self._service.store.transaction():
             answer = handler(self._service, call)
         request.app.state.deliverer.wake()
-        return JSONResponse(answer)
+        return JSONResponse({} if answer is None else answer)
 
 
 def _check_sender(request: Request) -> None:
