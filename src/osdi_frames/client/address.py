@@ -6,7 +6,6 @@ path and query are taken. So no difference between two parsers can carry the key
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import cast
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
+from osdi_frames.listening import is_loopback
 from osdi_frames.tables.fields import Version
 
 _PORTS = {"http": 80, "https": 443}
@@ -53,7 +53,7 @@ class Address:
         parts = urlsplit(text)
         if parts.query or parts.fragment:
             raise BadAddress(f"a base address has no query and no fragment: {shown(text)}")
-        if scheme == "http" and not (allow_http or _is_loopback(host)):
+        if scheme == "http" and not (allow_http or is_loopback(host)):
             raise InsecureAddress(
                 f"{shown(text)} would send the key in clear; write https:// or say allow_http=True (--allow-http)"
             )
@@ -172,13 +172,6 @@ def _split(address: str) -> tuple[SplitResult, int | None] | None:
     except ValueError:
         return None
     return parts, port
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _plain(text: str) -> str:

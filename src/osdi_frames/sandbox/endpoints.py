@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import RequestRefused
+from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox import request_faults
 from osdi_frames.sandbox.admin import AdminHandler
 from osdi_frames.sandbox.api import Call, Handler
@@ -21,7 +22,7 @@ from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields
 from osdi_frames.sandbox.service import Seen, Service
-from osdi_frames.sandbox.site import KEY_HEADERS, Site, is_loopback
+from osdi_frames.sandbox.site import KEY_HEADERS, Site
 
 AnyHandler = TypeVar("AnyHandler")
 

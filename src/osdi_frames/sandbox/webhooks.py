@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
+from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.resources import Resource
-from osdi_frames.sandbox.site import is_loopback
 
 if TYPE_CHECKING:
     from osdi_frames.sandbox.service import Service
