@@ -14,7 +14,6 @@ import click
 from osdi_frames import receiver
 from osdi_frames.cli.options import HELP, port
 from osdi_frames.receiver.segments import sync_folder, write_whole
-from osdi_frames.receiver.tokens import new_token
 from osdi_frames.receiver.worker import make_archive
 
 _EPILOG = """\b
@@ -64,7 +63,7 @@ def _kept_tokens(archive: Path) -> list[str]:
     if not path.exists():
         make_archive(archive)
         draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-        write_whole(draft, f"{new_token()}\n".encode())
+        write_whole(draft, f"{secrets.token_urlsafe(32)}\n".encode())
         # Of several workers that start at once, one makes the token.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)

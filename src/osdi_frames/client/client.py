@@ -126,15 +126,7 @@ class Client:
         self._prefix = prefix
         self._now = now
         self._field_names = FieldNames(self._address.version, known_prefixes(prefix))
-        self._service = Service(
-            self._address,
-            self._transport.get,
-            self._transport.own,
-            self._transport.redact,
-            known_prefixes(prefix),
-            workers,
-            max_pages,
-        )
+        self._service = Service(self._transport, known_prefixes(prefix), workers, max_pages)
 
     @property
     def base_url(self) -> str:

@@ -18,7 +18,7 @@ from osdi_frames.client.manifest import Manifest, manifests
 from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.client.reading import Collection, Service
 from osdi_frames.client.resources import Resource
-from osdi_frames.client.tally import Tally
+from osdi_frames.client.tally import CollectionPulled, Tally
 from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotFound
 from osdi_frames.tables.fields import DATES, Version
 
@@ -81,7 +81,8 @@ def pull(
         manifest = _unfinished(service, order) or _begun(service, order, now=now)
         manifest.write()
         with closing(Batches(manifest.folder)) as batches:
-            walk = _Walk(service, order, batches, on_page, _ledgers(service, batches))
+            tallies = {resource.name: _tally(resource, service, order) for resource in order.resources}
+            walk = _Walk(service, order, batches, on_page, _ledgers(service, batches), tallies)
             try:
                 walk.run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -92,28 +93,24 @@ def pull(
                 manifest = replace(
                     manifest,
                     finished_at=now(),
-                    collections=tuple(each.result() for each in walk.tallies.values()),
+                    collections=tuple(tally.result() for tally in tallies.values()),
                     files=tuple(batches.names()),
                 )
                 manifest.write()
     return manifest
 
 
+@dataclass(frozen=True, slots=True)
 class _Walk:
     """Read the collections of an order, one list after the other, parents before what they lead to."""
 
-    def __init__(
-        self,
-        service: Service,
-        order: Order,
-        batches: Batches,
-        on_page: Callable[[Page], None],
-        ledgers: dict[str, Ledger],
-    ) -> None:
-        self._service, self._order, self._batches = service, order, batches
-        self._on_page = on_page
-        self._ledgers = ledgers  # what an earlier call has read
-        self.tallies = {each.name: _tally(each, service, order) for each in order.resources}
+    service: Service
+    order: Order
+    batches: Batches
+    on_page: Callable[[Page], None]
+    ledgers: dict[str, Ledger]
+    """What an earlier call has read."""
+    tallies: dict[str, Tally]
 
     def run(self) -> None:
         for tally in self.tallies.values():
@@ -132,14 +129,14 @@ class _Walk:
 
         An event that only its campaign lists can be unknown to the service elsewhere.
         """
-        version = self._service.address.version
+        version = self.service.transport.address.version
         if not resource.parents:
             yield resource.path_for(version), ""
         found: dict[str, str] = {}
         for name in reversed(resource.parents):
             found |= self.tallies[name].ids if name in self.tallies else {}
-        if resource.name == "campaign_events" and self._order.campaigns is not None:
-            found = dict.fromkeys(self._order.campaigns, "event_campaigns")
+        if resource.name == "campaign_events" and self.order.campaigns is not None:
+            found = dict.fromkeys(self.order.campaigns, "event_campaigns")
         for each in sorted(found):
             own = quote(each, safe="")
             path = resource.path_for(version, own)
@@ -148,14 +145,14 @@ class _Walk:
 
     def _read(self, tally: Tally, path: str, other: str) -> None:
         collection = Collection(
-            self._service,
+            self.service,
             path,
-            self._order.filter_for(tally.resource, self._service.address.version),
-            keep=lambda answer: self._batches.keep(answer.line()),
-            on_page=self._on_page,
+            self.order.filter_for(tally.resource, self.service.transport.address.version),
+            keep=lambda answer: self.batches.keep(answer.line()),
+            on_page=self.on_page,
         )
-        address = urlsplit(self._service.address.collection(path)).path
-        collection.ledger = self._ledgers.pop(address, collection.ledger)
+        address = urlsplit(self.service.transport.address.collection(path)).path
+        collection.ledger = self.ledgers.pop(address, collection.ledger)
         try:
             tally.add(collection, proof=collection.resolve())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -163,13 +160,13 @@ class _Walk:
                 self._read(tally, other, "")
                 return
             failure = str(error) or "interrupted"
-            if isinstance(error, ResourceNotFound) and self._order.campaigns and "event_campaigns/" in path:
+            if isinstance(error, ResourceNotFound) and self.order.campaigns and "event_campaigns/" in path:
                 failure = (
                     f"{failure}; a campaign is named by its id, which the collection event_campaigns shows"
                 )
             tally.add(collection, proof=None, failure=failure)
             # One list that the key may not read does not keep the others from being read.
-            asked = tally.resource.name in self._order.asked and not tally.resource.parents
+            asked = tally.resource.name in self.order.asked and not tally.resource.parents
             if asked or not isinstance(error, ResourceNotFound | KeyRefused):
                 raise
 
@@ -226,8 +223,8 @@ def _begun(service: Service, order: Order, *, now: Callable[[], datetime]) -> Ma
     started = now()
     return Manifest(
         folder=_new_folder(order.destination, started),
-        address=service.address.base_url,
-        version=service.address.version,
+        address=service.transport.address.base_url,
+        version=service.transport.address.version,
         filter=order.filter,
         campaigns=order.campaigns,
         started_at=started,
@@ -237,7 +234,8 @@ def _begun(service: Service, order: Order, *, now: Callable[[], datetime]) -> Ma
 
 
 def _tally(resource: Resource, service: Service, order: Order) -> Tally:
-    return Tally(resource, resource.path_for(service.address.version), order.since.get(resource.name))
+    path = resource.path_for(service.transport.address.version)
+    return Tally(resource, CollectionPulled(resource.name, path, order.since.get(resource.name)))
 
 
 def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
@@ -254,7 +252,7 @@ def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
 
 
 def _is_of(manifest: Manifest, service: Service, order: Order) -> bool:
-    asked = (service.address.base_url, order.campaigns, order.filter)
+    asked = (service.transport.address.base_url, order.campaigns, order.filter)
     return (manifest.address, manifest.campaigns, manifest.filter) == asked
 
 

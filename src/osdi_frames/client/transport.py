@@ -73,16 +73,15 @@ class Transport:
         connections: int,
         now: Callable[[], datetime],
         ca_file: str | None = None,
-        user_agent: str = "osdi-frames",
     ) -> None:
-        self._address = address
+        self.address = address
         self._key = key
         self._limit = limit
         self._policy = policy
         self._now = now
         self._http = httpx.Client(
             auth=_KeyHeader(HEADERS[address.version], key),
-            headers={"Accept": "application/hal+json, application/json", "User-Agent": user_agent}
+            headers={"Accept": "application/hal+json, application/json", "User-Agent": "osdi-frames"}
             | {"Accept-Encoding": "gzip"},
             # Threads wait for a connection as long as it takes: that is no sign of the service.
             timeout=httpx.Timeout(policy.timeout, pool=None),
@@ -113,7 +112,7 @@ class Transport:
 
     def own(self, link: str, *, at: str) -> str:
         """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
-        return self._address.own(link, at=at, redact=self.redact)
+        return self.address.own(link, at=at, redact=self.redact)
 
     def redact(self, text: str) -> str:
         """Strike the key from a text that the service wrote."""
@@ -190,7 +189,7 @@ class Transport:
             return ServiceTimeout(
                 f"{where}: {late if self._deadline.exceeded else 'no answer in time'}{unsure}"
             )
-        at = f" (port {self._address.port})" if isinstance(error, httpx.ConnectError) else ""
+        at = f" (port {self.address.port})" if isinstance(error, httpx.ConnectError) else ""
         return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
 
     def _redact(self, error: ServiceError) -> None:
