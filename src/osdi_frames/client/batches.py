@@ -34,7 +34,7 @@ class Batches:
         self._lock = threading.Lock()
         self._file: BinaryIO | None = None
         self._pages = 0
-        for part in _growing(folder):
+        for part in sorted(folder.glob(f".pages-*{_SUFFIX}{_GROWING}")):
             _mend(part)
             _publish(part)
 
@@ -84,10 +84,6 @@ class Batches:
             self._file.close()
             _publish(Path(self._file.name))
             self._file = None
-
-
-def _growing(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f".pages-*{_SUFFIX}{_GROWING}"))
 
 
 def _finished(folder: Path) -> list[Path]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain
 
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import Answer
@@ -60,7 +59,7 @@ class Collection:
     def sweep(self) -> Generator[Answer, None, None]:
         """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
         with ThreadPoolExecutor(self.service.workers, "osdi-frames") as pool:
-            while (numbers := _peeked(self.ledger.missing())) is not None:
+            while numbers := list(self.ledger.missing()):
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
                         yield answer
@@ -145,13 +144,6 @@ class Collection:
         fresh = self.ledger.add(page)
         self.on_page(page)
         return fresh
-
-
-def _peeked(numbers: Iterable[int]) -> Iterator[int] | None:
-    """Return numbers as they are, or None if there are none."""
-    rest = iter(numbers)
-    first = next(rest, None)
-    return None if first is None else chain((first,), rest)
 
 
 @contextmanager

@@ -155,7 +155,7 @@ class Transport:
                 return answer(reply, fetched_at=self._now())
             raise failure(reply, now=self._now())
         except ServiceError as error:
-            self._redact(error)
+            error.args, error.words = (self.redact(str(error)),), self.redact(error.words)
             if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
                 self._limit.hold(error.retry_after)
             raise
@@ -191,11 +191,6 @@ class Transport:
             )
         at = f" (port {self.address.port})" if isinstance(error, httpx.ConnectError) else ""
         return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
-
-    def _redact(self, error: ServiceError) -> None:
-        """Strike the key from an error, should the service repeat it."""
-        error.args = (self.redact(str(error)),)
-        error.words = self.redact(error.words)
 
 
 class _KeyHeader(httpx.Auth):

@@ -220,7 +220,7 @@ def faults(service: Service, _call: Call) -> Any:
     return {
         "faults": [asdict(fault) for fault in FAULTS],
         "selection": dict(SELECTION),
-        "injections": [injection.shown() for injection in service.faults.injections()],
+        "injections": [injection.shown() for injection in service.faults.injections],
     }
 
 

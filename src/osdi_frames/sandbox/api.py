@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from osdi_frames.sandbox.effects import EFFECTS, Page
 from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.page_faults import EFFECTS, Page
 from osdi_frames.sandbox.paging import Row, asked_number, envelope, page_text, parse_filter
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
@@ -106,7 +106,7 @@ def change(service: Service, call: Call) -> str:
 
 def delete(service: Service, call: Call) -> str:
     """Answer that a tagging was deleted; nothing else can be."""
-    service.remove_tagging(_named(service, call))
+    service.store.remove("tagging", resource_id=_named(service, call).resource_id)
     return json.dumps({"notice": "This tagging was successfully deleted."})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from random import Random
@@ -33,7 +33,8 @@ def fill(service: Service, *, origin: str, seed: int = 7) -> None:
     site = Site(origin, settings.prefix, "v2")
     world = World.make(seed=seed, events=EVENTS, prefix=settings.prefix, base_url=site.base_url)
     # The same ids at every start: who pulls again from a demo that was started again finds the same events.
-    service.settings = replace(settings, new_id=_ids(Random(seed)))  # noqa: S311 (ids of a demo are no secret)
+    random = Random(seed)  # noqa: S311 (ids of a demo are no secret)
+    service.settings = replace(settings, new_id=lambda: str(UUID(int=random.getrandbits(128), version=4)))
     try:
         with service.store.transaction():
             _Replay(service, site, world).run()
@@ -142,10 +143,6 @@ class _Replay:
             signed = self._service.act("signature", acted_on, body, self._site)
             if signed.created_date != signature["created_date"]:
                 self._service.settings.new_id()  # a repeat draws one, too, so that the ids after it are always the same
-
-
-def _ids(random: Random) -> Callable[[], str]:
-    return lambda: str(UUID(int=random.getrandbits(128), version=4))
 
 
 def _self(document: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,7 +153,7 @@ class Faults:
     """The injected faults. They are kept in memory: a restarted sandbox behaves."""
 
     def __init__(self) -> None:
-        self._injections: list[Injection] = []
+        self.injections: list[Injection] = []
         self._count = 0
 
     def inject(self, name: str, /, **settings: Any) -> Injection:
@@ -166,39 +166,24 @@ class Faults:
             _check(setting, value, known)
         self._count += 1
         injection = Injection(self._count, fault, known | settings, random.Random(settings.get("seed", 0)))  # noqa: S311 (reproducible, not secret)
-        self._injections.append(injection)
+        self.injections.append(injection)
         return injection
 
     def clear(self, injection_id: int | None = None) -> None:
         """Remove one injected fault, or all."""
-        self._injections = [
-            injection for injection in self._injections if injection_id not in (None, injection.injection_id)
+        self.injections = [
+            injection for injection in self.injections if injection_id not in (None, injection.injection_id)
         ]
 
-    def injections(self) -> list[Injection]:
-        """Return the injected faults."""
-        return list(self._injections)
-
-    def injected(self, method: str, path: str, page: int | None) -> list[Injection]:
-        """Return the injections that apply to a request, in the order in which they were injected."""
-        if not self._injections:
-            return []
-        here = ("request", "page", "answer")
+    def injected(
+        self, at: Collection[str], method: str, path: str, page: int | None = None
+    ) -> list[Injection]:
+        """Return the injections of some kinds that apply to a request, in the order in which they were injected."""
         return [
             injection
-            for injection in self._injections
-            if injection.fault.at in here and injection.applies(method, path, page)
+            for injection in self.injections
+            if injection.fault.at in at and injection.applies(method, path, page)
         ]
-
-    def injected_signature(self, url: str) -> dict[str, Injection]:
-        """Return the injections that apply to a signature on its way into the outbox, by name."""
-        return {
-            o.name: o for o in self._injections if o.fault.at == "signature" and o.applies("POST", url, None)
-        }
-
-    def injected_delivery(self, url: str) -> list[Injection]:
-        """Return the injections that apply to a delivery to a receiver's address."""
-        return [o for o in self._injections if o.fault.at == "delivery" and o.applies("POST", url, None)]
 
 
 def _listed(value: int | list[int]) -> list[int]:

@@ -126,7 +126,8 @@ class Deliverer:
             return "the webhook was removed"
         if not deliverable(webhook["url"], self._service.settings.webhook_hosts):
             return "the host is not this machine; --allow-webhook-hosts allows others"
-        injected = {injection.name for injection in self._service.faults.injected_delivery(webhook["url"])}
+        faults = self._service.faults.injected(("delivery",), "POST", webhook["url"])
+        injected = {injection.name for injection in faults}
         async with self._slots:
             failure = await _attempt(webhook["url"], body.encode())
             if "webhook_duplicate" in injected:
