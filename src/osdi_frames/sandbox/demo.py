@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 from typing import Any
@@ -42,15 +42,17 @@ def fill(service: Service, *, origin: str, seed: int = 7) -> None:
         service.settings = settings
 
 
+@dataclass
 class _Replay:
     """The acts of a world in the service's own terms: what the world calls by its address gets an id here."""
 
-    def __init__(self, service: Service, site: Site, world: World) -> None:
-        self._service = service
-        self._site = site
-        self._world = world
-        self._settings = service.settings
-        self._group = service.account(GROUP)
+    _service: Service
+    _site: Site
+    _world: World
+
+    def __post_init__(self) -> None:
+        self._settings = self._service.settings
+        self._group = self._service.account(GROUP)
 
     def run(self) -> None:
         organizers = self._organizers()
