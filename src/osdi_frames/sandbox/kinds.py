@@ -79,7 +79,7 @@ class Kind:
 
     name: str
     segment: str
-    path: str = ""
+    path: str = "{segment}/{id}"
     under: tuple[str | None, ...] = (None,)
     fields: tuple[Field, ...] = ()
     filters: tuple[str, ...] = ()
@@ -122,7 +122,6 @@ KINDS = {
         Kind(
             "event",
             "events",
-            "events/{id}",
             under=(None, "event_campaign"),
             fields=fields.EVENT,
             filters=(*_TITLED, "start_date", "end_date"),
@@ -141,7 +140,6 @@ KINDS = {
         Kind(
             "event_campaign",
             "event_campaigns",
-            "event_campaigns/{id}",
             fields=fields.EVENT_CAMPAIGN,
             filters=_TITLED,
             links=(Link("osdi:events", "{self}/events"), _EMBED),
@@ -150,7 +148,6 @@ KINDS = {
         Kind(
             "petition",
             "petitions",
-            "petitions/{id}",
             fields=fields.PETITION,
             filters=_TITLED,
             links=(
@@ -186,7 +183,6 @@ KINDS = {
         Kind(
             "person",
             "people",
-            "people/{id}",
             fields=fields.PEOPLE,
             filters=(
                 *_DATED,
@@ -205,9 +201,7 @@ KINDS = {
             ),
             totals=False,
         ),
-        Kind(
-            "tag", "tags", "tags/{id}", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)
-        ),
+        Kind("tag", "tags", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)),
         Kind(
             "tagging",
             "taggings",
