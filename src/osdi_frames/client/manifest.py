@@ -9,13 +9,37 @@ from pathlib import Path
 from typing import Any
 
 from osdi_frames.archive.durable import write_file
-from osdi_frames.client.tally import CollectionPulled
 from osdi_frames.errors import counted, printable
 
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
 NAME = ".manifest.json"
 
 UNFINISHED = "not finished: the pull is running, or was killed; call it again and it goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionPulled:
+    """What came of one collection.
+
+    `lists` counts the lists that were read: one, or one for each parent (each event's attendances). `rows` counts every
+    row of every page, `distinct_ids` the different records among them; a page that was read again counts again. The
+    totals are what the service reported first and last, summed over the lists; None where one reported none.
+    `newest_modified_date` is where ``since="last"`` goes on.
+    """
+
+    name: str
+    path: str
+    since: datetime | None = None
+    complete: bool = False
+    why: str = "not read"
+    lists: int = 0
+    pages: int = 0
+    rows: int = 0
+    distinct_ids: int = 0
+    duplicates: int = 0
+    total_records_at_start: int | None = None
+    total_records_at_end: int | None = None
+    newest_modified_date: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,9 +139,17 @@ def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool
         case "links":
             return _creator(_object(value, key), key, strict=strict)
         case "identifiers":
-            return _identifiers(_texts(value, key), key)
+            texts = _texts(value, key)
+            if bad := [text for text in texts if not re.match(r"[^:]*[^:\s][^:]*:.", text)]:
+                raise InvalidField(f"{key} have the form system:id, not {bad[0]!r}")
+            return texts
         case "lines":
-            return _first_line(_texts(value, key), key, strict=strict)
+            texts = _texts(value, key)  # of which the service reads the first (interface 2.2)
+            if strict and len(texts) > 1:
+                raise UneditableField(
+                    f"the service ignores {key} after the first; strict=False leaves them out"
+                )
+            return texts[:1]
         case "text" | "country" if isinstance(value, str):
             return _sound(value, key)
     raise InvalidField(f"{key} is text, not {type(value).__name__}: {value!r}")
@@ -150,22 +158,9 @@ def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool
 def _texts(value: Any, key: str) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InvalidField(f"{key} is a list of text, not {type(value).__name__}")
-    if not all(isinstance(each, str) for each in value):
+    if not all(isinstance(text, str) for text in value):
         raise InvalidField(f"{key} is a list of text")
-    return [_sound(each, key) for each in value]
-
-
-def _identifiers(texts: list[str], key: str) -> list[str]:
-    if bad := [each for each in texts if not re.match(r"[^:]*[^:\s][^:]*:.", each)]:
-        raise InvalidField(f"{key} have the form system:id, not {bad[0]!r}")
-    return texts
-
-
-def _first_line(texts: list[str], key: str, *, strict: bool) -> list[str]:
-    """Keep the one line of an address that the service reads (interface 2.2)."""
-    if strict and len(texts) > 1:
-        raise UneditableField(f"the service ignores {key} after the first; strict=False leaves them out")
-    return texts[:1]
+    return [_sound(text, key) for text in value]
 
 
 def _wall_clock(value: Any, key: str) -> str:
