@@ -176,4 +176,4 @@ def _split(address: str) -> tuple[SplitResult, int | None] | None:
 
 def _plain(text: str) -> str:
     """Cut a text to a line that a terminal can show."""
-    return "".join(each if each.isprintable() else "·" for each in text[:200])
+    return "".join(character if character.isprintable() else "·" for character in text[:200])

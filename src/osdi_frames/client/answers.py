@@ -125,7 +125,7 @@ def spoken(content: bytes) -> str:
         text = _said(json.loads(text)) or ""
     except (ValueError, RecursionError):
         text = html.unescape(_ELEMENT.sub(" ", text))
-    line = "".join(each if each.isprintable() else " " for each in text)
+    line = "".join(character if character.isprintable() else " " for character in text)
     # Cut between words: half a key that the service repeats would not be found and replaced.
     return textwrap.shorten(line, _WORDS, placeholder=" …")
 
@@ -143,7 +143,7 @@ def _said(body: Any) -> str | None:
     if isinstance(body, str):
         return body
     if isinstance(body, list):
-        return next((words for each in body if (words := _said(each))), None)
+        return next((words for entry in body if (words := _said(entry))), None)
     if isinstance(body, dict):
         return next((words for key in _SAYING if (words := _said(body.get(key)))), None)
     return None

@@ -65,29 +65,30 @@ class Manifest:
     @property
     def complete(self) -> bool:
         """Whether it is proved that every record came."""
-        return self.finished_at is not None and all(each.complete for each in self.collections)
+        return self.finished_at is not None and all(collection.complete for collection in self.collections)
 
     @property
     def why(self) -> str:
         """The proof for each collection, or what is missing; a line each."""
         if self.finished_at is None:
             return UNFINISHED
-        lacking = [each for each in self.collections if not each.complete]
+        lacking = [collection for collection in self.collections if not collection.complete]
         # Where a pull stopped is said, not what it did not come to.
-        begun = [each for each in lacking if each.lists or each.why != "not read"]
+        begun = [collection for collection in lacking if collection.lists or collection.why != "not read"]
         return "\n".join(
-            printable(f"{each.path}: {each.why}") for each in begun or lacking or self.collections
+            printable(f"{collection.path}: {collection.why}")
+            for collection in begun or lacking or self.collections
         )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the collections, parents first."""
-        return tuple(each.name for each in self.collections)
+        return tuple(collection.name for collection in self.collections)
 
     @property
     def requests(self) -> int:
         """How many answers were needed; retries and redirects are not counted."""
-        return sum(each.pages for each in self.collections)
+        return sum(collection.pages for collection in self.collections)
 
     @property
     def since(self) -> datetime | None:

@@ -54,7 +54,7 @@ class Order:
         after = after - timedelta(seconds=1) if after else None
         since = f"{_MODIFIED.named(version)} gt '{after:%Y-%m-%dT%H:%M:%SZ}'" if after else None
         own = self.filter if resource.key == "events" else None
-        return " and ".join(each for each in (since, own) if each) or None
+        return " and ".join(part for part in (since, own) if part) or None
 
     def with_since(self, since: Mapping[str, datetime | None]) -> Order:
         """Return the order for what changed only, as far as each collection can be asked for that.
@@ -67,9 +67,11 @@ class Order:
                 earliest[resource.name] = None
             for parent in resource.parents:
                 moments = [earliest.get(parent), earliest.get(resource.name)]
-                known = [each for each in moments if each]
+                known = [moment for moment in moments if moment]
                 earliest[parent] = min(known) if len(known) == len(moments) else None
-        return replace(self, since={each.name: earliest.get(each.name) for each in self.resources})
+        return replace(
+            self, since={resource.name: earliest.get(resource.name) for resource in self.resources}
+        )
 
 
 def pull(
@@ -212,10 +214,10 @@ class _Walk:
             found |= self.tallies[name].ids if name in self.tallies else {}
         if resource.name == "campaign_events" and self.order.campaigns is not None:
             found = dict.fromkeys(self.order.campaigns, "event_campaigns")
-        for each in sorted(found):
-            own = quote(each, safe="")
+        for parent_id in sorted(found):
+            own = quote(parent_id, safe="")
             path = resource.path_for(version, own)
-            below = f"{found[each]}/{own}/{path.rpartition('/')[2]}"
+            below = f"{found[parent_id]}/{own}/{path.rpartition('/')[2]}"
             yield path, below if below != path else ""
 
     def _read(self, tally: Tally, path: str, other: str) -> None:
@@ -271,23 +273,23 @@ def last_changes(service: Service, order: Order, *, overlap: timedelta) -> dict[
     found: dict[str, datetime | None] = {}
     for manifest in manifests(order.destination):
         if _is_of(manifest, service, order):
-            for each in manifest.collections:
+            for collection in manifest.collections:
                 # Of a collection without records, the others show how far the service's clock was.
-                newest = each.newest_modified_date or manifest.newest_modified_date
-                if each.complete and newest:
-                    found[each.name] = min(newest, manifest.started_at) - overlap
+                newest = collection.newest_modified_date or manifest.newest_modified_date
+                if collection.complete and newest:
+                    found[collection.name] = min(newest, manifest.started_at) - overlap
     return found
 
 
 def _unfinished(service: Service, order: Order) -> Manifest | None:
     """Return the last pull of the same collections if it is not complete."""
-    since = tuple(order.since.get(each.name) for each in order.resources)
+    since = tuple(order.since.get(resource.name) for resource in order.resources)
     before = [
-        each
-        for each in manifests(order.destination)
-        if _is_of(each, service, order)
-        and each.names == tuple(resource.name for resource in order.resources)
-        and tuple(collection.since for collection in each.collections) == since
+        manifest
+        for manifest in manifests(order.destination)
+        if _is_of(manifest, service, order)
+        and manifest.names == tuple(resource.name for resource in order.resources)
+        and tuple(collection.since for collection in manifest.collections) == since
     ]
     if not (order.resume and before) or before[-1].complete:
         return None
@@ -304,7 +306,7 @@ def _begun(service: Service, order: Order, *, now: Callable[[], datetime]) -> Ma
         campaigns=order.campaigns,
         started_at=started,
         finished_at=None,
-        collections=tuple(_tally(each, service, order).result() for each in order.resources),
+        collections=tuple(_tally(resource, service, order).result() for resource in order.resources),
     )
 
 

@@ -34,7 +34,9 @@ def event_of(row: Mapping[str, Any], *, prefixes: Iterable[str]) -> dict[str, An
     if "identifiers" in event:
         # The service's own comes from the service, and is another one for an event that is created.
         heads = tuple(f"{prefix}:" for prefix in prefixes)
-        event["identifiers"] = [each for each in event["identifiers"] if not str(each).startswith(heads)]
+        event["identifiers"] = [
+            identifier for identifier in event["identifiers"] if not str(identifier).startswith(heads)
+        ]
         if not event["identifiers"]:
             del event["identifiers"]
     place = {field: given[column] for column, field in _PLACES.items() if column in given}

@@ -273,7 +273,9 @@ def _silence(error: BaseException, key: ApiKey) -> None:
     inner: BaseException | None = error
     while inner is not None:
         inner.__traceback__ = None
-        inner.args = tuple(key.redact(each) if isinstance(each, str) else each for each in inner.args)
+        inner.args = tuple(
+            key.redact(argument) if isinstance(argument, str) else argument for argument in inner.args
+        )
         if isinstance(inner, httpx.RequestError):
             inner._request = None  # its header is the key's; the public setter takes no None
         inner = inner.__cause__ or inner.__context__

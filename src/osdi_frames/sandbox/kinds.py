@@ -46,8 +46,8 @@ def _utc(text: str) -> str | None:
 
 
 _FILTERS = {
-    each.name: each
-    for each in (
+    filter_.name: filter_
+    for filter_ in (
         Filter("identifier", "identifiers"),
         Filter("created_date", "created_date", written=_utc),
         Filter("modified_date", "modified_date", written=_utc),

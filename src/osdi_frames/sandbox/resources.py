@@ -196,13 +196,13 @@ def searched(resource: Resource) -> dict[str, list[str]]:
     """Return the values that filters compare, by the name of the filter."""
     values = resource.values()
     values["identifiers"] = [resource.resource_id, *resource.fields.get("identifiers", ())]
-    defaults = {each.name: each.default for each in resource.declared.fields}
+    defaults = {field.name: field.default for field in resource.declared.fields}
     found = {}
-    for each in resource.declared.filtered(Site("", "", "v2")).values():
-        value = values.get(each.field, defaults[each.field])
+    for filter_ in resource.declared.filtered(Site("", "", "v2")).values():
+        value = values.get(filter_.field, defaults[filter_.field])
         many = value if isinstance(value, list) else [] if value is None else [value]
-        texts = [entry.get(each.key) for entry in many] if each.key else many
-        found[each.name] = [text for text in map(each.written, filter(None, texts)) if text is not None]
+        texts = [entry.get(filter_.key) for entry in many] if filter_.key else many
+        found[filter_.name] = [text for text in map(filter_.written, filter(None, texts)) if text is not None]
     return found
 
 

@@ -34,7 +34,7 @@ _SETTINGS = (
 )
 
 _COLUMNS = ("kind", "person_id", "resource_id", "account", "parent", "listed")
-_REST = tuple(each.name for each in fields(Resource) if each.name not in _COLUMNS)
+_REST = tuple(field.name for field in fields(Resource) if field.name not in _COLUMNS)
 _READ = f"SELECT {', '.join(_COLUMNS)}, document FROM resource"  # noqa: S608 (the names above)
 
 
