@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -144,13 +144,13 @@ def test_until_it_ends_a_manifest_says_that_it_has_not(stocked, tmp_path):
 
 @pytest.mark.parametrize("torn", range(1, 60, 7))
 def test_a_torn_page_is_cut_off_and_those_before_it_stay(tmp_path, torn):
-    with Batches(tmp_path) as batches:
+    with closing(Batches(tmp_path)) as batches:
         batches.keep(b'{"page": 1}\n')
     whole = tmp_path / "pages-0001.ndjson.gz"
     part = tmp_path / ".pages-0001.ndjson.gz.part"
     part.write_bytes(whole.read_bytes() * 2 + whole.read_bytes()[: min(torn, whole.stat().st_size - 1)])
     whole.unlink()
-    with Batches(tmp_path) as batches:
+    with closing(Batches(tmp_path)) as batches:
         assert list(batches.read()) == [{"page": 1}, {"page": 1}]
         assert not part.exists()
 
@@ -159,12 +159,13 @@ def test_a_full_disk_tears_no_page(tmp_path):
     # A limit on the size of files stands for the disk; the process gets EFBIG where a disk says ENOSPC.
     program = """
 import os, resource, signal, sys
+from contextlib import closing
 from pathlib import Path
 from osdi_frames.client.batches import Batches
 from osdi_frames.client.manifest import manifests
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path(sys.argv[1])
-with Batches(folder) as batches:
+with closing(Batches(folder)) as batches:
     batches.keep(b'{"page": 1}\\n')
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
     try:
@@ -181,7 +182,7 @@ print(list(Batches(folder).read()))
 
 
 def test_batches_are_files_of_a_hundred_pages(tmp_path):
-    with Batches(tmp_path) as batches:
+    with closing(Batches(tmp_path)) as batches:
         for page in range(250):
             batches.keep(b'{"page": %d}\n' % page)
     assert [path.name for path in sorted(tmp_path.iterdir())] == [
@@ -191,11 +192,11 @@ def test_batches_are_files_of_a_hundred_pages(tmp_path):
 
 
 def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path):
-    with Batches(tmp_path, full=1) as batches:
+    with closing(Batches(tmp_path, full=1)) as batches:
         for page in (1, 2):
             batches.keep(b'{"page": %d}\n' % page)
     (tmp_path / "pages-0001.ndjson.gz").unlink()
-    with Batches(tmp_path, full=1) as batches:
+    with closing(Batches(tmp_path, full=1)) as batches:
         batches.keep(b'{"page": 3}\n')
         assert list(batches.read()) == [{"page": 2}, {"page": 3}]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from osdi_frames.client.writing import EVENT, LOCATION, FieldNames, changes, new_event
+from osdi_frames.client.writing import EVENT, FieldNames, changes, new_event
 from osdi_frames.errors import InvalidField, MissingField, UneditableField, UnknownColumn
-from osdi_frames.sandbox.fields import EVENT as SERVICE
+from osdi_frames.tables.fields import LOCATION
 
 V2, V1 = FieldNames("v2", ("platform", "action_network")), FieldNames("v1", ("platform", "action_network"))
 AT = datetime(2026, 5, 1, 18, 30)  # noqa: DTZ001 (a wall clock)
@@ -46,20 +46,6 @@ def test_either_versions_names_are_taken_and_those_of_the_service_sent(given, na
 def test_a_prefix_is_taken_in_any_spelling_and_sent_in_the_services_own():
     sent = changes({"action_network:event_instructions": "x"}, names=V1, strict=True)
     assert sent == {"platform:event_instructions": "x"}
-
-
-@pytest.mark.parametrize("names", [V2, V1], ids=["v2", "v1"])
-def test_what_counts_is_what_the_sandbox_takes(names):
-    settable = {
-        getattr(field, names.version).replace("<p>", "platform")
-        for field in SERVICE
-        if names.version in field.set_by
-    }
-    ours = {names.sent(field) for field in EVENT if field.kind and names.version in field.editable} - {
-        None,
-        "_links",
-    }
-    assert ours == settable
 
 
 @pytest.mark.parametrize(

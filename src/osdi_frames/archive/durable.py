@@ -117,7 +117,7 @@ def clear_drafts(target: Path) -> None:
             continue
         folder = Path(entry.path)
         try:
-            descriptor = _lock(folder / _LOCK)
+            descriptor = try_lock(folder / _LOCK)
         except OSError:  # another's, or a file system without locks
             continue
         if descriptor is None:
@@ -137,7 +137,7 @@ def lock(path: Path) -> Iterator[None]:
     BlockingIOError
         Another process holds it.
     """
-    descriptor = _lock(path)
+    descriptor = try_lock(path)
     if descriptor is None:
         raise BlockingIOError(f"{path} is locked by another process")
     try:
@@ -169,16 +169,21 @@ def _locked_folder(target: Path) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         with contextlib.suppress(FileNotFoundError):
-            descriptor = _lock(folder / _LOCK)
+            descriptor = try_lock(folder / _LOCK)
             if descriptor is not None:
                 return folder, descriptor
 
 
-def _lock(path: Path) -> int | None:
-    """Open and lock a file; return None where another process holds the lock or has removed the file."""
+def try_lock(path: Path) -> int | None:
+    """Open and lock a file; return None where another process holds the lock or has removed the file.
+
+    Closing the descriptor releases the lock. Windows has no such locks.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     if sys.platform == "win32":
         return descriptor
+    with contextlib.suppress(PermissionError):  # another user's file
+        os.fchmod(descriptor, 0o600)  # whatever the umask
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

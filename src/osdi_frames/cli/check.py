@@ -29,7 +29,7 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     found = check(list(source), prefix=prefix, progress=progress)
     counts = found.groupby("severity")["count"].sum()
-    errors, warnings, left = (int(counts.get(each, 0)) for each in ("error", "warning", "info"))
+    errors, warnings, left = (int(counts.get(severity, 0)) for severity in ("error", "warning", "info"))
     if as_json:
         problems = json.loads(found.to_json(orient="records"))
         click.echo(json.dumps({"errors": errors, "warnings": warnings, "problems": problems}, indent=2))

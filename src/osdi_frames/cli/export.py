@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, bom, filters, on_error, progress, sources
+from osdi_frames.cli.options import FILTERS, HELP, bom, filters, on_error, progress, sources
 from osdi_frames.exporting import export
-from osdi_frames.files import FORMATS, Format
-from osdi_frames.problems import OnError
-from osdi_frames.reading.selection import Filters, Selection
+from osdi_frames.files import FORMATS
+from osdi_frames.reading.selection import Selection
 
 
 @click.command(context_settings=HELP)
@@ -32,40 +31,15 @@ from osdi_frames.reading.selection import Filters, Selection
 @filters
 @on_error
 @progress
-def command(
-    source: tuple[str, ...],
-    destination: str,
-    tables: tuple[str, ...],
-    format: Format,  # noqa: A002 (click names the parameter for the option)
-    partition_by: str | None,
-    overwrite: bool,
-    escape_formulas: bool,
-    bom: bool,
-    prefix: str | None,
-    on_error: OnError,
-    progress: bool | None,
-    **chosen: Unpack[Filters],
-) -> None:
+def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], **options: Any) -> None:
     """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all.
 
     \b
     Example:
       osdi-frames export data tables --table events --table signatures --partition-by month
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
-    counts = export(
-        list(source),
-        destination,
-        tables=tables or None,
-        format=format,
-        partition_by=partition_by,
-        overwrite=overwrite,
-        escape_formulas=escape_formulas,
-        bom=bom,
-        prefix=prefix,
-        on_error=on_error,
-        progress=progress,
-        **chosen,
-    )
+    counts = export(list(source), destination, tables=tables or None, **options)
+    chosen: Any = {name: options[name] for name in FILTERS}
     for line in Selection.of(chosen).lines():
         click.echo(line)
     for name, rows in counts.items():

@@ -39,6 +39,18 @@ progress = click.option(
 )
 
 
+def port(default: int) -> Callable[[Function], Function]:
+    """Take the port to listen on."""
+    kind = click.IntRange(0, 65535)
+    about = "Port to listen on; 0 takes a free one."
+    return click.option("--port", default=default, show_default=True, type=kind, help=about)
+
+
+def listed(_context: click.Context, _parameter: click.Parameter, value: str) -> list[str]:
+    """Read names with commas between them."""
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
 #: Settings of every command.
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -62,9 +74,9 @@ class Group(click.Group):
 def quiet(command: click.Command) -> click.Command:
     """Add ``--quiet`` to a command, and to those inside it."""
     if isinstance(command, click.Group):
-        for each in command.commands.values():
-            quiet(each)
-    elif not any(each.name == "quiet" for each in command.params):
+        for inner in command.commands.values():
+            quiet(inner)
+    elif _QUIET not in command.params:
         command.params.append(_QUIET)
     return command
 
@@ -87,13 +99,14 @@ _QUIET = click.Option(
 
 def filters(function: Function) -> Function:
     """Take what to count or to write: a period, a petition, a campaign, a status."""
-    for name, about in reversed(_FILTERS.items()):
+    for name, about in reversed(FILTERS.items()):
         many = name not in ("since", "until")
         function = click.option(f"--{name}", multiple=many, help=f"Only {about}.")(function)
     return function
 
 
-_FILTERS = {
+#: What each filter keeps, by its name.
+FILTERS = {
     "since": "from this year, month, day or time on, as 2026-05 (events by start_date, others by created_date)",
     "until": "up to this year, month, day or time, itself included",
     "petition": "signatures of the petition with this id; repeat it for several",

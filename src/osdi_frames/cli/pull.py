@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 
@@ -46,7 +46,13 @@ from osdi_frames.errors import IncompletePull, printable
 )
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
 @prefix
-@click.option("--no-resume", is_flag=True, help="Begin anew although the last pull is not complete.")
+@click.option(
+    "--no-resume",
+    "resume",
+    flag_value=False,
+    default=True,
+    help="Begin anew although the last pull is not complete.",
+)
 @click.option(
     "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust, as PEM."
 )
@@ -59,17 +65,8 @@ def command(
     *,
     collections: tuple[str, ...],
     campaigns: tuple[str, ...],
-    filter: str | None,  # noqa: A002 (the option's name)
-    since: str | None,
-    rate: int,
-    max_pages: int,
-    version: Literal["v1", "v2"] | None,
-    prefix: str | None,
-    no_resume: bool,
-    ca_file: str | None,
-    allow_http: bool,
     as_json: bool,
-    progress: bool | None,
+    **options: Any,
 ) -> None:
     """Read every page of the events at URL, and of more, into the folder DESTINATION, and say whether that is all.
 
@@ -80,23 +77,13 @@ def command(
     Example:
         OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last
     """  # noqa: D301 (click keeps the lines after a backspace as they are)
-    with Client(
-        url,
-        rate=rate,
-        max_pages=max_pages,
-        version=version,
-        prefix=prefix,
-        ca_file=ca_file,
-        allow_http=allow_http,
-    ) as client:
+    of_pull = {name: options.pop(name) for name in ("filter", "since", "resume", "progress")}
+    with Client(url, **options) as client:
         manifest = client.pull(
             destination,
             collections=dict.fromkeys(("events", *collections)),
             campaigns=campaigns or None,
-            filter=filter,
-            since=since,
-            resume=not no_resume,
-            progress=progress,
+            **of_pull,
         )
     if as_json:
         click.echo(json.dumps({"folder": str(manifest.folder)} | manifest.as_json(), indent=2))

@@ -7,13 +7,13 @@ import logging
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 import click
 
 from osdi_frames import receiver
-from osdi_frames.cli.options import HELP
+from osdi_frames.cli.options import HELP, port
 from osdi_frames.receiver.segments import sync_folder, write_whole
-from osdi_frames.receiver.tokens import new_token
 from osdi_frames.receiver.worker import make_archive
 
 _EPILOG = """\b
@@ -26,13 +26,7 @@ Example:
 @click.command(context_settings=HELP, epilog=_EPILOG)
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    default=8080,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="Port to listen on; 0 takes a free one.",
-)
+@port(8080)
 @click.option(
     "--token",
     "tokens",
@@ -49,9 +43,7 @@ Example:
     help="The folder in ARCHIVE that this process owns; each of several processes needs its own.",
 )
 @click.option("--max-body", default=receiver.Limits().body_bytes, show_default=True, help="Bytes in a body.")
-def command(
-    archive: Path, *, host: str, port: int, tokens: tuple[str, ...], worker: str, max_body: int
-) -> None:
+def command(archive: Path, *, tokens: tuple[str, ...], max_body: int, **options: Any) -> None:
     """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
 
     The address for the service is http://HOST:PORT/TOKEN, behind a proxy that speaks https; a slash may follow.
@@ -62,14 +54,8 @@ def command(
     """
     os.umask(0o077)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    receiver.serve(
-        archive,
-        tokens=tokens or _kept_tokens(archive),
-        host=host,
-        port=port,
-        worker=worker,
-        limits=receiver.Limits(body_bytes=max_body),
-    )
+    limits = receiver.Limits(body_bytes=max_body)
+    receiver.serve(archive, tokens=tokens or _kept_tokens(archive), limits=limits, **options)
 
 
 def _kept_tokens(archive: Path) -> list[str]:
@@ -77,7 +63,7 @@ def _kept_tokens(archive: Path) -> list[str]:
     if not path.exists():
         make_archive(archive)
         draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-        write_whole(draft, f"{new_token()}\n".encode())
+        write_whole(draft, f"{secrets.token_urlsafe(32)}\n".encode())
         # Of several workers that start at once, one makes the token.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Unpack
+from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, as_json, bom, filters, on_error, progress, sources
+from osdi_frames.cli.options import HELP, as_json, bom, filters, listed, on_error, progress, sources
 from osdi_frames.cli.text import table
 from osdi_frames.errors import counted
-from osdi_frames.files import FORMATS, Format
-from osdi_frames.problems import OnError
-from osdi_frames.reading.selection import Filters
+from osdi_frames.files import FORMATS
 from osdi_frames.reporting import PAGE, read, write
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
@@ -42,24 +40,25 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     help="The files of each report; repeat it for several.",
 )
 @bom
-@click.option("--include", default="", help="Count these, too: tests,cancelled,hidden, or some of them.")
+@click.option(
+    "--include",
+    default="",
+    callback=listed,
+    help="Count these, too: tests,cancelled,hidden, or some of them.",
+)
 @filters
 @on_error
 @as_json
 @progress
 def command(
     source: tuple[str, ...],
+    *,
     out: str | None,
     top: int,
-    prefix: str | None,
-    on_error: OnError,
-    show_addresses: bool,
-    formats: tuple[Format, ...],
+    formats: Any,
     bom: bool,
     as_json: bool,
-    include: str,
-    progress: bool | None,
-    **chosen: Unpack[Filters],
+    **options: Any,
 ) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
@@ -72,16 +71,7 @@ def command(
     Example:
       osdi-frames report data --out report
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
-    reading = read(
-        list(source),
-        prefix=prefix,
-        on_error=on_error,
-        show_addresses=show_addresses,
-        include=[name.strip() for name in include.split(",") if name.strip()],
-        progress=progress,
-        places=out is not None,
-        **chosen,
-    )
+    reading = read(list(source), places=out is not None, **options)
     if as_json:
         frames = {report.name: frame.reset_index() for report, frame in reading.reports}
         values = {
@@ -97,6 +87,6 @@ def command(
         write(reading, out, now=datetime.now(UTC), formats=formats, bom=bom)
         count = counted(len(reading.reports), "report")
         click.echo(
-            f"\nwritten to {out}: {count}, each as {' and '.join(_NAMES[each] for each in formats)}, and {PAGE}",
+            f"\nwritten to {out}: {count}, each as {' and '.join(_NAMES[name] for name in formats)}, and {PAGE}",
             err=as_json,
         )

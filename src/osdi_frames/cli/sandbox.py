@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP
+from osdi_frames.cli.options import HELP, listed, port
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
@@ -26,13 +27,7 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
 @click.option(
     "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
 )
-@click.option(
-    "--port",
-    default=8700,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="The loopback port; 0 takes a free one.",
-)
+@port(8700)
 @click.option(
     "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
 )
@@ -53,20 +48,13 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
 )
 @click.option(
     "--allow-webhook-hosts",
+    "webhook_hosts",
     default="",
+    callback=listed,
     metavar="HOST,…",
     help="Hosts besides this machine to which webhooks may be delivered.",
 )
-def command(
-    *,
-    db: Path | None,
-    port: int,
-    demo: bool,
-    prefix: str,
-    retry_after: list[float],
-    lenient: bool,
-    allow_webhook_hosts: str,
-) -> None:
+def command(*, db: Path | None, port: int, demo: bool, **settings: Any) -> None:
     """Serve the whole interface on this machine, to learn on and to develop against.
 
     \b
@@ -76,13 +64,7 @@ def command(
     """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
     from osdi_frames import sandbox  # needs the extra `serve`, which --help does not
 
-    app = sandbox.create_app(
-        db,
-        prefix=prefix,
-        retry_after=retry_after,
-        lenient=lenient,
-        webhook_hosts=[host.strip() for host in allow_webhook_hosts.split(",") if host.strip()],
-    )
+    app = sandbox.create_app(db, **settings)
     with sandbox.bind(port) as listening:
         running = sandbox.Running(*listening.getsockname())
         if demo:

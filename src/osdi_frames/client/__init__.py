@@ -7,7 +7,6 @@ httpx. `address`, `answers`, `paging` and `writing` decide without I/O.
 from __future__ import annotations
 
 from osdi_frames.client.client import Client
-from osdi_frames.client.manifest import Manifest
-from osdi_frames.client.tally import CollectionPulled
+from osdi_frames.client.manifest import CollectionPulled, Manifest
 
 __all__ = ["Client", "CollectionPulled", "Manifest"]

@@ -6,16 +6,15 @@ path and query are taken. So no difference between two parsers can carry the key
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
-
-Version = Literal["v1", "v2"]
+from osdi_frames.listening import is_loopback
+from osdi_frames.tables.fields import Version
 
 _PORTS = {"http": 80, "https": 443}
 # What parsers of addresses disagree about: control characters, backslashes, spaces before the query, a scheme
@@ -54,7 +53,7 @@ class Address:
         parts = urlsplit(text)
         if parts.query or parts.fragment:
             raise BadAddress(f"a base address has no query and no fragment: {shown(text)}")
-        if scheme == "http" and not (allow_http or _is_loopback(host)):
+        if scheme == "http" and not (allow_http or is_loopback(host)):
             raise InsecureAddress(
                 f"{shown(text)} would send the key in clear; write https:// or say allow_http=True (--allow-http)"
             )
@@ -175,13 +174,6 @@ def _split(address: str) -> tuple[SplitResult, int | None] | None:
     return parts, port
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _plain(text: str) -> str:
     """Cut a text to a line that a terminal can show."""
-    return "".join(each if each.isprintable() else "·" for each in text[:200])
+    return "".join(character if character.isprintable() else "·" for character in text[:200])

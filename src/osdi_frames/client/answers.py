@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
+
+Error = TypeVar("Error", bound=ServiceError)
 
 _WORDS = 200  # characters of the service's words that an error repeats
 _SAYING = ("error", "errors", "message", "error_description", "description", "detail", "title")
@@ -75,27 +77,19 @@ def answer(reply: Reply, *, fetched_at: datetime) -> Answer:
         text = reply.content.decode("utf-8-sig")
         body = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise _bad(reply, "no JSON") from error
+        raise _error(BadAnswer, reply, " with no JSON") from error
     if not isinstance(body, dict):
-        raise _bad(reply, "no JSON object")
+        raise _error(BadAnswer, reply, " with no JSON object")
     if not body:
-        raise _bad(reply, "an empty object")
+        raise _error(BadAnswer, reply, " with an empty object")
     if "_links" not in body and "_embedded" not in body and any(key in body for key in _SAYING[:2]):
-        raise _bad(reply, "an error")
+        raise _error(BadAnswer, reply, " with an error")
     return Answer(reply.url, text, body, fetched_at)
 
 
 def failure(reply: Reply, *, now: datetime) -> ServiceError:
     """Make the error of a reply whose status is one."""
-    words = spoken(reply.content)
-    said = f": {words}" if words else ""
-    return _kind(reply)(
-        f"{reply.method} {shown(reply.url)} was answered {reply.status}{said}",
-        status=reply.status,
-        address=shown(reply.url),
-        words=words,
-        retry_after=retry_after(reply.retry_after, now=now),
-    )
+    return _error(_kind(reply), reply, retry_after=retry_after(reply.retry_after, now=now))
 
 
 def is_passing(status: int) -> bool:
@@ -131,7 +125,7 @@ def spoken(content: bytes) -> str:
         text = _said(json.loads(text)) or ""
     except (ValueError, RecursionError):
         text = html.unescape(_ELEMENT.sub(" ", text))
-    line = "".join(each if each.isprintable() else " " for each in text)
+    line = "".join(character if character.isprintable() else " " for character in text)
     # Cut between words: half a key that the service repeats would not be found and replaced.
     return textwrap.shorten(line, _WORDS, placeholder=" …")
 
@@ -149,20 +143,17 @@ def _said(body: Any) -> str | None:
     if isinstance(body, str):
         return body
     if isinstance(body, list):
-        return next((words for each in body if (words := _said(each))), None)
+        return next((words for entry in body if (words := _said(entry))), None)
     if isinstance(body, dict):
         return next((words for key in _SAYING if (words := _said(body.get(key)))), None)
     return None
 
 
-def _bad(reply: Reply, what: str) -> BadAnswer:
+def _error(kind: type[Error], reply: Reply, what: str = "", **more: Any) -> Error:
     words = spoken(reply.content)
-    return BadAnswer(
-        f"{reply.method} {shown(reply.url)} was answered {reply.status} with {what}{f': {words}' if words else ''}",
-        status=reply.status,
-        address=shown(reply.url),
-        words=words,
-    )
+    address, said = shown(reply.url), f": {words}" if words else ""
+    text = f"{reply.method} {address} was answered {reply.status}{what}{said}"
+    return kind(text, status=reply.status, address=address, words=words, **more)
 
 
 def _refuse_constant(name: str) -> NoReturn:

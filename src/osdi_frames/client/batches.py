@@ -13,7 +13,6 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from osdi_frames.archive.durable import create_file, sync
@@ -35,7 +34,7 @@ class Batches:
         self._lock = threading.Lock()
         self._file: BinaryIO | None = None
         self._pages = 0
-        for part in _growing(folder):
+        for part in sorted(folder.glob(f".pages-*{_SUFFIX}{_GROWING}")):
             _mend(part)
             _publish(part)
 
@@ -65,16 +64,8 @@ class Batches:
         """Return the names of the files that are finished."""
         return [path.name for path in _finished(self._folder)]
 
-    def __enter__(self) -> Batches:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, frames: TracebackType | None
-    ) -> None:
-        self.finish()
-
-    def finish(self) -> None:
-        """Let the file that still grows take its name."""
+    def close(self) -> None:
+        """Let the file that still grows take its name; the next page begins another."""
         with self._lock:
             self._finish()
 
@@ -93,10 +84,6 @@ class Batches:
             self._file.close()
             _publish(Path(self._file.name))
             self._file = None
-
-
-def _growing(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f".pages-*{_SUFFIX}{_GROWING}"))
 
 
 def _finished(folder: Path) -> list[Path]:

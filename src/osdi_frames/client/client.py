@@ -20,7 +20,7 @@ from osdi_frames.client.pull import Order, last_changes, moment, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service, page_bar
 from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
-from osdi_frames.client.rows import check_columns, event_of, id_in, write_rows
+from osdi_frames.client.rows import check_columns, write_rows
 from osdi_frames.client.transport import RetryPolicy, Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
@@ -126,15 +126,7 @@ class Client:
         self._prefix = prefix
         self._now = now
         self._field_names = FieldNames(self._address.version, known_prefixes(prefix))
-        self._service = Service(
-            self._address,
-            self._transport.get,
-            self._transport.own,
-            self._transport.redact,
-            known_prefixes(prefix),
-            workers,
-            max_pages,
-        )
+        self._service = Service(self._transport, known_prefixes(prefix), workers, max_pages)
 
     @property
     def base_url(self) -> str:
@@ -190,9 +182,8 @@ class Client:
         ServiceError, ServiceUnreachable
             The service refused, or did not answer.
         """
-        return self._frame(
-            [campaign_path(each) for each in several(campaigns, "ids of campaigns")], None, progress
-        )
+        paths = [campaign_path(campaign) for campaign in several(campaigns, "ids of campaigns")]
+        return self._frame(paths, None, progress)
 
     def event(self, event_id: str) -> pd.DataFrame:
         """Read one event: a DataFrame of one row.
@@ -377,19 +368,7 @@ class Client:
             A column that the table does not have, with the names that are nearest.
         """
         frame = as_frame(frame, caller="create_events")
-        check_columns(frame)
-        prefixes, names = self._field_names.prefixes, self._field_names
-        return write_rows(
-            frame,
-            identify=lambda _: None,
-            prepare=lambda row: new_event(event_of(row, prefixes=prefixes), names=names, strict=True),
-            send=lambda _, body: row_id(
-                self._transport.send("POST", self._address.collection(EVENTS), body).body, prefixes
-            ),
-            done="created",
-            dry_run=dry_run,
-            progress=progress,
-        )
+        return self._write_rows(frame, new=True, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -410,22 +389,7 @@ class Client:
         0  not sent  {"location": {"locality": "Oakland"}}
         """
         frame = as_frame(frame, caller="update_events")
-        check_columns(frame, needed="event_id")
-        prefixes, names = self._field_names.prefixes, self._field_names
-
-        def send(event_id: str | None, body: dict[str, Any]) -> str | None:
-            self._transport.send("PUT", self._at(str(event_id)), body)
-            return event_id
-
-        return write_rows(
-            frame,
-            identify=id_in,
-            prepare=lambda row: changes(event_of(row, prefixes=prefixes), names=names, strict=True),
-            send=send,
-            done="updated",
-            dry_run=dry_run,
-            progress=progress,
-        )
+        return self._write_rows(frame, new=False, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event, which it refuses (interface 7).
@@ -458,15 +422,13 @@ class Client:
 
     def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         lines: list[bytes] = []
+
+        def keep(answer: Answer) -> None:
+            lines.append(answer.line())
+
         with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
-                collection = Collection(
-                    self._service,
-                    path,
-                    filter,
-                    keep=lambda answer: lines.append(answer.line()),
-                    on_page=on_page,
-                )
+                collection = Collection(self._service, path, filter, keep=keep, on_page=on_page)
                 if collection.resolve() is None:
                     raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
         return self._table(lines)
@@ -478,6 +440,20 @@ class Client:
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
         return read_table(Received(lines, self.base_url), "events", prefix=self._prefix, dedupe=dedupe)
+
+    def _write_rows(
+        self, frame: pd.DataFrame, *, new: bool, dry_run: bool, progress: bool | None
+    ) -> pd.DataFrame:
+        def send(event_id: str | None, body: dict[str, Any]) -> str | None:
+            if event_id is not None:
+                self._transport.send("PUT", self._at(event_id), body)
+                return event_id
+            created = self._transport.send("POST", self._address.collection(EVENTS), body)
+            return row_id(created.body, self._field_names.prefixes)
+
+        check_columns(frame, new=new)
+        names = self._field_names
+        return write_rows(frame, names=names, new=new, send=send, dry_run=dry_run, progress=progress)
 
     def _check_person(self, href: str) -> None:
         try:

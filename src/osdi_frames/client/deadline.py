@@ -9,7 +9,7 @@ from __future__ import annotations
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import httpcore
@@ -61,64 +61,31 @@ class Deadline:
             if isinstance(transport, httpx.HTTPTransport):
                 # httpx has no argument for it; httpcore has, and the tests with slow servers see that it holds.
                 pool = transport._pool
-                pool._network_backend = _Backend(pool._network_backend, self)
+                pool._network_backend = _Limited(pool._network_backend, self)  # type: ignore[assignment]
 
 
-class _Backend(httpcore.NetworkBackend):
-    """Connections whose waits are cut to the deadline."""
+class _Limited:
+    """A network backend of httpcore, or one of its streams, whose waits are cut to the deadline."""
 
-    def __init__(self, inner: httpcore.NetworkBackend, deadline: Deadline) -> None:
+    def __init__(self, inner: Any, deadline: Deadline) -> None:
         self._inner = inner
         self._deadline = deadline
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        """Connect."""
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **more: Any) -> _Limited:
         limit = self._deadline.limit(timeout)
-        return _Stream(
-            self._inner.connect_tcp(host, port, limit, local_address, socket_options), self._deadline
-        )
+        return _Limited(self._inner.connect_tcp(host, port, timeout=limit, **more), self._deadline)
 
-    def sleep(self, seconds: float) -> None:
-        """Wait between httpcore's own attempts; there are none."""
-        self._inner.sleep(seconds)
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> _Limited:
+        limit = self._deadline.limit(timeout)
+        return _Limited(self._inner.start_tls(ssl_context, server_hostname, limit), self._deadline)
 
-
-class _Stream(httpcore.NetworkStream):
-    """A connection whose waits are cut to the deadline of the request that uses it."""
-
-    def __init__(self, inner: httpcore.NetworkStream, deadline: Deadline) -> None:
-        self._inner = inner
-        self._deadline = deadline
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Read what has arrived."""
+    def read(self, max_bytes: int, timeout: float | None = None) -> Any:
         return self._inner.read(max_bytes, self._deadline.limit(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of it."""
         self._inner.write(buffer, self._deadline.limit(timeout))
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._inner.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore.NetworkStream:
-        """Begin TLS on the connection."""
-        limit = self._deadline.limit(timeout)
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, limit), self._deadline)
-
-    def get_extra_info(self, info: str) -> Any:
-        """Return what httpcore asks about the socket."""
-        return self._inner.get_extra_info(info)

@@ -46,7 +46,7 @@ class ApiKey:
 
     def redact(self, text: str) -> str:
         """Strike the key from a text that the service wrote, in any case and with any of it percent-encoded."""
-        spelled = "".join(f"(?:{re.escape(each)}|%{ord(each):02x})" for each in self._secret)
+        spelled = "".join(f"(?:{re.escape(character)}|%{ord(character):02x})" for character in self._secret)
         return re.sub(spelled, "[key]", text, flags=re.IGNORECASE)
 
     def __reduce__(self) -> NoReturn:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from osdi_frames.archive.durable import try_lock
 from osdi_frames.errors import PullRunning
 
 try:
@@ -45,30 +46,17 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _take(path: Path) -> int:
-    descriptor = _lock(path)
+    descriptor = try_lock(path)
     if descriptor is None:
         owner = path.read_text(encoding="utf-8")
         if not _has_ended(owner):
             raise PullRunning(f"another pull is writing into {path.parent}{_named(owner)}")
         path.unlink()
-        descriptor = _lock(path)
+        descriptor = try_lock(path)
         if descriptor is None:
             raise PullRunning(f"another pull is writing into {path.parent}")
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
-    return descriptor
-
-
-def _lock(path: Path) -> int | None:
-    """Open and lock a file; None where another holds the lock."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    with contextlib.suppress(PermissionError):  # another user's file
-        os.fchmod(descriptor, 0o600)  # whatever the umask
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
     return descriptor
 
 
@@ -91,10 +79,8 @@ def _has_ended(owner: str) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False
 
 

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from osdi_frames.archive.durable import write_file
-from osdi_frames.client.tally import CollectionPulled
 from osdi_frames.errors import counted, printable
 
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
 NAME = ".manifest.json"
 
 UNFINISHED = "not finished: the pull is running, or was killed; call it again and it goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionPulled:
+    """What came of one collection.
+
+    `lists` counts the lists that were read: one, or one for each parent (each event's attendances). `rows` counts every
+    row of every page, `distinct_ids` the different records among them; a page that was read again counts again. The
+    totals are what the service reported first and last, summed over the lists; None where one reported none.
+    `newest_modified_date` is where ``since="last"`` goes on.
+    """
+
+    name: str
+    path: str
+    since: datetime | None = None
+    complete: bool = False
+    why: str = "not read"
+    lists: int = 0
+    pages: int = 0
+    rows: int = 0
+    distinct_ids: int = 0
+    duplicates: int = 0
+    total_records_at_start: int | None = None
+    total_records_at_end: int | None = None
+    newest_modified_date: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +65,30 @@ class Manifest:
     @property
     def complete(self) -> bool:
         """Whether it is proved that every record came."""
-        return self.finished_at is not None and all(each.complete for each in self.collections)
+        return self.finished_at is not None and all(collection.complete for collection in self.collections)
 
     @property
     def why(self) -> str:
         """The proof for each collection, or what is missing; a line each."""
         if self.finished_at is None:
             return UNFINISHED
-        lacking = [each for each in self.collections if not each.complete]
+        lacking = [collection for collection in self.collections if not collection.complete]
         # Where a pull stopped is said, not what it did not come to.
-        begun = [each for each in lacking if each.lists or each.why != "not read"]
+        begun = [collection for collection in lacking if collection.lists or collection.why != "not read"]
         return "\n".join(
-            printable(f"{each.path}: {each.why}") for each in begun or lacking or self.collections
+            printable(f"{collection.path}: {collection.why}")
+            for collection in begun or lacking or self.collections
         )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the collections, parents first."""
-        return tuple(each.name for each in self.collections)
+        return tuple(collection.name for collection in self.collections)
 
     @property
     def requests(self) -> int:
         """How many answers were needed; retries and redirects are not counted."""
-        return sum(each.pages for each in self.collections)
+        return sum(collection.pages for collection in self.collections)
 
     @property
     def since(self) -> datetime | None:
@@ -74,17 +98,14 @@ class Manifest:
     @property
     def newest_modified_date(self) -> datetime | None:
         """The newest change that was read."""
-        return max(
-            (each.newest_modified_date for each in self.collections if each.newest_modified_date),
-            default=None,
-        )
+        moments = [collection.newest_modified_date for collection in self.collections]
+        return max(filter(None, moments), default=None)
 
     def __str__(self) -> str:
-        rows = sum(each.rows for each in self.collections)
-        distinct = sum(each.distinct_ids for each in self.collections)
-        pages = sum(each.pages for each in self.collections)
+        rows = sum(collection.rows for collection in self.collections)
+        distinct = sum(collection.distinct_ids for collection in self.collections)
         said = "yes" if self.complete else "no"
-        came = f"{counted(pages, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
+        came = f"{counted(self.requests, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
         return f"{self.folder}: {came}\ncomplete: {said}\n{self.why}"
 
     def as_json(self) -> dict[str, Any]:
@@ -104,39 +125,28 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of a pull from its folder; None where there is none."""
     try:
-        stored = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        stored = json.loads((folder / NAME).read_text(encoding="utf-8"), object_hook=_with_moments)
     except FileNotFoundError:
         return None
-    return _manifest(folder, stored)
+    values = {name: stored[name] for name in _STORED}
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    values["collections"] = tuple(CollectionPulled(**collection) for collection in stored["collections"])
+    return Manifest(folder, **values)
 
 
 def manifests(destination: Path) -> list[Manifest]:
     """Read the manifests of all pulls into a destination, the oldest first."""
     found = [read_manifest(path.parent) for path in destination.glob(f"*/{NAME}")]
-    return sorted((each for each in found if each), key=lambda each: each.started_at)
+    return sorted((manifest for manifest in found if manifest), key=lambda manifest: manifest.started_at)
 
 
-def _manifest(folder: Path, stored: Mapping[str, Any]) -> Manifest:
-    return Manifest(
-        folder=folder,
-        address=stored["address"],
-        version=stored["version"],
-        filter=stored["filter"],
-        campaigns=None if stored["campaigns"] is None else tuple(stored["campaigns"]),
-        started_at=datetime.fromisoformat(stored["started_at"]),
-        finished_at=_moment(stored["finished_at"]),
-        collections=tuple(_collection(each) for each in stored["collections"]),
-        files=tuple(stored["files"]),
-    )
+_STORED = [field.name for field in fields(Manifest) if field.name != "folder"]
+_MOMENTS = ("started_at", "finished_at", "since", "newest_modified_date")
 
 
-def _collection(stored: Mapping[str, Any]) -> CollectionPulled:
-    moments = {name: _moment(stored[name]) for name in ("since", "newest_modified_date")}
-    return CollectionPulled(**{**stored, **moments})
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _with_moments(values: dict[str, Any]) -> dict[str, Any]:
+    moments = {name: values[name] for name in _MOMENTS if values.get(name)}
+    return values | {name: datetime.fromisoformat(text) for name, text in moments.items()}
 
 
 def _written(value: object) -> str:

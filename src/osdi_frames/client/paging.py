@@ -81,7 +81,7 @@ class Ledger:
 
     def add(self, page: Page) -> bool:
         """Enter a page; return whether it has a row that none before it had."""
-        fresh = {each for each in page.ids if each is not None} - self.ids
+        fresh = {row_id for row_id in page.ids if row_id is not None} - self.ids
         self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
         self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
         self._seen.update(page.ids)
@@ -95,7 +95,7 @@ class Ledger:
         total = self._current[-1].total_records if self._current else None
         fresh = [page for page in self._current if total is not None and page.total_records == total]
         self._current = fresh if len(fresh) < len(self._current) else []
-        self._seen = {each for page in self._current for each in page.ids}
+        self._seen = {row_id for page in self._current for row_id in page.ids}
         self._idle, self._ended = 0, False
 
     def missing(self) -> Iterable[int]:
@@ -170,7 +170,7 @@ class Ledger:
         if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
         reported = {page.total_records for page in self._current}
-        ids = {each for page in self._current for each in page.ids}
+        ids = {row_id for page in self._current for row_id in page.ids}
         if reported == {None}:
             if self._ended and not self._straddling():
                 return "no totals were reported; an empty page ended it, and no row was on two pages"
@@ -216,8 +216,8 @@ class Ledger:
     def _straddling(self) -> list[str]:
         """Return the ids that stand on two pages of this pass: rows moved while the pages were read."""
         latest = {page.number: set(page.ids) for page in self._current if not _stands_still(page)}
-        counts = Counter(each for ids in latest.values() for each in ids if each is not None)
-        return [each for each, count in counts.items() if count > 1]
+        counts = Counter(row_id for ids in latest.values() for row_id in ids if row_id is not None)
+        return [row_id for row_id, count in counts.items() if count > 1]
 
     def _is_behind(self, page: Page) -> bool:
         """Return whether a page without anything new lies behind the last one.
@@ -256,8 +256,8 @@ def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[st
 def row_id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
     """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
     identifiers = row.get("identifiers")
-    for each in identifiers if isinstance(identifiers, list) else ():
-        system, _, own = each.partition(":") if isinstance(each, str) else ("", "", "")
+    for identifier in identifiers if isinstance(identifiers, list) else ():
+        system, _, own = identifier.partition(":") if isinstance(identifier, str) else ("", "", "")
         if own and system in prefixes:
             return str(own)
     try:

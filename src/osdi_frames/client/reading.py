@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain
 
-from osdi_frames.client.address import Address, asked_page
+from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.paging import Ledger, Page, read_page
+from osdi_frames.client.transport import Transport
 from osdi_frames.errors import BadAnswer, OsdiError
 from osdi_frames.progress import bar
 from osdi_frames.tables.forms import PAGE_KEYS
@@ -26,15 +26,9 @@ ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What it takes to read: where the service is, how to ask it, and how many pages at once."""
+    """What it takes to read: the service, its prefixes, and how many pages at once and at most."""
 
-    address: Address
-    get: Callable[[str, Callable[[], bool]], Answer]
-    """Read an address; ask again after an error only while the second argument says that it is wanted."""
-    own: Callable[..., str]
-    """Return the address that a link leads to, at the service's own origin; see `Transport.own`."""
-    redact: Callable[[str], str]
-    """Strike the key from what the service wrote."""
+    transport: Transport
     prefixes: tuple[str, ...]
     workers: int
     max_pages: int
@@ -60,12 +54,12 @@ class Collection:
 
     def lack(self) -> str:
         """Return what is missing, without the key, should the service repeat it."""
-        return self.service.redact(self.ledger.lack())
+        return self.service.transport.redact(self.ledger.lack())
 
     def sweep(self) -> Generator[Answer, None, None]:
         """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
         with ThreadPoolExecutor(self.service.workers, "osdi-frames") as pool:
-            while (numbers := _peeked(self.ledger.missing())) is not None:
+            while numbers := list(self.ledger.missing()):
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
                         yield answer
@@ -109,16 +103,17 @@ class Collection:
                 yield self._entered(waiting.popleft())
         finally:
             self._left = True
-            for each in waiting:
-                each.cancel()
-            for each in waiting:
-                self._enter_if_read(each)
+            for future in waiting:
+                future.cancel()
+            for future in waiting:
+                with suppress(CancelledError, OsdiError, OSError):  # the first error is on its way
+                    self._entered(future)
 
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
-        answer = self.service.get(self._address(number), lambda: not self._left)
+        answer = self.service.transport.get(self._address(number), lambda: not self._left)
         if not any(key in answer.body for key in _OF_PAGES):
-            path = self.service.redact(self.path)
+            path = self.service.transport.redact(self.path)
             raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
         page = read_page(answer.body, number=number, prefixes=self.service.prefixes)
         self.keep(answer)
@@ -129,13 +124,13 @@ class Collection:
 
         So the filter is our own: a `next` can carry it with raw spaces and signs.
         """
-        address = self.service.address
+        address = self.service.transport.address
         numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
         link = self.ledger.next_of(number - 1)
         if link is None:
             return numbered
         before = address.collection(self.path, page=number - 1, filter=self.filter)
-        followed = self.service.own(link, at=before)
+        followed = self.service.transport.own(link, at=before)
         advances = asked_page(followed) is None and followed not in self._followed
         self._followed.add(followed)
         return followed if advances else numbered
@@ -145,24 +140,10 @@ class Collection:
         self._enter(page)
         return answer, page
 
-    def _enter_if_read(self, future: Future[tuple[Answer, Page]]) -> None:
-        """Enter a page that came although another one failed."""
-        try:
-            self._entered(future)
-        except (CancelledError, OsdiError, OSError):
-            return  # the first error is on its way
-
     def _enter(self, page: Page) -> bool:
         fresh = self.ledger.add(page)
         self.on_page(page)
         return fresh
-
-
-def _peeked(numbers: Iterable[int]) -> Iterator[int] | None:
-    """Return numbers as they are, or None if there are none."""
-    rest = iter(numbers)
-    first = next(rest, None)
-    return None if first is None else chain((first,), rest)
 
 
 @contextmanager

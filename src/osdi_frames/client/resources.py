@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from osdi_frames.client.address import Version
 from osdi_frames.errors import UnknownCollection, nearest
+from osdi_frames.tables.fields import Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ _DECLARED = (
 )
 
 #: Every collection by its name, parents first.
-RESOURCES: Mapping[str, Resource] = {each.name: each for each in _DECLARED}
+RESOURCES: Mapping[str, Resource] = {resource.name: resource for resource in _DECLARED}
 
 #: Names in `_embedded` of rows whose id is known; attendances have two (their link array differs).
-KEYS = frozenset({each.key for each in _DECLARED} | {"attendance"})
+KEYS = frozenset({resource.key for resource in _DECLARED} | {"attendance"})
 
 #: What a caller can ask for. The events of campaigns belong to the events.
 NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
@@ -62,9 +62,9 @@ def needed(names: Iterable[str], *, campaigns: Sequence[str] | None) -> tuple[Re
 
     Events that only their campaign lists are events, too. The campaigns are listed unless their ids are given.
 
-    >>> [each.name for each in needed(["events"], campaigns=None)]
+    >>> [resource.name for resource in needed(["events"], campaigns=None)]
     ['events', 'event_campaigns', 'campaign_events']
-    >>> [each.name for each in needed(["attendances"], campaigns=())]
+    >>> [resource.name for resource in needed(["attendances"], campaigns=())]
     ['events', 'attendances']
 
     Raises
@@ -85,7 +85,7 @@ def needed(names: Iterable[str], *, campaigns: Sequence[str] | None) -> tuple[Re
         wanted -= {"event_campaigns"} - set(asked)
     if campaigns == ():
         wanted -= {"campaign_events"}
-    return tuple(each for each in _DECLARED if each.name in wanted)
+    return tuple(resource for resource in _DECLARED if resource.name in wanted)
 
 
 def campaign_path(campaign_id: str) -> str:

@@ -8,19 +8,18 @@ from typing import Any
 
 import pandas as pd
 
-from osdi_frames.client.writing import EVENT, LOCATION
+from osdi_frames.client.writing import FieldNames, changes, new_event
 from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ServiceUnreachable, UnknownColumn, nearest
 from osdi_frames.progress import bar
 from osdi_frames.tables.events import EVENTS
+from osdi_frames.tables.fields import EVENT, LOCATION
 
 #: The columns whose values are sent, and the field of each; all others of the table are the service's own.
-_FIELDS = {
-    field.v2: field.v2 for field in EVENT if field.v2 and field.kind in ("text", "wall clock", "identifiers")
-}
+_FIELDS = [field.name for field in EVENT if "v2" in field.set_by and field.kind != "location"]
 _PLACES = {
-    "location_address" if field.v2 == "address_lines" else f"location_{field.v2}": field.v2
+    "location_address" if field.name == "address_lines" else f"location_{field.name}": field.name
     for field in LOCATION
-    if field.v2 and field.kind
+    if field.set_by
 }
 
 
@@ -31,11 +30,13 @@ def event_of(row: Mapping[str, Any], *, prefixes: Iterable[str]) -> dict[str, An
     {'title': 'Picnic', 'location': {'address_lines': ['1 Elm St']}}
     """
     given = {name: value for name, value in row.items() if isinstance(value, list) or not pd.isna(value)}
-    event = {field: given[column] for column, field in _FIELDS.items() if column in given}
+    event = {name: given[name] for name in _FIELDS if name in given}
     if "identifiers" in event:
         # The service's own comes from the service, and is another one for an event that is created.
         heads = tuple(f"{prefix}:" for prefix in prefixes)
-        event["identifiers"] = [each for each in event["identifiers"] if not str(each).startswith(heads)]
+        event["identifiers"] = [
+            identifier for identifier in event["identifiers"] if not str(identifier).startswith(heads)
+        ]
         if not event["identifiers"]:
             del event["identifiers"]
     place = {field: given[column] for column, field in _PLACES.items() if column in given}
@@ -44,8 +45,8 @@ def event_of(row: Mapping[str, Any], *, prefixes: Iterable[str]) -> dict[str, An
     return event | ({"location": place} if place else {})
 
 
-def check_columns(frame: pd.DataFrame, *, needed: str | None = None) -> None:
-    """Refuse a frame with columns that the table `events` does not have, or without one that is needed.
+def check_columns(frame: pd.DataFrame, *, new: bool) -> None:
+    """Refuse a frame with columns that the table `events` does not have, or one of changes without `event_id`.
 
     Raises
     ------
@@ -56,39 +57,39 @@ def check_columns(frame: pd.DataFrame, *, needed: str | None = None) -> None:
     for name in frame.columns:
         if name not in known:
             raise UnknownColumn(f"the table events has no column {name!r}; {nearest(str(name), known)}")
-    if needed and needed not in frame.columns:
-        raise UnknownColumn(f"the rows have no column {needed!r}, which says which event each is")
+    if not new and "event_id" not in frame.columns:
+        raise UnknownColumn("the rows have no column 'event_id', which says which event each is")
 
 
 def write_rows(
     frame: pd.DataFrame,
     *,
-    identify: Callable[[Mapping[str, Any]], str | None],
-    prepare: Callable[[Mapping[str, Any]], dict[str, Any]],
+    names: FieldNames,
+    new: bool,
     send: Callable[[str | None, dict[str, Any]], str | None],
-    done: str,
     dry_run: bool,
     progress: bool | None,
 ) -> pd.DataFrame:
-    """Write each row, and return one result for each, with the index of the frame.
+    """Write each row as a new event or as a change, and return one result for each, with the index of the frame.
 
-    A row that is refused does not keep the others from being sent; a service that cannot be reached does, and so does
-    a key that is refused.
+    `send` takes the id of an event, None for a new one, with its fields, and returns the id. A row that is refused does
+    not keep the others from being sent; a service that cannot be reached does, and so does a key that is refused.
     """
+    write = new_event if new else changes
     results: list[tuple[str | None, str, str | None, str | None]] = []
-    stopped = False
+    stopped = dry_run
     with bar("sending", progress, unit="event", total=len(frame)) as sent:
         for record in frame.to_dict("records"):
             row = {str(name): value for name, value in record.items()}
             event_id, text, status, why = None, None, "refused", None
             try:
-                event_id = identify(row)
-                body = prepare(row)
+                event_id = None if new else _id_in(row)
+                body = write(event_of(row, prefixes=names.prefixes), names=names, strict=True)
                 text = json.dumps(body, ensure_ascii=False)
-                status = "not sent" if stopped or dry_run else "failed"
-                if not stopped and not dry_run:
+                status = "not sent" if stopped else "failed"
+                if not stopped:
                     event_id = send(event_id, body)
-                    status = done
+                    status = "created" if new else "updated"
             except OsdiError as error:
                 why = str(error)
                 stopped = stopped or isinstance(error, ServiceUnreachable | KeyRefused)
@@ -98,14 +99,7 @@ def write_rows(
     return found.astype("str")
 
 
-def id_in(row: Mapping[str, Any]) -> str:
-    """Return the id of the event that a row changes.
-
-    Raises
-    ------
-    InvalidField
-        It has none.
-    """
+def _id_in(row: Mapping[str, Any]) -> str:
     event_id = row["event_id"]
     if not isinstance(event_id, str) or not event_id:
         raise InvalidField("event_id is missing: which event to change is not known")

@@ -73,16 +73,15 @@ class Transport:
         connections: int,
         now: Callable[[], datetime],
         ca_file: str | None = None,
-        user_agent: str = "osdi-frames",
     ) -> None:
-        self._address = address
+        self.address = address
         self._key = key
         self._limit = limit
         self._policy = policy
         self._now = now
         self._http = httpx.Client(
             auth=_KeyHeader(HEADERS[address.version], key),
-            headers={"Accept": "application/hal+json, application/json", "User-Agent": user_agent}
+            headers={"Accept": "application/hal+json, application/json", "User-Agent": "osdi-frames"}
             | {"Accept-Encoding": "gzip"},
             # Threads wait for a connection as long as it takes: that is no sign of the service.
             timeout=httpx.Timeout(policy.timeout, pool=None),
@@ -113,7 +112,7 @@ class Transport:
 
     def own(self, link: str, *, at: str) -> str:
         """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
-        return self._address.own(link, at=at, redact=self.redact)
+        return self.address.own(link, at=at, redact=self.redact)
 
     def redact(self, text: str) -> str:
         """Strike the key from a text that the service wrote."""
@@ -156,7 +155,7 @@ class Transport:
                 return answer(reply, fetched_at=self._now())
             raise failure(reply, now=self._now())
         except ServiceError as error:
-            self._redact(error)
+            error.args, error.words = (self.redact(str(error)),), self.redact(error.words)
             if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
                 self._limit.hold(error.retry_after)
             raise
@@ -190,13 +189,8 @@ class Transport:
             return ServiceTimeout(
                 f"{where}: {late if self._deadline.exceeded else 'no answer in time'}{unsure}"
             )
-        at = f" (port {self._address.port})" if isinstance(error, httpx.ConnectError) else ""
+        at = f" (port {self.address.port})" if isinstance(error, httpx.ConnectError) else ""
         return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
-
-    def _redact(self, error: ServiceError) -> None:
-        """Strike the key from an error, should the service repeat it."""
-        error.args = (self.redact(str(error)),)
-        error.words = self.redact(error.words)
 
 
 class _KeyHeader(httpx.Auth):
@@ -279,7 +273,9 @@ def _silence(error: BaseException, key: ApiKey) -> None:
     inner: BaseException | None = error
     while inner is not None:
         inner.__traceback__ = None
-        inner.args = tuple(key.redact(each) if isinstance(each, str) else each for each in inner.args)
+        inner.args = tuple(
+            key.redact(argument) if isinstance(argument, str) else argument for argument in inner.args
+        )
         if isinstance(inner, httpx.RequestError):
             inner._request = None  # its header is the key's; the public setter takes no None
         inner = inner.__cause__ or inner.__context__

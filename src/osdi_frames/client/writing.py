@@ -9,73 +9,18 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal
 
-from osdi_frames.client.address import Version
 from osdi_frames.errors import InvalidField, MissingField, UneditableField, nearest
+from osdi_frames.tables import fields
+from osdi_frames.tables.fields import Field, Version, same
 
-Kind = Literal["text", "wall clock", "identifiers", "lines", "location", "links"]
+Kind = Literal["text", "country", "wall clock", "identifiers", "lines", "location", "links"]
 
 _WALL_CLOCK = "%Y-%m-%dT%H:%M:%SZ"
 
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of an event, or of its location: its names, and whether what a client sends in it counts.
-
-    A name of None: that version does not have it. `kind` None: the service sets it, and ignores what is sent;
-    `editable` are the versions in which it does not.
-    """
-
-    v2: str | None
-    v1: str | None
-    kind: Kind | None = None
-    required: tuple[Version, ...] = ()
-    editable: tuple[Version, ...] = ("v2", "v1")
-
-    def named(self, version: Version) -> str | None:
-        """Return its name in a version."""
-        return self.v1 if version == "v1" else self.v2
-
-
 EVENT = (
-    Field("identifiers", "identifiers", "identifiers"),
-    Field("origin_system", "originating_system", "text", ("v2", "v1")),
-    Field("name", None, "text"),
-    Field("title", "summary", "text", ("v2", "v1")),
-    Field("description", "description", "text"),
-    Field("instructions", "<p>:event_instructions", "text"),
-    Field("browser_url", "url", "text", editable=("v2",)),
-    Field("start_date", "start", "wall clock"),
-    Field("end_date", None, "wall clock"),
-    Field("location", "location", "location"),
-    Field("_links", "_links", "links"),
-    Field("created_date", "created_at"),
-    Field("modified_date", "modified_at"),
-    Field("featured_image_url", None),
-    Field("total_accepted", "total_accepted"),
-    Field("<p>:event_campaign_id", "<p>:event_campaign_id"),
-    Field("status", "status"),
-    Field("transparence", "transparence"),
-    Field("visibility", "visibility"),
-    Field("guests_can_invite_others", "guestsCanInviteOthers"),
-    Field("capacity", None),
-    Field("<p>:hidden", None),
-    Field("reminders", "reminders"),
-    Field("<p>:sponsor", "<p>:sponsor"),
-    Field("_embedded", "_embedded"),
-    Field("osdi:creator", "osdi:creator"),
-    Field("osdi:organizer", "osdi:organizer"),
-)
-
-LOCATION = (
-    Field("venue", "venue", "text"),
-    Field("address_lines", "address_lines", "lines"),
-    Field("locality", "locality", "text"),
-    Field("region", "region", "text"),
-    # The table of interface 2.8 requires it in v1; the sample there omits it and is answered with 200.
-    Field("postal_code", "postal_code", "text"),
-    Field("country", "country", "text"),
-    Field("language", "language"),
-    Field("location", "location"),
+    *fields.EVENT,
+    same("_links", "links", ("v2", "v1")),
+    *map(same, ("_embedded", "osdi:creator", "osdi:organizer")),
 )
 
 _CREATOR = "osdi:creator"
@@ -111,7 +56,7 @@ def new_event(event: Mapping[str, Any], *, names: FieldNames, strict: bool) -> d
     UneditableField, MissingField, InvalidField
     """
     body = _written(event, EVENT, names=names, strict=strict, at="", links=True)
-    required = [str(names.sent(field)) for field in EVENT if names.version in field.required]
+    required = [str(names.sent(field)) for field in EVENT if field.required]
     missing = [name for name in required if _is_empty(body.get(name))]
     if missing:
         raise MissingField(f"required and missing: {', '.join(missing)}")
@@ -129,7 +74,7 @@ def changes(changed: Mapping[str, Any], *, names: FieldNames, strict: bool) -> d
     body = _written(changed, EVENT, names=names, strict=strict, at="", links=False)
     if not body:
         raise MissingField("there is nothing to change")
-    required = {names.sent(field) for field in EVENT if names.version in field.required}
+    required = {names.sent(field) for field in EVENT if field.required}
     if emptied := [name for name in body if name in required and _is_empty(body[name])]:
         raise MissingField(f"required, and cannot be emptied: {', '.join(emptied)}")
     return body
@@ -137,7 +82,7 @@ def changes(changed: Mapping[str, Any], *, names: FieldNames, strict: bool) -> d
 
 def _written(
     given: Mapping[str, Any],
-    fields: Sequence[Field],
+    declared: Sequence[Field],
     *,
     names: FieldNames,
     strict: bool,
@@ -145,13 +90,13 @@ def _written(
     links: bool,
 ) -> dict[str, Any]:
     """Write fields under their names in the version; those that the service would ignore are refused, or left out."""
-    by_name = {name: field for field in fields for name in names.accepted(field)}
+    by_name = {name: field for field in declared for name in names.accepted(field)}
     body: dict[str, Any] = {}
     for key, value in given.items():
         field = by_name.get(key)
         name = names.sent(field) if field else None
-        counts = field and field.kind and names.version in field.editable and (links or key != "_links")
-        if field is None or name is None or field.kind is None or not counts:
+        counts = field and names.version in field.set_by and (links or key != "_links")
+        if field is None or name is None or not counts:
             if strict:
                 raise UneditableField(_why_ignored(f"{at}{key}", field, names, by_name))
             continue
@@ -168,7 +113,7 @@ def _written(
 
 def _why_ignored(key: str, field: Field | None, names: FieldNames, known: Mapping[str, Field]) -> str:
     if field is None:
-        editable = [name for name, each in known.items() if each.kind]
+        editable = [name for name, known_field in known.items() if {"v2", "v1"} & {*known_field.set_by}]
         return f"an event has no field {key!r}; {nearest(key.rpartition('.')[2], editable)}"
     if names.sent(field) is None:
         return f"{key!r} does not exist in {names.version}"
@@ -177,7 +122,7 @@ def _why_ignored(key: str, field: Field | None, names: FieldNames, known: Mappin
 
 def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool, links: bool) -> Any:
     """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
-    if value is None and kind == "text":
+    if value is None and kind in ("text", "country"):
         return ""
     if value is None:
         raise InvalidField(f"{key} cannot be emptied: the service ignores null")
@@ -186,7 +131,7 @@ def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool
             return _wall_clock(value, key)
         case "location":
             place = _written(
-                _object(value, key), LOCATION, names=names, strict=strict, at=f"{key}.", links=links
+                _object(value, key), fields.LOCATION, names=names, strict=strict, at=f"{key}.", links=links
             )
             if strict and not place:
                 raise InvalidField(f"{key} is empty: name the parts of it to set")
@@ -194,10 +139,18 @@ def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool
         case "links":
             return _creator(_object(value, key), key, strict=strict)
         case "identifiers":
-            return _identifiers(_texts(value, key), key)
+            texts = _texts(value, key)
+            if bad := [text for text in texts if not re.match(r"[^:]*[^:\s][^:]*:.", text)]:
+                raise InvalidField(f"{key} have the form system:id, not {bad[0]!r}")
+            return texts
         case "lines":
-            return _first_line(_texts(value, key), key, strict=strict)
-        case "text" if isinstance(value, str):
+            texts = _texts(value, key)  # of which the service reads the first (interface 2.2)
+            if strict and len(texts) > 1:
+                raise UneditableField(
+                    f"the service ignores {key} after the first; strict=False leaves them out"
+                )
+            return texts[:1]
+        case "text" | "country" if isinstance(value, str):
             return _sound(value, key)
     raise InvalidField(f"{key} is text, not {type(value).__name__}: {value!r}")
 
@@ -205,22 +158,9 @@ def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool
 def _texts(value: Any, key: str) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InvalidField(f"{key} is a list of text, not {type(value).__name__}")
-    if not all(isinstance(each, str) for each in value):
+    if not all(isinstance(text, str) for text in value):
         raise InvalidField(f"{key} is a list of text")
-    return [_sound(each, key) for each in value]
-
-
-def _identifiers(texts: list[str], key: str) -> list[str]:
-    if bad := [each for each in texts if not re.match(r"[^:]*[^:\s][^:]*:.", each)]:
-        raise InvalidField(f"{key} have the form system:id, not {bad[0]!r}")
-    return texts
-
-
-def _first_line(texts: list[str], key: str, *, strict: bool) -> list[str]:
-    """Keep the one line of an address that the service reads (interface 2.2)."""
-    if strict and len(texts) > 1:
-        raise UneditableField(f"the service ignores {key} after the first; strict=False leaves them out")
-    return texts[:1]
+    return [_sound(text, key) for text in value]
 
 
 def _wall_clock(value: Any, key: str) -> str:

@@ -5,6 +5,7 @@ The application needs the extra ``serve``; checking an archive and erasing a per
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.errors import MissingExtra
@@ -19,17 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "create_app", "erase", "serve", "verify"]
 
 
+_LAZY = {"create_app": "app", "serve": "server"}  # the web framework is imported when it is asked for
+
+
 def __getattr__(name: str) -> Any:
-    # The web framework is imported when it is asked for.
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        if name == "create_app":
-            from osdi_frames.receiver.app import create_app
-
-            return create_app
-        if name == "serve":
-            from osdi_frames.receiver.server import serve
-
-            return serve
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
     except ModuleNotFoundError as error:
         raise MissingExtra.named("serve") from error
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

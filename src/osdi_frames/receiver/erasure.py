@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from osdi_frames.errors import ArchiveLocked, SourceNotFound
+from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, timestamp
 from osdi_frames.receiver.person import Person
@@ -79,8 +79,6 @@ def erase(
         No receiver has written here.
     """
     folders = worker_folders(Path(archive))
-    if not folders:
-        raise SourceNotFound(f"{archive}: no archive of the receiver")
     eraser = _Eraser(Person.of(persons, emails), now)
     for folder in folders:
         with _alone(folder), _sealed_if_at_rest(folder):

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from osdi_frames.receiver.segments import PARTIAL, Log, Segment, segments, set_aside, sync_folder
 
-_CHUNK = 1 << 20
 _RETRY_SECONDS = 30.0
 
 logger = logging.getLogger(__name__)

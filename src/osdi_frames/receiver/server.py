@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import logging
 import resource
@@ -15,11 +14,11 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
+from osdi_frames.listening import BACKLOG, listen
 from osdi_frames.receiver.app import create_app
 from osdi_frames.receiver.connections import Connection, RepeatLimit
 from osdi_frames.receiver.limits import Limits
 
-_BACKLOG = 2048
 _FILES = 64  # open files other than connections
 _LOGGERS = ("asyncio", "uvicorn.error", "osdi_frames.receiver.connections", "osdi_frames.receiver.writer")
 _DRAIN_SECONDS = 2  # of the five that a stop may take; what is then still arriving is answered 503
@@ -48,33 +47,17 @@ def serve(
         The address cannot be listened on, or the archive cannot be written.
     """
     limits = limits or Limits()
-    with _listening(host, port) as listener, _limited_repeats():
+    with listen(host, port) as listener, _limited_repeats():
         app = create_app(archive, tokens=tokens, worker=worker, limits=limits)
         logger.info("running on http://%s:%d", host, listener.getsockname()[1])
         _Server(_config(app, limits)).run(sockets=[listener])
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    # Made here, so that a taken port is an error like any other. Without the protocol's number asyncio
-    # takes the socket for something else and leaves TCP_NODELAY off: 40 ms for every answer.
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        hint = "; --port takes another one" if error.errno == errno.EADDRINUSE else ""
-        raise OSError(error.errno, f"{host}:{port}: {error.strerror}{hint}") from error
-    return listener
 
 
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in sockets or ():  # asyncio made the queue as short as what it accepts at once
-            listener.listen(_BACKLOG)
+            listener.listen(BACKLOG)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-import secrets
 from collections.abc import Iterable
 
 from osdi_frames.errors import WeakToken
@@ -38,11 +37,6 @@ class Tokens:
 
     def __repr__(self) -> str:
         return f"<{len(self._digests)} tokens>"
-
-
-def new_token() -> str:
-    """Make a token of 256 random bits."""
-    return secrets.token_urlsafe(32)
 
 
 def _digest(token: str) -> bytes:

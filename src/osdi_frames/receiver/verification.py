@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from osdi_frames.errors import SourceNotFound
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.worker import is_locked, quarantine, torn, worker_folders
@@ -51,11 +50,8 @@ def verify(archive: str | Path) -> Verification:
     SourceNotFound
         No receiver has written here.
     """
-    folders = worker_folders(Path(archive))
-    if not folders:
-        raise SourceNotFound(f"{archive}: no archive of the receiver")
     found = Verification()
-    for folder in folders:
+    for folder in worker_folders(Path(archive)):
         found.damages += _missing(folder)
         found.deliveries += _verify_log(folder, found)
         found.quarantined += _verify_log(quarantine(folder), found)
@@ -71,7 +67,7 @@ def _missing(folder: Path) -> Iterator[Damage]:
     elif (
         is_locked(lock)
         and not is_locked(folder / ".erasing")
-        and all(each.sealed for each in segments(folder))
+        and all(segment.sealed for segment in segments(folder))
     ):
         yield Damage(folder, 0, "a receiver writes here, and the segment that it writes was removed")
 

@@ -17,7 +17,7 @@ import re
 import time
 from pathlib import Path
 
-from osdi_frames.errors import ArchiveLocked, BadWorkerName
+from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
 from osdi_frames.receiver.segments import (
     ERASING,
     PARTIAL,
@@ -98,9 +98,7 @@ class Worker:
         if last and not last[0].sealed:
             try:
                 set_aside(last[0].path, self.torn)
-            except (
-                OSError
-            ) as error:  # a full disk, for example: it stays where it is, and sealing tries again
+            except OSError as error:  # a full disk, for example: sealing tries again
                 logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
         return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
 
@@ -123,8 +121,17 @@ def torn(folder: Path) -> Path:
 
 
 def worker_folders(archive: Path) -> list[Path]:
-    """List the workers' folders of an archive."""
-    return sorted({path.parent for name in (".lock", ".quarantine") for path in archive.glob(f"*/{name}")})
+    """List the workers' folders of an archive.
+
+    Raises
+    ------
+    SourceNotFound
+        No receiver has written here.
+    """
+    found = {path.parent for name in (".lock", ".quarantine") for path in archive.glob(f"*/{name}")}
+    if not found:
+        raise SourceNotFound(f"{archive}: no archive of the receiver")
+    return sorted(found)
 
 
 def lock_folder(folder: Path) -> int:

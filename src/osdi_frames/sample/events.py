@@ -18,6 +18,7 @@ from osdi_frames.sample.deployment import (
     stream,
 )
 from osdi_frames.sample.people import geolocation
+from osdi_frames.tables.fields import EVENT
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -227,16 +228,8 @@ def v1(deployment: Deployment, event: Document, people: dict[str, Document]) -> 
     return {**renamed, "_embedded": _moved(deployment, embedded), "_links": _moved(deployment, links)}
 
 
-_V1_NAMES = {
-    "origin_system": "originating_system",
-    "created_date": "created_at",
-    "modified_date": "modified_at",
-    "title": "summary",
-    "browser_url": "url",
-    "start_date": "start",
-    "guests_can_invite_others": "guestsCanInviteOthers",
-}
-_V2_KEYS = {"name", "featured_image_url", "end_date", "capacity", "_links"}
+_V1_NAMES = {str(field.v2): field.v1 for field in EVENT if field.v1 and field.name != "instructions"}
+_V2_KEYS = {"_links", *(field.name for field in EVENT if field.v1 is None)}
 _V2_LINKS = {
     *("osdi:attendances", "osdi:attendance"),
     *("osdi:record_attendance_helper", "record_attendance_helper"),

@@ -30,32 +30,30 @@ Member = tuple[str, bytes]
 Writer = TypeVar("Writer", bound=Callable[..., None])
 
 
-def lines(path: Path, documents: Iterable[object]) -> None:
+def lines(path: Path, documents: Iterable[object], *, end: bytes = b"\n") -> None:
     """Write one document a line."""
     with writing(path) as file:
         for document in documents:
-            file.write(_COMPACT(document).encode() + b"\n")
+            file.write(_COMPACT(document).encode() + end)
 
 
 def glued(path: Path, documents: Iterable[object]) -> None:
     """Write one document after the other with nothing between them."""
-    with writing(path) as file:
-        for document in documents:
-            file.write(_COMPACT(document).encode())
+    lines(path, documents, end=b"")
 
 
-def compact(path: Path, documents: Iterable[object]) -> None:
+def compact(
+    path: Path, documents: Iterable[object], *, encode: Callable[[object], str] = _COMPACT, end: bytes = b""
+) -> None:
     """Write each document into a file of its own; `path` holds ``{}`` for the number."""
     for number, document in enumerate(documents, start=1):
-        with writing(_numbered(path, number)) as file:
-            file.write(_COMPACT(document).encode())
+        with writing(path.with_name(path.name.replace("{}", f"{number:03d}"))) as file:
+            file.write(encode(document).encode() + end)
 
 
 def pretty(path: Path, documents: Iterable[object]) -> None:
     """Write each document into a file of its own, indented, in ASCII, as JSON libraries do by default."""
-    for number, document in enumerate(documents, start=1):
-        with writing(_numbered(path, number)) as file:
-            file.write(_PRETTY(document).encode() + b"\n")
+    compact(path, documents, encode=_PRETTY, end=b"\n")
 
 
 def packed(path: Path, documents: Iterable[object]) -> None:
@@ -135,10 +133,6 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
     else:
         with path.open("wb") as file:
             yield file
-
-
-def _numbered(path: Path, number: int) -> Path:
-    return path.with_name(path.name.replace("{}", f"{number:03d}"))
 
 
 def _zip(path: Path, members: Iterable[Member]) -> None:

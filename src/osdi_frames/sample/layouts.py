@@ -71,26 +71,14 @@ def write(
     """
     folder = files.folder(destination, overwrite=overwrite)
     other = next(name for name in PREFIXES if name != prefix)
-    shares = ((prefix, folder, _most), (other, folder / other, _rest))
-    for name, root, share in shares:
-        world = World.make(
-            seed=seed, events=share(events), petitions=_petitions(signatures), prefix=name, until=until
-        )
+    rest = (events // OTHERS_SHARE, signatures // OTHERS_SHARE)
+    most = (events - rest[0], signatures - rest[1])
+    petitions = 5 + isqrt(signatures) // 3
+    for name, root, (made, signed) in ((prefix, folder, most), (other, folder / other, rest)):
+        world = World.make(seed=seed, events=made, petitions=petitions, prefix=name, until=until)
         _write_events(world, root / "events")
         files.lines(root / "event_campaigns" / "collection.ndjson", pulls.event_campaigns(world))
-        _write_signatures(world, root, share(signatures), one_file=one_file, progress=progress)
-
-
-def _most(count: int) -> int:
-    return count - count // OTHERS_SHARE
-
-
-def _rest(count: int) -> int:
-    return count // OTHERS_SHARE
-
-
-def _petitions(signatures: int) -> int:
-    return 5 + isqrt(signatures) // 3
+        _write_signatures(world, root, signed, one_file=one_file, progress=progress)
 
 
 def _write_events(world: World, root: Path) -> None:

@@ -64,7 +64,9 @@ def event_campaigns(world: World) -> Iterator[Document]:
 
 def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
     """Pull the petitions at the end; `signed` counts the signatures by the address of their petition."""
-    counted = [{**each, "total_signatures": signed.get(href_of(each), 0)} for each in world.petitions]
+    counted = [
+        {**petition, "total_signatures": signed.get(href_of(petition), 0)} for petition in world.petitions
+    ]
     collection = pages(world.deployment, counted, path="petitions", relation="osdi:petitions")
     return fetched(collection, at=world.until)
 

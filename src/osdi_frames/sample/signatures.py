@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from osdi_frames.sample import words
 from osdi_frames.sample.campaigns import MONTH, attention, launches, popularity
 from osdi_frames.sample.deployment import Deployment, Document, last_segment, power_law, stamp, stream
 from osdi_frames.sample.people import signer
+
+_SOURCE_WEIGHTS = power_law(words.SOURCES)
+_TAG_WEIGHTS = power_law(words.TAGS, exponent=0.7)
 
 
 def make_signatures(
@@ -21,7 +25,8 @@ def make_signatures(
 ) -> Iterator[Document]:
     """Make one signature for each moment, one after the other, from a pool of so many signers."""
     rng = stream(deployment, "signatures")
-    maker = _Maker(deployment, rng)
+    own = [deployment.id("referrer", number)[:13] for number in range(40)]
+    maker = _Maker(deployment, rng, [*words.REFERRERS * 3, *own])
     weights = popularity(rng, len(petitions))
     launched = launches(petitions)
     drawing: list[float] = []
@@ -34,19 +39,13 @@ def make_signatures(
         yield maker.signature(number, rng.randrange(signers), petition=petition, signed=signed)
 
 
+@dataclass(frozen=True, slots=True)
 class _Maker:
     """Hold the pools that every signature draws from."""
 
-    __slots__ = ("deployment", "referrers", "rng", "source_weights", "tag_weights")
-
-    def __init__(self, deployment: Deployment, rng: random.Random) -> None:
-        self.deployment = deployment
-        self.rng = rng
-        self.source_weights = power_law(words.SOURCES)
-        self.tag_weights = power_law(words.TAGS, exponent=0.7)
-        self.referrers = list(words.REFERRERS) * 3 + [
-            deployment.id("referrer", number)[:13] for number in range(40)
-        ]
+    deployment: Deployment
+    rng: random.Random
+    referrers: Sequence[str]
 
     def signature(self, number: int, person: int, *, petition: Document, signed: datetime) -> Document:
         deployment, rng = self.deployment, self.rng
@@ -74,7 +73,7 @@ class _Maker:
         return made
 
     def _tags(self) -> list[str]:
-        tags = self.rng.choices(words.TAGS, cum_weights=self.tag_weights, k=int(self.rng.random() * 5))
+        tags = self.rng.choices(words.TAGS, cum_weights=_TAG_WEIGHTS, k=int(self.rng.random() * 5))
         return list(dict.fromkeys(tags))
 
     def _refer(self, made: Document) -> None:
@@ -93,7 +92,7 @@ class _Maker:
             referrer.update(source="none", website="api")
             return
         if rng.random() < 0.8:
-            (referrer["source"],) = rng.choices(words.SOURCES, cum_weights=self.source_weights)
+            (referrer["source"],) = rng.choices(words.SOURCES, cum_weights=_SOURCE_WEIGHTS)
         if rng.random() < 0.6:
             referrer["referrer"] = rng.choice(self.referrers)
         if rng.random() < 0.6:

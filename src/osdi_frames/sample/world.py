@@ -92,7 +92,7 @@ class World:
             until=until,
             groups=groups,
             people={href_of(person): person for person in people},
-            campaigns=[count_rsvps(each, members.get(href_of(each), ())) for each in campaigns],
+            campaigns=[count_rsvps(campaign, members.get(href_of(campaign), ())) for campaign in campaigns],
             petitions=make_petitions(
                 deployment,
                 petitions,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
 
+from osdi_frames.sandbox.api import Call
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
 from osdi_frames.sandbox.fields import REFERRER_DATA
 from osdi_frames.sandbox.people import ROLES, Account
@@ -23,17 +24,7 @@ INDIVIDUAL = "person:sandbox-person"
 GROUP = "group:sandbox"
 
 
-@dataclass(frozen=True, slots=True)
-class AdminCall:
-    """One request to the admin interface."""
-
-    site: Site
-    ids: Mapping[str, str]
-    query: Mapping[str, str]
-    body: Mapping[str, Any]
-
-
-AdminHandler = Callable[[Service, AdminCall], Any]
+AdminHandler = Callable[[Service, Call], Any]
 
 
 def ensure_accounts(service: Service) -> None:
@@ -58,10 +49,17 @@ def ensure_accounts(service: Service) -> None:
         service.store.bind("key", key, account.account_id)
 
 
-def _account(service: Service, call: AdminCall) -> Account:
+def _account(service: Service, call: Call) -> Account:
     """Return the account that a body or a query names; the individual one when it names none."""
     asked = call.body.get("account", call.query.get("account", INDIVIDUAL))
     return service.account(_text(asked, "account"))
+
+
+def _bodies(call: Call, name: str, what: str) -> list[Mapping[str, Any]]:
+    bodies = call.body.get(name)
+    if not isinstance(bodies, list) or not all(isinstance(body, Mapping) for body in bodies):
+        raise refuse("setting", why=f"{name} must be a list of {what} objects")
+    return bodies
 
 
 def _text(value: object, name: str) -> str:
@@ -70,12 +68,12 @@ def _text(value: object, name: str) -> str:
     return value
 
 
-def _optional(call: AdminCall, name: str) -> str | None:
+def _optional(call: Call, name: str) -> str | None:
     value = call.body.get(name)
     return None if value is None else _text(value, name)
 
 
-def overview(service: Service, call: AdminCall) -> Any:
+def overview(service: Service, call: Call) -> Any:
     """Answer where things are and which keys there are."""
     return {
         "base_url": call.site.base_url,
@@ -86,12 +84,7 @@ def overview(service: Service, call: AdminCall) -> Any:
     }
 
 
-def keys(service: Service, _call: AdminCall) -> Any:
-    """Answer every key with its account."""
-    return service.store.names("key")
-
-
-def add_key(service: Service, call: AdminCall) -> Any:
+def add_key(service: Service, call: Call) -> Any:
     """Give an account one more key: its own text or a random one."""
     account, key = _account(service, call), _optional(call, "key") or service.settings.new_id()
     service.store.bind("key", key, account.account_id)
@@ -105,12 +98,7 @@ def _kept(resource: Resource) -> Fields:
     return {**resource.fields, **ids, **dates}
 
 
-def _all(kind: str) -> AdminHandler:
-    """Answer every resource of a kind, newest first."""
-    return lambda service, _call: [_kept(one) for one in service.store.resources(kind)][::-1]
-
-
-def add_person(service: Service, call: AdminCall) -> Any:
+def add_person(service: Service, call: Call) -> Any:
     """Make a person with an account; `referrer_code` is theirs, the rest as interface 2.7 has people."""
     person = service.new_person(call.body, call.site)
     name = " ".join(filter(None, (person.fields.get(part) for part in ("given_name", "family_name"))))
@@ -125,12 +113,7 @@ def add_person(service: Service, call: AdminCall) -> Any:
     return {"person_id": person.resource_id, "account": account.account_id}
 
 
-def groups(service: Service, _call: AdminCall) -> Any:
-    """Answer every account of a group."""
-    return [account for account in service.store.records("account") if account["roles"] is not None]
-
-
-def add_group(service: Service, call: AdminCall) -> Any:
+def add_group(service: Service, call: Call) -> Any:
     """Make a group: `title`, `url`, `founder` (a person id), `roles` (person id to role), `referrer_code`."""
     roles = call.body.get("roles", {})
     if not isinstance(roles, Mapping) or not all(role in ROLES for role in roles.values()):
@@ -150,17 +133,14 @@ def add_group(service: Service, call: AdminCall) -> Any:
     return asdict(account)
 
 
-def add_campaign(service: Service, call: AdminCall) -> Any:
-    """Make an event campaign: `title`, `account`, and the other fields of one."""
-    return _kept(service.add_titled("event_campaign", _account(service, call), call.body, call.site))
+def _add(kind: str) -> AdminHandler:
+    """Make a campaign or a petition: `title`, `account`, and the other fields of one."""
+    return lambda service, call: _kept(
+        service.add_titled(kind, _account(service, call), call.body, call.site)
+    )
 
 
-def add_petition(service: Service, call: AdminCall) -> Any:
-    """Make a petition: `title`, `account`, and the other fields of one."""
-    return _kept(service.add_titled("petition", _account(service, call), call.body, call.site))
-
-
-def events(service: Service, call: AdminCall) -> Any:
+def events(service: Service, call: Call) -> Any:
     """Answer every event of an account in full, of `version` v2 or v1, those of no collection included."""
     version = "v1" if call.query.get("version") == "v1" else "v2"
     site = Site(call.site.origin, call.site.prefix, version)
@@ -168,69 +148,41 @@ def events(service: Service, call: AdminCall) -> Any:
     return [json.loads(service.text(event, site)) for event in found]
 
 
-def add_events(service: Service, call: AdminCall) -> Any:
+def add_events(service: Service, call: Call) -> Any:
     """Make events as the service's own user interface does: `events`, a list of v2 bodies, `account`.
 
     These may also set what the API cannot: featured_image_url, capacity, <p>:hidden, <p>:event_campaign_id, and
     `listed` false, for an event that only its campaign's collection shows.
     """
-    account, bodies = _account(service, call), call.body.get("events")
-    if not isinstance(bodies, list) or not all(isinstance(body, Mapping) for body in bodies):
-        raise refuse("setting", why="events must be a list of event objects")
+    account = _account(service, call)
+    bodies = _bodies(call, "events", "event")
     made = [service.create_event(account, body, call.site, by="ui") for body in bodies]
     return {"event_ids": [event.resource_id for event in made]}
 
 
-def signatures(service: Service, call: AdminCall) -> Any:
-    """Answer every signature in full."""
-    return _shown("signature", service, call)
-
-
-def attendances(service: Service, call: AdminCall) -> Any:
-    """Answer every attendance in full."""
-    return _shown("attendance", service, call)
-
-
-def _shown(kind: str, service: Service, call: AdminCall) -> Any:
+def _shown(service: Service, call: Call, kind: str) -> Any:
     return [json.loads(service.row(one, call.site).text) for one in service.store.stored(kind)][::-1]
 
 
-def sign(service: Service, call: AdminCall) -> Any:
-    """Let an activist sign in the service's own pages: `petition`, `person`; `source`, `referrer` and the like."""
-    return _act(service, call, "signature", "petition")
-
-
-def rsvp(service: Service, call: AdminCall) -> Any:
-    """Let an activist RSVP in the service's own pages: `event`, `person`; `source`, `referrer` and the like."""
-    return _act(service, call, "attendance", "event")
-
-
-def _act(service: Service, call: AdminCall, kind: str, parent: str) -> Any:
+def _act(service: Service, call: Call, kind: str, parent: str) -> Any:
+    """Let an activist act in the service's own pages: `petition` or `event`, `person`; `source` and the like."""
     acted_on = service.resource(parent, _text(call.body.get(parent), parent))
     arguments = {name: call.body[name] for name in REFERRER_DATA if name in call.body}
     body = {**call.body, "referrer_data": arguments}
     return json.loads(service.text(service.act(kind, acted_on, body, call.site, by="page"), call.site))
 
 
-def upload(service: Service, call: AdminCall) -> Any:
+def upload(service: Service, call: Call) -> Any:
     """Record many signatures at once, as an upload does: `petition` (its id), `signatures`, a list of bodies."""
     petition = service.resource("petition", _text(call.body.get("petition"), "petition"))
-    bodies = call.body.get("signatures")
-    if not isinstance(bodies, list) or not all(isinstance(body, Mapping) for body in bodies):
-        raise refuse("setting", why="signatures must be a list of signature objects")
     ids = []
-    for body in bodies:
+    for body in _bodies(call, "signatures", "signature"):
         petition = service.resource("petition", petition.resource_id)  # which each signature changes
         ids.append(service.act("signature", petition, body, call.site, by="upload").resource_id)
     return {"signature_ids": ids}
 
 
-def webhooks(service: Service, _call: AdminCall) -> Any:
-    """Answer every webhook."""
-    return service.store.records("webhook")
-
-
-def add_webhook(service: Service, call: AdminCall) -> Any:
+def add_webhook(service: Service, call: Call) -> Any:
     """Register a receiver: `url`; as trigger `petition` or `event` (an id; all when left out), `account`, `uploads`."""
     url = _text(call.body.get("url"), "url")
     try:
@@ -263,30 +215,29 @@ def add_webhook(service: Service, call: AdminCall) -> Any:
     return asdict(webhook)
 
 
-def remove_webhook(service: Service, call: AdminCall) -> Any:
-    """Forget a receiver; what waits for it is set aside."""
-    service.store.delete_record("webhook", call.ids["webhook_id"])
-    return {}
+def faults(service: Service, _call: Call) -> Any:
+    """Answer which faults can be injected, at which requests, and which are."""
+    return {
+        "faults": [asdict(fault) for fault in FAULTS],
+        "selection": dict(SELECTION),
+        "injections": [injection.shown() for injection in service.faults.injections],
+    }
 
 
-def send_test(service: Service, call: AdminCall) -> Any:
-    """Send a webhook the test delivery of deployments: without dates, always with the same idempotency_key."""
-    service.send_test(call.ids["webhook_id"], _account(service, call), call.site)
-    return {}
+def order_fault(service: Service, call: Call) -> Any:
+    """Inject a fault: `fault`, its settings, and at which requests."""
+    settings = {name: value for name, value in call.body.items() if name != "fault"}
+    return service.faults.inject(_text(call.body.get("fault"), "fault"), **settings).shown()
 
 
-def messages(service: Service, call: AdminCall) -> Any:
-    """Answer the outbox: every message, or those of one `state` (waiting, delivered, dead)."""
-    return service.store.messages(call.query.get("state"))
+def clear_faults(service: Service, call: Call) -> None:
+    """Remove one injected fault, or all."""
+    injection = call.ids.get("injection")
+    service.faults.clear(int(injection) if injection else None)
 
 
-def dead_letters(service: Service, _call: AdminCall) -> Any:
-    """Answer the messages that were given up after their last retry."""
-    return service.store.messages("dead")
-
-
-def targeting(service: Service, _call: AdminCall) -> Any:
-    """Answer the targeting list: events made through the API with at least one attendance (interface 1.5)."""
+def _targeting(service: Service) -> list[str]:
+    """Return the targeting list: events made through the API with at least one attendance (interface 1.5)."""
     return [
         targeting_label(event)
         for event in service.store.resources("event")
@@ -294,64 +245,58 @@ def targeting(service: Service, _call: AdminCall) -> Any:
     ]
 
 
-def subscribers(service: Service, call: AdminCall) -> Any:
-    """Answer the people on an account's e-mail list (interface 4, rule 2)."""
-    return service.store.members(service.account(call.ids["account"]).account_id)
+def _kept_resources(service: Service, kind: str) -> list[Fields]:
+    return [_kept(resource) for resource in service.store.resources(kind)][::-1]
 
 
-def faults(service: Service, _call: AdminCall) -> Any:
-    """Answer which faults can be injected, at which requests, and which are."""
-    return {
-        "faults": [asdict(fault) for fault in FAULTS],
-        "selection": dict(SELECTION),
-        "injections": [injection.shown() for injection in service.faults.injections()],
-    }
-
-
-def order_fault(service: Service, call: AdminCall) -> Any:
-    """Inject a fault: `fault`, its settings, and at which requests."""
-    settings = {name: value for name, value in call.body.items() if name != "fault"}
-    return service.faults.inject(_text(call.body.get("fault"), "fault"), **settings).shown()
-
-
-def clear_faults(service: Service, call: AdminCall) -> Any:
-    """Remove one injected fault, or all."""
-    injection = call.ids.get("injection")
-    service.faults.clear(int(injection) if injection else None)
-    return {}
-
-
-def requests(service: Service, _call: AdminCall) -> Any:
-    """Answer the requests to the API since the start or since they were cleared, without keys."""
-    return [asdict(seen) for seen in service.seen]
-
-
-def clear_requests(service: Service, _call: AdminCall) -> Any:
-    """Forget the requests."""
-    service.seen.clear()
-    return {}
-
-
+#: What answers each method of an address. Lists are newest first; ``/sandbox/requests`` never has keys.
 ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
-    "/sandbox/keys": {"GET": keys, "POST": add_key},
-    "/sandbox/people": {"GET": _all("person"), "POST": add_person},
-    "/sandbox/groups": {"GET": groups, "POST": add_group},
-    "/sandbox/campaigns": {"GET": _all("event_campaign"), "POST": add_campaign},
-    "/sandbox/petitions": {"GET": _all("petition"), "POST": add_petition},
+    "/sandbox/keys": {"GET": lambda service, _: service.store.names("key"), "POST": add_key},
+    "/sandbox/people": {"GET": lambda service, _: _kept_resources(service, "person"), "POST": add_person},
+    "/sandbox/groups": {
+        "GET": lambda service, _: [a for a in service.store.records("account") if a["roles"] is not None],
+        "POST": add_group,
+    },
+    "/sandbox/campaigns": {
+        "GET": lambda service, _: _kept_resources(service, "event_campaign"),
+        "POST": _add("event_campaign"),
+    },
+    "/sandbox/petitions": {
+        "GET": lambda service, _: _kept_resources(service, "petition"),
+        "POST": _add("petition"),
+    },
     "/sandbox/events": {"GET": events, "POST": add_events},
-    "/sandbox/signatures": {"GET": signatures, "POST": sign},
-    "/sandbox/attendances": {"GET": attendances, "POST": rsvp},
+    "/sandbox/signatures": {
+        "GET": lambda service, call: _shown(service, call, "signature"),
+        "POST": lambda service, call: _act(service, call, "signature", "petition"),
+    },
+    "/sandbox/attendances": {
+        "GET": lambda service, call: _shown(service, call, "attendance"),
+        "POST": lambda service, call: _act(service, call, "attendance", "event"),
+    },
     "/sandbox/uploads": {"POST": upload},
-    "/sandbox/webhooks": {"GET": webhooks, "POST": add_webhook},
-    "/sandbox/webhooks/{webhook_id}": {"DELETE": remove_webhook},
-    "/sandbox/webhooks/{webhook_id}/test": {"POST": send_test},
-    "/sandbox/messages": {"GET": messages},
-    "/sandbox/dead-letters": {"GET": dead_letters},
-    "/sandbox/targeting": {"GET": targeting},
-    "/sandbox/lists/{account}": {"GET": subscribers},
+    "/sandbox/webhooks": {"GET": lambda service, _: service.store.records("webhook"), "POST": add_webhook},
+    "/sandbox/webhooks/{webhook_id}": {
+        # What waits for it is set aside.
+        "DELETE": lambda service, call: service.store.delete_record("webhook", call.ids["webhook_id"]),
+    },
+    "/sandbox/webhooks/{webhook_id}/test": {
+        "POST": lambda service, call: service.send_test(
+            call.ids["webhook_id"], _account(service, call), call.site
+        ),
+    },
+    "/sandbox/messages": {"GET": lambda service, call: service.store.messages(call.query.get("state"))},
+    "/sandbox/dead-letters": {"GET": lambda service, _: service.store.messages("dead")},
+    "/sandbox/targeting": {"GET": lambda service, _: _targeting(service)},
+    "/sandbox/lists/{account}": {
+        "GET": lambda service, call: service.store.members(service.account(call.ids["account"]).account_id)
+    },
     "/sandbox/faults": {"GET": faults, "POST": order_fault, "DELETE": clear_faults},
     "/sandbox/faults/{injection:int}": {"DELETE": clear_faults},
-    "/sandbox/requests": {"GET": requests, "DELETE": clear_requests},
+    "/sandbox/requests": {
+        "GET": lambda service, _: [asdict(seen) for seen in service.seen],
+        "DELETE": lambda service, _: service.seen.clear(),
+    },
 }

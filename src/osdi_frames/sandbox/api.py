@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from osdi_frames.sandbox.effects import EFFECTS, Page
 from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.page_faults import EFFECTS, Page
 from osdi_frames.sandbox.paging import Row, asked_number, envelope, page_text, parse_filter
-from osdi_frames.sandbox.people import Account
+from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Service
@@ -21,14 +21,14 @@ from osdi_frames.sandbox.site import Site
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: where, whose, and what was sent."""
+    """One request: where, what was sent, and, of the API, whose and at which path."""
 
     site: Site
-    account: Account
-    path: str
     ids: Mapping[str, str]
     query: Mapping[str, str]
     body: Mapping[str, Any]
+    account: Account = NOBODY
+    path: str = ""
     injected: Sequence[Injection] = ()
 
 
@@ -106,7 +106,7 @@ def change(service: Service, call: Call) -> str:
 
 def delete(service: Service, call: Call) -> str:
     """Answer that a tagging was deleted; nothing else can be."""
-    service.remove_tagging(_named(service, call))
+    service.store.remove("tagging", resource_id=_named(service, call).resource_id)
     return json.dumps({"notice": "This tagging was successfully deleted."})
 
 

@@ -31,14 +31,6 @@ from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, Deliverer
 _REQUESTS_REMEMBERED = 100_000
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _random_id() -> str:
-    return str(uuid.uuid4())
-
-
 def create_app(
     db: str | Path | None = None,
     *,
@@ -47,8 +39,8 @@ def create_app(
     retry_after: Sequence[float] = OVER_AN_HOUR,
     lenient: bool = False,
     webhook_hosts: Sequence[str] = (),
-    now: Callable[[], datetime] = _utc_now,
-    new_id: Callable[[], str] = _random_id,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
 ) -> Starlette:
     """Make the sandbox's ASGI application over a database.
 
@@ -90,13 +82,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.deliverer = Deliverer(
-            store,
-            service.faults,
-            retry_after=settings.retry_after,
-            hosts=settings.webhook_hosts,
-            clock=lambda: now().timestamp(),
-        )
+        app.state.deliverer = Deliverer(service)
         delivering = asyncio.create_task(app.state.deliverer.run())
         yield
         delivering.cancel()

@@ -50,16 +50,13 @@ def conform(value: object, shape: Shape) -> Any:
     {'title': 'Picnic'}
     """
     if isinstance(shape, list):
-        return _conform_array(value, shape[0]) if isinstance(value, list) else None
+        entries = value if isinstance(value, list) else None
+        return entries and [kept for entry in entries if (kept := conform(entry, shape[0])) is not None]
     if isinstance(shape, dict):
         return _conform_object(value, shape) if isinstance(value, Mapping) else None
     if isinstance(shape, type):
         return _conform_scalar(value, shape)
     return shape(value)
-
-
-def _conform_array(value: list[object], shape: Shape) -> list[Any]:
-    return [kept for item in value if (kept := conform(item, shape)) is not None]
 
 
 def _conform_object(value: Mapping[str, object], shape: dict[Any, Shape]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 from typing import Any
@@ -33,7 +33,8 @@ def fill(service: Service, *, origin: str, seed: int = 7) -> None:
     site = Site(origin, settings.prefix, "v2")
     world = World.make(seed=seed, events=EVENTS, prefix=settings.prefix, base_url=site.base_url)
     # The same ids at every start: who pulls again from a demo that was started again finds the same events.
-    service.settings = replace(settings, new_id=_ids(Random(seed)))  # noqa: S311 (ids of a demo are no secret)
+    random = Random(seed)  # noqa: S311 (ids of a demo are no secret)
+    service.settings = replace(settings, new_id=lambda: str(UUID(int=random.getrandbits(128), version=4)))
     try:
         with service.store.transaction():
             _Replay(service, site, world).run()
@@ -41,15 +42,17 @@ def fill(service: Service, *, origin: str, seed: int = 7) -> None:
         service.settings = settings
 
 
+@dataclass
 class _Replay:
     """The acts of a world in the service's own terms: what the world calls by its address gets an id here."""
 
-    def __init__(self, service: Service, site: Site, world: World) -> None:
-        self._service = service
-        self._site = site
-        self._world = world
-        self._settings = service.settings
-        self._group = service.account(GROUP)
+    _service: Service
+    _site: Site
+    _world: World
+
+    def __post_init__(self) -> None:
+        self._settings = self._service.settings
+        self._group = self._service.account(GROUP)
 
     def run(self) -> None:
         organizers = self._organizers()
@@ -142,10 +145,6 @@ class _Replay:
             signed = self._service.act("signature", acted_on, body, self._site)
             if signed.created_date != signature["created_date"]:
                 self._service.settings.new_id()  # a repeat draws one, too, so that the ids after it are always the same
-
-
-def _ids(random: Random) -> Callable[[], str]:
-    return lambda: str(UUID(int=random.getrandbits(128), version=4))
 
 
 def _self(document: Mapping[str, Any]) -> str:

@@ -12,8 +12,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.sandbox import request_faults
-from osdi_frames.sandbox.admin import AdminCall, AdminHandler
+from osdi_frames.listening import is_loopback
+from osdi_frames.sandbox import effects
+from osdi_frames.sandbox.admin import AdminHandler
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.bodies import parse_object
 from osdi_frames.sandbox.faults import Injection
@@ -21,10 +22,11 @@ from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields
 from osdi_frames.sandbox.service import Seen, Service
-from osdi_frames.sandbox.site import KEY_HEADERS, Site, is_loopback
+from osdi_frames.sandbox.site import KEY_HEADERS, Site
 
 AnyHandler = TypeVar("AnyHandler")
 
+_HERE = ("request", "page", "answer")  # where the faults apply that are injected into requests
 _HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 BODY_LIMIT = 1024 * 1024
@@ -49,14 +51,14 @@ class ApiEndpoint:
         """Answer a request, faults and all."""
         request = Request(scope, receive)
         seen = self._arrived(request)
-        injected = self._service.faults.injected(seen.method, seen.path, seen.page)
-        response = await request_faults.instead(injected, seen)
+        injected = self._service.faults.injected(_HERE, seen.method, seen.path, seen.page)
+        response = await effects.instead(injected, seen)
         if response is None:
             try:
                 response = await self._respond(request, injected)
             except ClientDisconnect:
                 return
-        await request_faults.send(response, injected, seen, scope=scope, receive=receive, send=send)
+        await effects.send(response, injected, seen, scope=scope, receive=receive, send=send)
 
     def _arrived(self, request: Request) -> Seen:
         page = request.query_params.get("page", "1" if self._is_collection else "")
@@ -90,7 +92,7 @@ class ApiEndpoint:
     ) -> str:
         if injected:
             with self._service.store.transaction():
-                request_faults.shift_rows(self._service, account, injected)
+                effects.shift_rows(self._service, account, injected)
         return handler(self._service, self._call(request, account, {}, injected))
 
     def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> str:
@@ -106,7 +108,7 @@ class ApiEndpoint:
     ) -> Call:
         site = Site(_origin(request), self._service.settings.prefix, self._version)
         path = request.scope["path"].removeprefix(f"/api/{self._version}/")
-        return Call(site, account, path, request.path_params, request.query_params, body, injected)
+        return Call(site, request.path_params, request.query_params, body, account, path, injected)
 
     def _account(self, request: Request) -> Account:
         header = KEY_HEADERS[self._version]
@@ -139,11 +141,11 @@ class AdminEndpoint:
         handler = _of_method(self._handlers, request.method)
         body = await _body(request, ADMIN_BODY_LIMIT)
         site = Site(_origin(request), self._service.settings.prefix, "v2")
-        call = AdminCall(site, request.path_params, request.query_params, parse_object(body) if body else {})
+        call = Call(site, request.path_params, request.query_params, parse_object(body) if body else {})
         with self._service.store.transaction():
             answer = handler(self._service, call)
         request.app.state.deliverer.wake()
-        return JSONResponse(answer)
+        return JSONResponse({} if answer is None else answer)
 
 
 def _check_sender(request: Request) -> None:

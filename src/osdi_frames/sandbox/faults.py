@@ -1,11 +1,13 @@
-"""Faults to inject, as data: what can be made to go wrong, with which settings, at which requests."""
+"""Faults to inject: which there are (``faults.json``), with which settings, at which requests."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Any
 
 from osdi_frames.errors import nearest
@@ -19,61 +21,13 @@ class Fault:
     name: str
     at: str
     meaning: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any]
 
 
-FAULTS = (
-    Fault(
-        "rate_limit",
-        "request",
-        "429 with Retry-After above `calls` in `per` seconds; refused calls do not count",
-        {"calls": 4, "per": 1.0, "retry_after": 1},
-    ),
-    Fault(
-        "latency",
-        "request",
-        "wait `seconds`, and `per_page` seconds more for each page before this one",
-        {"seconds": 0.0, "per_page": 0.0},
-    ),
-    Fault(
-        "status",
-        "request",
-        "answer this status with a JSON error, and Retry-After when `retry_after` is set",
-        {"status": 500, "retry_after": None},
-    ),
-    Fault("html_error", "request", "answer this status with an HTML page", {"status": 404}),
-    Fault(
-        "insert_rows", "request", "`count` new events arrive in the account before the answer", {"count": 1}
-    ),
-    Fault("move_row", "request", "the last event of the account moves to its first page before the answer"),
-    Fault("drop", "answer", "do what was asked, then close the connection without an answer"),
-    Fault("half_body", "answer", "close the connection after half of the body"),
-    Fault("next_on_last", "page", "a `next` on the last page; the page after it is empty and has none"),
-    Fault("next_repeats", "page", "`next` leads to the page it is on"),
-    Fault("next_elsewhere", "page", "`next` leads to another host", {"origin": "https://elsewhere.example"}),
-    Fault("next_missing", "page", "no `next` although pages are left"),
-    Fault("next_unescaped", "page", "`next` with raw spaces and quotes, where a filter has them"),
-    Fault("totals_missing", "page", "no total_pages and no total_records"),
-    Fault(
-        "repeat_row",
-        "page",
-        "the last row of the page before is the first of this one, too; `instead` of this page's own first row",
-        {"instead": False},
-    ),
-    Fault("row_twice", "page", "the page holds its first row twice"),
-    Fault("webhook_reorder", "signature", "a message is delivered up to `seconds` later", {"seconds": 1.0}),
-    Fault(
-        "webhook_batch",
-        "signature",
-        "up to `size` signatures in one message, which waits `seconds` for them",
-        {"size": 10, "seconds": 0.2},
-    ),
-    Fault(
-        "webhook_overlap", "signature", "as if every webhook were registered `copies` times", {"copies": 2}
-    ),
-    Fault("webhook_retry", "delivery", "a delivery that was answered 200 is taken for failed, and retried"),
-    Fault("webhook_duplicate", "delivery", "a message is sent twice"),
-)
+FAULTS = [
+    Fault(**declared)
+    for declared in json.loads((resources.files(__package__) / "faults.json").read_text("utf-8"))
+]
 
 # At which requests: of that method, with that text in the path, on that page or these; of those, the nth or these
 # (counted from 1 since it was injected), or each with a probability; at most so many times.
@@ -153,7 +107,7 @@ class Faults:
     """The injected faults. They are kept in memory: a restarted sandbox behaves."""
 
     def __init__(self) -> None:
-        self._injections: list[Injection] = []
+        self.injections: list[Injection] = []
         self._count = 0
 
     def inject(self, name: str, /, **settings: Any) -> Injection:
@@ -166,39 +120,24 @@ class Faults:
             _check(setting, value, known)
         self._count += 1
         injection = Injection(self._count, fault, known | settings, random.Random(settings.get("seed", 0)))  # noqa: S311 (reproducible, not secret)
-        self._injections.append(injection)
+        self.injections.append(injection)
         return injection
 
     def clear(self, injection_id: int | None = None) -> None:
         """Remove one injected fault, or all."""
-        self._injections = [
-            injection for injection in self._injections if injection_id not in (None, injection.injection_id)
+        self.injections = [
+            injection for injection in self.injections if injection_id not in (None, injection.injection_id)
         ]
 
-    def injections(self) -> list[Injection]:
-        """Return the injected faults."""
-        return list(self._injections)
-
-    def injected(self, method: str, path: str, page: int | None) -> list[Injection]:
-        """Return the injections that apply to a request, in the order in which they were injected."""
-        if not self._injections:
-            return []
-        here = ("request", "page", "answer")
+    def injected(
+        self, at: Collection[str], method: str, path: str, page: int | None = None
+    ) -> list[Injection]:
+        """Return the injections of some kinds that apply to a request, in the order in which they were injected."""
         return [
             injection
-            for injection in self._injections
-            if injection.fault.at in here and injection.applies(method, path, page)
+            for injection in self.injections
+            if injection.fault.at in at and injection.applies(method, path, page)
         ]
-
-    def injected_signature(self, url: str) -> dict[str, Injection]:
-        """Return the injections that apply to a signature on its way into the outbox, by name."""
-        return {
-            o.name: o for o in self._injections if o.fault.at == "signature" and o.applies("POST", url, None)
-        }
-
-    def injected_delivery(self, url: str) -> list[Injection]:
-        """Return the injections that apply to a delivery to a receiver's address."""
-        return [o for o in self._injections if o.fault.at == "delivery" and o.applies("POST", url, None)]
 
 
 def _listed(value: int | list[int]) -> list[int]:

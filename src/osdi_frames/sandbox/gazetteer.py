@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 Location = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One line of the list."""
+class Place(NamedTuple):
+    """One line of the list, its columns in their order."""
 
     country: str
     postal_code: str
@@ -38,17 +36,11 @@ class Gazetteer:
     def bundled(cls) -> Gazetteer:
         """Read the list that comes with the package."""
         lines = (resources.files(__package__) / "gazetteer.csv").read_text(encoding="utf-8").splitlines()
+        rows = csv.reader(lines[1:])
         return cls(
             [
-                Place(
-                    country=row["country"],
-                    postal_code=row["postal_code"],
-                    locality=row["locality"],
-                    region=row["region"],
-                    latitude=float(row["latitude"]),
-                    longitude=float(row["longitude"]),
-                )
-                for row in csv.DictReader(lines)
+                Place(country, code, locality, region, float(latitude), float(longitude))
+                for country, code, locality, region, latitude, longitude in rows
             ]
         )
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from osdi_frames.sandbox import fields
 from osdi_frames.sandbox.bodies import wall_clock
-from osdi_frames.sandbox.fields import Field
 from osdi_frames.sandbox.site import Site
+from osdi_frames.tables.fields import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def _utc(text: str) -> str | None:
 
 
 _FILTERS = {
-    each.name: each
-    for each in (
+    filter_.name: filter_
+    for filter_ in (
         Filter("identifier", "identifiers"),
         Filter("created_date", "created_date", written=_utc),
         Filter("modified_date", "modified_date", written=_utc),
@@ -79,7 +79,7 @@ class Kind:
 
     name: str
     segment: str
-    path: str = ""
+    path: str = "{segment}/{id}"
     under: tuple[str | None, ...] = (None,)
     fields: tuple[Field, ...] = ()
     filters: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Kind:
 
     def filtered(self, site: Site) -> dict[str, Filter]:
         """Return what its collections can be filtered by, under the names of the version (interface 9)."""
-        named = {each.name: each.named(site) for each in self.fields}
+        named = {field.name: site.field(field) for field in self.fields}
         return {named.get(name) or name: _FILTERS[name] for name in self.filters if named.get(name, name)}
 
     def addresses(self, version: str) -> Iterator[str]:
@@ -122,7 +122,6 @@ KINDS = {
         Kind(
             "event",
             "events",
-            "events/{id}",
             under=(None, "event_campaign"),
             fields=fields.EVENT,
             filters=(*_TITLED, "start_date", "end_date"),
@@ -141,7 +140,6 @@ KINDS = {
         Kind(
             "event_campaign",
             "event_campaigns",
-            "event_campaigns/{id}",
             fields=fields.EVENT_CAMPAIGN,
             filters=_TITLED,
             links=(Link("osdi:events", "{self}/events"), _EMBED),
@@ -150,7 +148,6 @@ KINDS = {
         Kind(
             "petition",
             "petitions",
-            "petitions/{id}",
             fields=fields.PETITION,
             filters=_TITLED,
             links=(
@@ -186,7 +183,6 @@ KINDS = {
         Kind(
             "person",
             "people",
-            "people/{id}",
             fields=fields.PEOPLE,
             filters=(
                 *_DATED,
@@ -205,9 +201,7 @@ KINDS = {
             ),
             totals=False,
         ),
-        Kind(
-            "tag", "tags", "tags/{id}", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)
-        ),
+        Kind("tag", "tags", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)),
         Kind(
             "tagging",
             "taggings",

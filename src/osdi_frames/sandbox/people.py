@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from osdi_frames.sandbox.site import VERSIONS, Site, is_loopback
+from osdi_frames.listening import is_loopback
+from osdi_frames.sandbox.site import VERSIONS, Site
 
 ROLES = ("creator", "administrator", "organizer", "member")
 

@@ -69,15 +69,12 @@ class Resource:
 def enter(kind: str, body: Mapping[str, object], site: Site, *, by: Collection[str]) -> Fields:
     """Return what a body may set, by the declared names; all else is ignored (interface 4, rule 1)."""
     entered = {}
-    for each in KINDS[kind].fields:
-        name = each.named(site)
-        if name and name in body and not set(by).isdisjoint(each.set_by):
-            entered[each.name] = conform(body[name], each.shape)
-    blank = [
-        each.name
-        for each in KINDS[kind].fields
-        if each.required and not (entered.get(each.name) or "").strip()
-    ]
+    for field in KINDS[kind].fields:
+        name = site.field(field)
+        if name and name in body and not set(by).isdisjoint(field.set_by):
+            entered[field.name] = conform(body[name], field.kind)
+    required = [field.name for field in KINDS[kind].fields if field.required]
+    blank = [name for name in required if not (entered.get(name) or "").strip()]
     return {name: value for name, value in entered.items() if value is not None and name not in blank}
 
 
@@ -87,7 +84,8 @@ def require(kind: str, entered: Fields, site: Site) -> None:
     v1 requires location.postal_code of a location; a v1 event without any location is answered 200, as the
     contract's sample is.
     """
-    missing = [each.named(site) for each in KINDS[kind].fields if each.required and each.name not in entered]
+    required = [field for field in KINDS[kind].fields if field.required]
+    missing = [site.field(field) for field in required if field.name not in entered]
     if site.version == "v1" and "location" in entered and not entered["location"].get("postal_code"):
         missing.append("location.postal_code")
     if missing:
@@ -123,9 +121,9 @@ def represent(resource: Resource, site: Site, *, person: Resource | None = None)
         names = SPONSOR[site.version] if resource.kind == "event" else SPONSOR_ELSEWHERE
         values["sponsor"] = sponsor_in(sponsor, names)
     shown: Fields = {}
-    for each in resource.declared.fields:
-        value = values.get(each.name, each.default)
-        if value is not None and (name := each.named(site)):
+    for field in resource.declared.fields:
+        value = values.get(field.name, field.default)
+        if value is not None and (name := site.field(field)):
             shown[name] = value
     shown["_links"] = links(resource, site)
     if person and (keys := resource.declared.embeds.get(site.version)):
@@ -198,13 +196,13 @@ def searched(resource: Resource) -> dict[str, list[str]]:
     """Return the values that filters compare, by the name of the filter."""
     values = resource.values()
     values["identifiers"] = [resource.resource_id, *resource.fields.get("identifiers", ())]
-    defaults = {each.name: each.default for each in resource.declared.fields}
+    defaults = {field.name: field.default for field in resource.declared.fields}
     found = {}
-    for each in resource.declared.filtered(Site("", "", "v2")).values():
-        value = values.get(each.field, defaults[each.field])
+    for filter_ in resource.declared.filtered(Site("", "", "v2")).values():
+        value = values.get(filter_.field, defaults[filter_.field])
         many = value if isinstance(value, list) else [] if value is None else [value]
-        texts = [entry.get(each.key) for entry in many] if each.key else many
-        found[each.name] = [text for text in map(each.written, filter(None, texts)) if text is not None]
+        texts = [entry.get(filter_.key) for entry in many] if filter_.key else many
+        found[filter_.name] = [text for text in map(filter_.written, filter(None, texts)) if text is not None]
     return found
 
 

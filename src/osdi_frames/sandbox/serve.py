@@ -17,6 +17,7 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from osdi_frames.errors import RequestRefused
+from osdi_frames.listening import listen
 from osdi_frames.sandbox.admin import GROUP_KEY, INDIVIDUAL_KEY
 from osdi_frames.sandbox.app import create_app
 from osdi_frames.sandbox.site import Site
@@ -85,16 +86,7 @@ class Running:
 
 def bind(port: int = 0) -> socket.socket:
     """Bind a loopback port, a free one unless it is given."""
-    # asyncio sets TCP_NODELAY only where the protocol is named; without it each answer waits 40 ms
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(("127.0.0.1", port))
-        listening.listen(2048)  # from here on callers wait instead of being refused
-    except OSError as error:
-        listening.close()
-        raise OSError(error.errno, f"127.0.0.1:{port}: {error.strerror}; --port takes another one") from error
-    return listening
+    return listen("127.0.0.1", port)
 
 
 def server(app: Starlette) -> uvicorn.Server:

@@ -246,10 +246,6 @@ class Service:
         """Give the linked person a tag."""
         return self._give(tag, self._acting(body, site), site)
 
-    def remove_tagging(self, tagging: Resource) -> None:
-        """Take a tag from a person."""
-        self.store.remove("tagging", resource_id=tagging.resource_id)
-
     def add_tag(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a tag of the account, or return the one that has the name."""
         entered = enter("tag", body, site, by=(site.version,))
@@ -322,7 +318,8 @@ class Service:
         entered = enter(kind, body, site, by=(site.version,))
         referring = self._referring(entered)
         person, account = self._acting(body, site), self.account(str(parent.account))
-        kept = {**entered, "referrer_data": _referrer_kept(entered, by)}
+        unknown = UNKNOWN_REFERRER if by == "api" else dict.fromkeys(UNKNOWN_REFERRER, "none")
+        kept = {**entered, "referrer_data": {**unknown, **entered.get("referrer_data", {})}}
         known = self.store.find(kind, parent=parent.resource_id, person_id=person.resource_id)
         if known is None:
             ids = {"parent": parent.resource_id, "person_id": person.resource_id}
@@ -368,7 +365,8 @@ class Service:
             webhook = Webhook(**document)
             if not webhook.triggered(action, accounts=accounts, upload=by == "upload"):
                 continue
-            injected = self.faults.injected_signature(webhook.url)
+            faults = self.faults.injected(("signature",), "POST", webhook.url)
+            injected = {injection.name: injection for injection in faults}
             overlap = injected.get("webhook_overlap")
             for _ in range(overlap.settings["copies"] if overlap else 1):
                 message_id, before, due = self._message(webhook, injected)
@@ -420,11 +418,6 @@ def _with_times(body: Body) -> Body:
 
 def _sponsored(account: Account) -> Fields:
     return {"sponsor": account.sponsor} if account.roles is not None else {}
-
-
-def _referrer_kept(entered: Fields, by: str) -> dict[str, str]:
-    unknown = UNKNOWN_REFERRER if by == "api" else dict.fromkeys(UNKNOWN_REFERRER, "none")
-    return {**unknown, **entered.get("referrer_data", {})}
 
 
 def _has_email(contacts: Sequence[tuple[str, str]]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
+
+from osdi_frames.tables.fields import Field
 
 Link = dict[str, str]
 
@@ -36,6 +37,11 @@ class Site:
         """Write the service's own prefix where a declared name has ``<p>``."""
         return name.replace("<p>", self.prefix)
 
+    def field(self, field: Field) -> str | None:
+        """Return what a declared field is called here; None where the version lacks it."""
+        name = field.named(self.version)
+        return self.named(name) if name else None
+
     def native(self, resource_id: str) -> str:
         """Return the service's own identifier of a resource (interface 2.1)."""
         return f"{self.prefix}:{resource_id}"
@@ -44,15 +50,3 @@ class Site:
         """Return the curies of interface 2.5; those of v1 point at the v1 reference area (2.8)."""
         docs_url = f"{self.origin}/docs/{self.version}/{{rel}}"
         return [{"name": name, "href": docs_url, "templated": True} for name in ("osdi", self.prefix)]
-
-
-def is_loopback(host: str | None) -> bool:
-    """Tell whether a host's name or address is this machine's own.
-
-    >>> is_loopback("localhost"), is_loopback("127.8.0.1"), is_loopback("::1"), is_loopback("127.0.0.1.example.org")
-    (True, True, True, False)
-    """
-    try:
-        return ip_address(host or "").is_loopback
-    except ValueError:
-        return host == "localhost"

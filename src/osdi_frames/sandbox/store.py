@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -25,31 +26,7 @@ from osdi_frames.sandbox.resources import Resource, searched
 Document = dict[str, Any]
 Stored = tuple[Any, ...]  # a row of the table of resources: kind, person_id, and the rest, which `read` reads
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS resource (
-    position INTEGER PRIMARY KEY, kind TEXT NOT NULL, resource_id TEXT NOT NULL, account TEXT, parent TEXT,
-    person_id TEXT, listed INTEGER NOT NULL, searched TEXT NOT NULL, document TEXT NOT NULL, UNIQUE (kind, resource_id)
-);
-CREATE INDEX IF NOT EXISTS resource_account ON resource (kind, account, listed, position);
-CREATE INDEX IF NOT EXISTS resource_parent ON resource (kind, parent, account, position);
-CREATE INDEX IF NOT EXISTS resource_person ON resource (kind, person_id, account, position);
-CREATE TABLE IF NOT EXISTS record (
-    kind TEXT NOT NULL, id TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (kind, id)
-);
-CREATE TABLE IF NOT EXISTS name (
-    kind TEXT NOT NULL, name TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (kind, name)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS member (
-    account TEXT NOT NULL, person_id TEXT NOT NULL, PRIMARY KEY (account, person_id)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS message (
-    position INTEGER PRIMARY KEY, message_id TEXT NOT NULL UNIQUE, webhook_id TEXT NOT NULL, body TEXT NOT NULL,
-    elements INTEGER NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL, due REAL NOT NULL, last_failure TEXT
-);
-CREATE INDEX IF NOT EXISTS message_due ON message (state, due);
-"""
-
-
+_SCHEMA = (resources.files(__package__) / "schema.sql").read_text("utf-8")
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts
     "PRAGMA journal_mode = WAL",
@@ -57,7 +34,7 @@ _SETTINGS = (
 )
 
 _COLUMNS = ("kind", "person_id", "resource_id", "account", "parent", "listed")
-_REST = tuple(each.name for each in fields(Resource) if each.name not in _COLUMNS)
+_REST = tuple(field.name for field in fields(Resource) if field.name not in _COLUMNS)
 _READ = f"SELECT {', '.join(_COLUMNS)}, document FROM resource"  # noqa: S608 (the names above)
 
 

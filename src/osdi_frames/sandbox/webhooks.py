@@ -6,15 +6,17 @@ import asyncio
 import hashlib
 import logging
 import ssl
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.sandbox.faults import Faults
+from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.resources import Resource
-from osdi_frames.sandbox.site import is_loopback
-from osdi_frames.sandbox.store import Store
+
+if TYPE_CHECKING:
+    from osdi_frames.sandbox.service import Service
 
 OVER_AN_HOUR = (300.0, 900.0, 2400.0)  # seconds before the first, second and third retry
 TIME_LIMIT = 0.5  # seconds within which a receiver must have answered exactly 200
@@ -68,22 +70,14 @@ def deliverable(url: str, hosts: Collection[str]) -> bool:
 class Deliverer:
     """The loop that takes due messages from the outbox and sends them; whoever adds messages wakes it."""
 
-    def __init__(
-        self,
-        store: Store,
-        faults: Faults,
-        *,
-        retry_after: Sequence[float],
-        hosts: Collection[str],
-        clock: Callable[[], float],
-    ) -> None:
-        self._store = store
-        self._faults = faults
-        self._hosts = hosts
-        self._retry_after = retry_after
-        self._clock = clock
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._store = service.store
         self._woken = asyncio.Event()
         self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    def _clock(self) -> float:
+        return self._service.settings.now().timestamp()
 
     def wake(self) -> None:
         """Say that the outbox has changed."""
@@ -119,11 +113,10 @@ class Deliverer:
             pass
 
     def _mark(self, message_id: str, attempts: int, failure: str | None) -> None:
-        now = self._clock()
-        state = (
-            "delivered" if failure is None else "waiting" if attempts <= len(self._retry_after) else "dead"
-        )
-        due = now + self._retry_after[attempts - 1] if state == "waiting" else now
+        due, retry_after = self._clock(), self._service.settings.retry_after
+        state = "delivered" if failure is None else "dead"
+        if failure is not None and attempts <= len(retry_after):
+            state, due = "waiting", due + retry_after[attempts - 1]
         self._store.mark_message(message_id, state=state, attempts=attempts, due=due, failure=failure)
 
     async def _deliver(self, webhook_id: str, body: str) -> str | None:
@@ -131,9 +124,10 @@ class Deliverer:
         webhook = self._store.record("webhook", webhook_id)
         if webhook is None:
             return "the webhook was removed"
-        if not deliverable(webhook["url"], self._hosts):
+        if not deliverable(webhook["url"], self._service.settings.webhook_hosts):
             return "the host is not this machine; --allow-webhook-hosts allows others"
-        injected = {injection.name for injection in self._faults.injected_delivery(webhook["url"])}
+        faults = self._service.faults.injected(("delivery",), "POST", webhook["url"])
+        injected = {injection.name for injection in faults}
         async with self._slots:
             failure = await _attempt(webhook["url"], body.encode())
             if "webhook_duplicate" in injected:
@@ -153,7 +147,7 @@ async def _attempt(url: str, body: bytes) -> str | None:
 
 
 async def _post(url: str, body: bytes) -> int:
-    """POST and return the status. Written out here because the HTTP library belongs to the client."""
+    """POST in one write and return the status: a kill leaves no head without its body at the receiver."""
     parts = urlsplit(url)
     tls = ssl.create_default_context() if parts.scheme == "https" else None
     reader, writer = await asyncio.open_connection(
