@@ -8,7 +8,7 @@ from osdi_frames.errors import nearest
 
 if TYPE_CHECKING:
     from osdi_frames import errors, plots, reports
-    from osdi_frames.archive import Limits
+    from osdi_frames.archive import Limits, Partition
     from osdi_frames.client import Client, Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
     from osdi_frames.exporting import export
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from osdi_frames.local_time import local_to_utc
     from osdi_frames.reading.check import check
     from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
-    from osdi_frames.reading.scan import scan
+    from osdi_frames.reading.scan import partitions, scan
     from osdi_frames.reporting import report, write_report
     from osdi_frames.tables import describe
     from osdi_frames.tables import describe as dictionary
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots. The
 #: functions of reports are declared in `reports`.
 _HOMES = {
-    "archive": ("Limits",),
+    "archive": ("Limits", "Partition"),
     "client": ("Client", "Manifest"),
     "errors": ("OsdiError", "ProblemsWarning", "SourceWarning"),
     "exporting": ("export",),
@@ -35,7 +35,7 @@ _HOMES = {
     "local_time": ("local_to_utc",),
     "reading.check": ("check",),
     "reading.frames": ("read_events", "read_signatures", "read_table", "read_tables"),
-    "reading.scan": ("scan",),
+    "reading.scan": ("partitions", "scan"),
     "reporting": ("report", "write_report"),
     "tables": ("describe", "dictionary"),
 }

@@ -25,6 +25,7 @@ _BLANK = b" \t\r\n"
 #: Between documents on different lines. Within one, no closing bracket is followed by an opening one, unless in
 #: a string, which holds no line break.
 _BOUNDARY = re.compile(rb"[}\]][ \t\r]*+\n[ \t\r\n]*+([{\[])")
+_LINE_END = re.compile(rb"\n()")
 _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
@@ -47,18 +48,48 @@ class Chunk:
 
 
 def candidates(
-    name: str, reader: Reader, limits: Limits, handle: Callable[[Problem], None]
+    name: str, reader: Reader, limits: Limits, handle: Callable[[Problem], None], *, line: int = 1
 ) -> Iterator[Chunk]:
-    """Cut a file into candidates.
+    """Cut a file into candidates, or as much of it as begins with a document on some line.
 
     What was read before the file breaks off is yielded before the error is raised.
     """
-    file = _File(name, reader, limits, handle)
+    file = _File(name, reader, limits, handle, line=line)
     file.fill(_FIRST)
     file.buffer = file.buffer.removeprefix(_BOM)
     yield from _lines(file) if is_lines(name) else _documents(file)
     if file.error is not None:
         raise file.error
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Where a part of a file can be cut, and its line breaks."""
+
+    border: int | None
+    """The byte at which a document begins, the first that does so after another; None if there is none."""
+    breaks_before: int
+    """The line breaks before it."""
+    breaks: int
+
+
+def survey(name: str, reader: Reader) -> Survey:
+    """Find the first border between documents in a part of a file that may begin anywhere, and count lines.
+
+    A border is recognised without what precedes it: no string of JSON holds a line break.
+    """
+    pattern = _LINE_END if is_lines(name) else _BOUNDARY
+    border, breaks_before, breaks, at, buffer = None, 0, 0, 0, b""
+    while block := reader.read1(_BLOCK):
+        if border is None:
+            buffer += block
+            if found := pattern.search(buffer):
+                border = at + found.start(1)
+                breaks_before = breaks + block.count(b"\n", 0, len(block) - len(buffer) + found.start(1))
+            kept = buffer[max(0, len(buffer.rstrip(_BLANK)) - 1) :]  # a border may begin with it
+            at, buffer = at + len(buffer) - len(kept), kept
+        breaks += block.count(b"\n")
+    return Survey(border, breaks_before, breaks)
 
 
 @dataclass(slots=True)

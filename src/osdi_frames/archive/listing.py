@@ -8,12 +8,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import Any, BinaryIO, cast
-from urllib.parse import unquote
+from typing import BinaryIO, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 from osdi_frames.archive.members import Handle, reported, unreadable
 from osdi_frames.archive.names import MANIFEST, TABLES, is_hidden, is_readable, printable, suffix
-from osdi_frames.errors import InvalidSource, MissingExtra, SourceNotFound
+from osdi_frames.archive.remote import Remote, listed, shown
+from osdi_frames.errors import InvalidSource, SourceNotFound
 
 #: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
 _SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
@@ -22,8 +23,10 @@ _SPECIAL = "a pipe, socket or device"
 _LOCAL = ("file://", "local://")
 _SERVICE = ("http://", "https://")
 
+File: TypeAlias = str | Remote
 
-def files(paths: Iterable[str], handle: Handle) -> list[str]:
+
+def files(paths: Iterable[str], handle: Handle) -> list[File]:
     """Return every file behind the paths, once, sorted by name.
 
     Links to folders are followed, and each folder is read once. A segment of a receiver is listed in one of
@@ -41,33 +44,32 @@ def files(paths: Iterable[str], handle: Handle) -> list[str]:
     if not found:
         for path in paths:
             _refuse_tables(path, _tables_in(path))
-    return sorted(file for file in found if not _is_second_form(file, found))
+    return sorted((file for file in found if not _is_second_form(file, found)), key=str)
 
 
-def open_file(file: str) -> BinaryIO:
-    """Open a file for reading.
+def open_file(file: File, stop: int | None = None, *, sealed: bool = True) -> BinaryIO:
+    """Open a file for reading, perhaps up to a byte only; with `sealed`, also the sealed form of a segment.
 
     Raises
     ------
     OSError
         It cannot be opened.
     """
-    if "://" in file:
-        filesystem, path = _filesystem(file)
-        return cast("BinaryIO", filesystem.open(path, "rb"))
+    if isinstance(file, Remote):
+        return file.open(stop)
     try:
         return open(file, "rb", buffering=0)
     except FileNotFoundError:
         # A receiver has sealed and compressed it since it was listed.
-        if not os.path.exists(file + _SEALED):
+        if not sealed or not os.path.exists(file + _SEALED):
             raise
         return open(file + _SEALED, "rb", buffering=0)
 
 
-def size(file: str) -> int:
+def size(file: File) -> int:
     """Return the size of a file in bytes, 0 where it is not known."""
     try:
-        return 0 if "://" in file else os.stat(file).st_size
+        return (file.size or 0) if isinstance(file, Remote) else os.stat(file).st_size
     except OSError:
         return 0  # a problem as soon as it is opened
 
@@ -91,7 +93,9 @@ def _refuse_tables(path: str, tables: list[str]) -> None:
         )
 
 
-def _is_second_form(file: str, found: set[str]) -> bool:
+def _is_second_form(file: File, found: set[File]) -> bool:
+    if isinstance(file, Remote):
+        return False
     plain = file.removesuffix(_SEALED)
     return plain is not file and plain in found and _SEGMENT.fullmatch(plain) is not None
 
@@ -103,17 +107,17 @@ class _Listing:
         self._handle = handle
         self._visited: set[tuple[int, int]] = set()
 
-    def behind(self, path: str) -> Iterator[str]:
+    def behind(self, path: str) -> Iterator[File]:
         """Yield the files behind a path as the user wrote it."""
         if path.startswith(_LOCAL):
             path = _local(path)
-        if path.startswith(_SERVICE) and not is_readable(path):
+        if path.startswith(_SERVICE) and not is_readable(os.path.basename(urlsplit(path).path)):
             raise InvalidSource(
-                f"{printable(path)} is an address, and no archive; "
+                f"{shown(path)} is an address, and no archive; "
                 "osdi-frames pull, or osdi_frames.Client(…).pull(…), reads a service into one"
             )
         if "://" in path:
-            yield from _remote(path, self._handle)
+            yield from listed(path)
         elif os.path.isdir(path):
             if os.path.exists(os.path.join(path, MANIFEST)):
                 _refuse_tables(path, _tables_in(path))
@@ -247,32 +251,3 @@ def _local(address: str) -> str:
     path = address.partition("://")[2]
     path = path.removeprefix("localhost")
     return path if os.path.lexists(path) else unquote(path)
-
-
-def _remote(address: str, handle: Handle) -> Iterator[str]:
-    filesystem, path = _filesystem(address)
-    protocol = address.partition("://")[0]
-    found: list[str] = []
-    with reported(address, handle):
-        if filesystem.isdir(path):
-            inside = len(path.rstrip("/")) + 1
-            found = [each for each in filesystem.find(path) if is_readable(each[inside:])]
-        else:
-            found = filesystem.glob(path) if glob.has_magic(path) else [path] * filesystem.exists(path)
-            if not found:
-                raise SourceNotFound(f"there is nothing at {address}")
-    yield from (each if "://" in each else f"{protocol}://{each.lstrip('/')}" for each in found)
-
-
-def _filesystem(address: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise MissingExtra.named("cloud") from error
-    try:
-        filesystem, path = url_to_fs(address)
-    except ImportError as error:  # of the protocol
-        raise MissingExtra(f"{printable(address)}: {error}") from error
-    except ValueError as error:
-        raise InvalidSource(f"{printable(address)}: {error}") from error
-    return filesystem, path

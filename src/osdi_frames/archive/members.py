@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from osdi_frames.archive import streams, tarred, zipped
-from osdi_frames.archive.limits import Budget
+from osdi_frames.archive.limits import Budget, Limits
 from osdi_frames.archive.names import (
     ARCHIVES,
     COMPRESSED,
@@ -79,17 +79,26 @@ def unreadable(name: str, reason: str) -> Problem:
     return Problem(Place(name), ProblemKind.NO_FILE, reason)
 
 
-def members(name: str, stream: Any, handle: Handle, budget: Budget) -> Files:
+def members(name: str, stream: Any, handle: Handle, budget: Budget, *, chosen: range | None = None) -> Files:
     """Yield every file of documents in a stream, decompressed; recognised by content, then by name.
 
     A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is yielded.
+    Of a zip, `chosen` are the numbers of the members to yield, in the order of their names; problems of the zip
+    as a whole are those of its first member.
 
     Raises
     ------
     LimitExceeded
         More than the budget was decompressed.
     """
-    yield from _Unpacking(handle, budget).members(name, name, Reader(stream), 0)
+    yield from _Unpacking(handle, budget, chosen).members(name, name, Reader(stream), 0)
+
+
+def container(name: str, reader: Reader) -> Literal["zip", "other"] | None:
+    """Return what a file is that holds others, by its first bytes, then by its name; None for a file of documents."""
+    unpacking = _Unpacking(lambda _: None, Budget(Limits(), None))
+    unpack = unpacking.unpacker(name, reader.peek(_HEAD))
+    return None if unpack is None else "zip" if unpack == unpacking.zipped else "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +107,12 @@ class _Unpacking:
 
     handle: Handle
     budget: Budget
+    chosen: range | None = None
 
     def members(self, name: str, content: str, reader: Reader, depth: int) -> Files:
         """Yield the files in a stream; `content` is its name without what was decompressed already."""
         head = reader.peek(_HEAD)
-        unpack = self._unpacker(content, head)
+        unpack = self.unpacker(content, head)
         if unpack is None:
             if not head and (name != content or not is_lines(name)):
                 self._empty(name)
@@ -115,19 +125,20 @@ class _Unpacking:
         else:
             yield from unpack(name, content, reader, depth + 1)
 
-    def _unpacker(self, content: str, head: bytes) -> Callable[[str, str, Reader, int], Files] | None:
+    def unpacker(self, content: str, head: bytes) -> Callable[[str, str, Reader, int], Files] | None:
+        """Return what unpacks a file that begins so; None for one that holds no others."""
         last = suffix(content)
         if head.startswith(_GZIP):
             return self._gunzipped
         if head.startswith(streams.ZSTD_MAGIC) or head[1:4] == streams.ZSTD_SKIPPABLE:
             return self._unzstd
         if head.startswith(zipped.MAGICS):
-            return self._zipped
+            return self.zipped
         if head[tarred.MAGIC_AT : _HEAD] in tarred.MAGICS:
             return self._tarred
         # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
         if last in ARCHIVES and head.lstrip(_SPACE)[:1] not in (b"{", b"["):
-            return self._zipped if last == ".zip" else self._tarred
+            return self.zipped if last == ".zip" else self._tarred
         return self._gunzipped if last in COMPRESSED and not head else None
 
     def _gunzipped(self, name: str, content: str, reader: Reader, depth: int) -> Files:
@@ -139,28 +150,34 @@ class _Unpacking:
         inner = Reader(Pieces(streams.unzstd(reader), self.budget.spend))
         yield from self.members(name, _without(content, ".zst"), inner, depth)
 
-    def _zipped(self, name: str, _: str, reader: Reader, depth: int) -> Files:
+    def zipped(self, name: str, _: str, reader: Reader, depth: int) -> Files:
+        """Yield the files in a zip."""
         links = _Links(name, self.handle)
+        chosen = self.chosen if depth == 1 else None
+        is_first = chosen is None or 0 in chosen
         with zipped.opened(reader) as archive:
-            infos = sorted(archive.infolist(), key=lambda info: info.filename)
+            infos = zipped.infos(archive)
             if not infos:
                 self._empty(name)
-            for info in infos:
+            for number, info in enumerate(infos):
                 inner = f"{name}!{printable(info.filename)}"
                 with reported(inner, self.handle):
                     if stat.S_ISLNK(info.external_attr >> 16) and is_readable(info.filename):
                         with archive.open(info) as member:
                             links.add(info.filename, member.read(_UNBOUNDED).decode())
                     elif info.is_dir() or not is_readable(info.filename):
-                        _compare_names(archive, info)
+                        if is_first:
+                            _compare_names(archive, info)
                     else:
                         links.read.add(info.filename)
-                        yield from self._zip_member(inner, archive, info, depth)
-            if differ := zipped.missing(archive):
+                        if chosen is None or number in chosen:
+                            yield from self._zip_member(inner, archive, info, depth)
+            if is_first and (differ := zipped.missing(archive)):
                 self.handle(
                     unreadable(name, f"the index lists {-differ:+} members compared with the end record")
                 )
-        links.report()
+        if is_first:
+            links.report()
 
     def _zip_member(self, name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int) -> Files:
         bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
@@ -13,19 +15,22 @@ import pyarrow as pa
 
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
-from osdi_frames.archive.listing import files, open_file, size
+from osdi_frames.archive.listing import files
 from osdi_frames.archive.members import Handle, members, reported
 from osdi_frames.archive.names import printable
-from osdi_frames.archive.streams import Pieces, pieces_of
+from osdi_frames.archive.partition import SIZE, Map, Part, Partition, cut
+from osdi_frames.archive.remote import Remote
+from osdi_frames.archive.streams import Pieces, Reader, pieces_of
 from osdi_frames.errors import InvalidSource
 from osdi_frames.problems import Place, Problem, ProblemKind
 from osdi_frames.progress import bar
 from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import form_of
 
-Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any]"
+Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | Partition"
 
 _PIPE = 1 << 16  # bytes read from a pipe at once
+_AHEAD = 16  # files behind addresses that are opened ahead
 
 
 def read(
@@ -39,8 +44,8 @@ def read(
     ----------
     source
         A path or a list of paths (file, folder, pattern), a ``file://`` or fsspec address, an open binary
-        file, or parsed Python objects (a page, a list of pages, a delivery). A file named twice is read once;
-        links to folders are followed, and each folder is read once.
+        file, parsed Python objects (a page, a list of pages, a delivery), or a partition of an archive. A file
+        named twice is read once; links to folders are followed, and each folder is read once.
     handle
         Called with each problem: a file or folder that cannot be read, or not to its end.
     limits
@@ -60,12 +65,43 @@ def read(
     >>> [chunk.documents.to_pylist() for chunk in read({"title": "March"}, print)]
     [[b'{"title": "March"}']]
     """
+    limits = limits or Limits()
+    if isinstance(source, Partition):
+        return _read(source.parts, [], [], handle, limits, progress)
     paths, streams, objects = _sorted_out(source)
-    return _read(files(paths, handle), streams, objects, handle, limits or Limits(), progress)
+    parts = [Part(file) for file in files(paths, handle)]
+    return _read(parts, streams, objects, handle, limits, progress)
+
+
+def partitions(
+    source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
+) -> list[Partition]:
+    """Cut an archive into partitions, which `read` takes as sources.
+
+    Parameters
+    ----------
+    source
+        A path, an address, or a list of these.
+    handle
+        Called with each problem of the listing.
+    count, size, surveyed
+        See `partition.cut`.
+
+    Raises
+    ------
+    SourceNotFound
+        Nothing is at a path, or no file matches a pattern.
+    InvalidSource
+        The source is an open file or parsed objects, which are in this process only.
+    """
+    paths, *here = _sorted_out(source)
+    if any(here):
+        raise InvalidSource("partitions are read by other processes: the source is a path or an address")
+    return cut(files(paths, handle), count=count, size=size, surveyed=surveyed)
 
 
 def _read(
-    names: list[str],
+    parts: Sequence[Part],
     streams: list[BinaryIO],
     objects: list[Any],
     handle: Handle,
@@ -78,9 +114,25 @@ def _read(
         yield from _of_stream(printable(str(getattr(stream, "name", "<file>"))), stream, handle, limits)
     with bar("reading", progress, unit="B") as done:
         if not done.disable:
-            done.reset(sum(map(size, names)))
-        for name in names:
-            yield from _of_file(name, handle, limits, None if done.disable else done.update)
+            done.reset(sum(part.size for part in parts))
+        for part, opened in _opened(parts):
+            yield from _of_part(part, opened, handle, limits, None if done.disable else done.update)
+
+
+def _opened(parts: Iterable[Part]) -> Iterator[tuple[Part, Callable[[], BinaryIO]]]:
+    """Yield parts with what opens them; behind addresses, some are opened ahead, and fetched if they are small."""
+    waiting: deque[tuple[Part, Callable[[], BinaryIO]]] = deque()
+    pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="osdi-frames-opening")
+    try:
+        for part in parts:
+            remote = isinstance(part.file, Remote)
+            waiting.append((part, pool.submit(part.open).result if remote else part.open))
+            if len(waiting) == _AHEAD or not remote:
+                yield waiting.popleft()
+        while waiting:
+            yield waiting.popleft()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
@@ -128,14 +180,22 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
     return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))
 
 
-def _of_file(
-    file: str, handle: Handle, limits: Limits, advance: Callable[[int], object] | None
+def _of_part(
+    part: Part,
+    opened: Callable[[], BinaryIO],
+    handle: Handle,
+    limits: Limits,
+    advance: Callable[[int], object] | None,
 ) -> Iterator[Chunk]:
-    name, done = printable(file), 0
-    if name != file:
+    name, done = part.name, part.start
+    if name != str(part.file) and not part.offset:
         handle(Problem(Place(name), ProblemKind.FILE_NAME, "shown with escapes", "warning"))
-    with reported(name, handle), open_file(file) as stream:
-        for chunk in _of_stream(name, stream, handle, limits):
+    with reported(name, handle), opened() as stream:
+        if part.is_range:
+            chunks = candidates(name, Reader(stream), limits, handle, line=part.line)
+        else:
+            chunks = _of_stream(name, stream, handle, limits, part.members)
+        for chunk in chunks:
             yield chunk
             if advance:
                 # How far the reader has come in the file itself, which may be compressed; unknown in a pipe.
@@ -143,16 +203,18 @@ def _of_file(
                 advance(at - done)
                 done = at
     if advance:
-        advance(max(0, size(file) - done))
+        advance(max(0, part.start + part.size - done))
 
 
-def _of_stream(name: str, stream: BinaryIO, handle: Handle, limits: Limits) -> Iterator[Chunk]:
+def _of_stream(
+    name: str, stream: BinaryIO, handle: Handle, limits: Limits, chosen: range | None = None
+) -> Iterator[Chunk]:
     """Yield the candidates of a file and of all files in it; one that breaks off is a problem."""
     budget = Budget(limits, stream if stream.seekable() else None)
     raw = stream if budget.file else Pieces(pieces_of(stream, _PIPE), budget.receive)
     try:
         with reported(name, handle):
-            for inner, reader in members(name, raw, handle, budget):
+            for inner, reader in members(name, raw, handle, budget, chosen=chosen):
                 with reported(inner, handle):
                     yield from candidates(inner, reader, limits, handle)
     except LimitExceeded as error:

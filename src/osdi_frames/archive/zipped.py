@@ -41,6 +41,11 @@ def opened(reader: Reader) -> Iterator[zipfile.ZipFile]:
             yield archive
 
 
+def infos(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members in the order in which they are read: that of their names."""
+    return sorted(archive.infolist(), key=lambda info: info.filename)
+
+
 @contextlib.contextmanager
 def content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
     """Open a member.

@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.reading.engine import Engine
+from osdi_frames.reading.engine import Engine, engine
 from osdi_frames.reading.plan import IDENTITY
 from osdi_frames.reading.query import quoted
 from osdi_frames.tables.schema import ElementType, Identities
@@ -64,15 +64,42 @@ class Deduplication:
 
     def kept(self) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows of the elements that are kept: the newest version of each, then the last read."""
-        oldest = ", ".join(
-            f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in self.element.newest
-        )
-        chosen = f"""SELECT arg_max(number, ({oldest}, number)) AS kept FROM {self._seen}
-            GROUP BY identity"""
-        kept = np.sort(self.engine.connection.sql(chosen).to_arrow_table()["kept"].to_numpy())
+        kept = self._kept()
         for table, waiting in self.waiting.items():
             for rows in waiting.all():
-                yield table, rows.filter(pa.array(_among(rows[ELEMENT].to_numpy(), kept)))
+                yield table, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
+
+    def keys(self, partition: int) -> pa.Table:
+        """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""
+        keys = self.engine.run(
+            f"""SELECT {partition} AS partition, number, newest, (identity >> 64)::UBIGINT AS high,
+                (identity & {2**64 - 1}::UHUGEINT)::UBIGINT AS low
+            FROM {self._seen} WHERE identity != number::UHUGEINT"""
+        ).to_arrow_table()
+        return keys.filter(pa.array(among(keys["number"].to_numpy(), self._kept())))
+
+    def _kept(self) -> np.ndarray:
+        chosen = _newest(self.element, "number", self._seen, "identity")
+        return np.sort(self.engine.run(chosen).to_arrow_table()["kept"].to_numpy())
+
+
+def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
+    """Return the elements of partitions that one reading of them all would not keep: partition, number.
+
+    `keys` are those of all elements that can be the same; see `Deduplication.keys`.
+    """
+    with engine(threads=1) as lent:
+        lent.put("keys", pa.concat_tables(keys))
+        kept = _newest(element, "row(partition, number)", "keys", "high, low")
+        return lent.run(
+            f"""SELECT partition, number FROM keys WHERE row(partition, number) NOT IN (SELECT kept FROM ({kept}))"""
+        ).to_arrow_table()
+
+
+def _newest(element: ElementType, number: str, seen: str, identity: str) -> str:
+    """Return the query for the elements that are kept: of each the newest version, then the last read."""
+    oldest = ", ".join(f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in element.newest)
+    return f"SELECT arg_max({number}, ({oldest}, {number})) AS kept FROM {seen} GROUP BY {identity}"
 
 
 def _identity(columns: Sequence[str], number: int) -> str:
@@ -83,7 +110,8 @@ def _identity(columns: Sequence[str], number: int) -> str:
     return f"WHEN {present} THEN concat_ws(' ', {number}, {', '.join(texts)})"
 
 
-def _among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
+def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return which numbers are among some others, which are sorted."""
     at = np.searchsorted(kept, numbers)
     at[at == len(kept)] = 0
     return kept[at] == numbers if len(kept) else np.zeros(len(numbers), bool)

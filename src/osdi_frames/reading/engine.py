@@ -27,17 +27,21 @@ _databases: dict[int, duckdb.DuckDBPyConnection] = {}
 
 
 @contextmanager
-def engine() -> Iterator[Engine]:
-    """Open a connection; what it holds goes with it."""
+def engine(threads: int | None = None) -> Iterator[Engine]:
+    """Open a connection; what it holds goes with it. With `threads`, the database takes no more meanwhile."""
     connection = _database().cursor()
     try:
         connection.execute(_SETTINGS)
+        if threads is not None:
+            connection.execute(f"SET threads = {threads}")
         yield Engine(connection)
     except RuntimeError as error:
         if _INTERRUPTED in str(error):
             raise KeyboardInterrupt from error
         raise
     finally:
+        if threads is not None:
+            connection.execute("RESET threads")
         connection.close()
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from osdi_frames import archive
-from osdi_frames.archive import Chunk, Limits, Source
-from osdi_frames.errors import SourceWarning
+from osdi_frames.archive import Chunk, Limits, Partition, Source
+from osdi_frames.archive.partition import SIZE, Map
+from osdi_frames.errors import InvalidArgument, SourceWarning
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, warn
 from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
@@ -65,6 +66,66 @@ def scan(
     )
 
 
+def partitions(
+    source: Source,
+    *,
+    count: int | None = None,
+    size: int = SIZE,
+    on_error: OnError = "raise",
+    surveyed: Map | None = None,
+) -> list[Partition]:
+    r"""Cut an archive into partitions, to read it in several processes or on several machines.
+
+    A partition is a source of every reader. It holds names and offsets, no documents, and can be pickled; the
+    process that reads it has to reach the files under the same names. The rows of all partitions, one after the
+    other, are those of the archive, in the same order, with the same file and line; only that elements are
+    deduplicated within each. `osdi_frames.dask` deduplicates over all of them.
+
+    Large files are cut between documents, which takes one pass over them; large zips between their members.
+    Compressed files, tars, and what comes by ``https://`` are read whole.
+
+    Parameters
+    ----------
+    source
+        A path, an address, or a list of these, as for `read_table`.
+    count
+        How many partitions to make; fewer where there are fewer documents, or files that cannot be cut.
+    size
+        The bytes of a partition where `count` is not given; what is compressed counts eightfold.
+    on_error
+        What to do with problems of the listing, as for `read_table`.
+    surveyed
+        What does as `map` does, to look through large files elsewhere than in threads: on a cluster.
+
+    Returns
+    -------
+    list
+        Partitions, in the order in which the archive is read.
+
+    Raises
+    ------
+    SourceNotFound
+        There is nothing at a path.
+    InvalidSource
+        The source is an open file or parsed objects, which other processes do not have.
+
+    Examples
+    --------
+    >>> import osdi_frames as of, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.ndjson").write_text('{"title": "March", "total_accepted": 1}\\n' * 9)
+    ...     cut = of.partitions(folder, count=3)
+    ...     len(cut), sum(len(of.read_events(part, dedupe=False)) for part in cut)
+    (3, 9)
+    """
+    if (count is not None and count < 1) or size < 1:
+        raise InvalidArgument("count and size are at least 1")
+    policy = Policy(on_error)
+    found = archive.partitions(source, policy.handle, count=count, size=size, surveyed=surveyed)
+    policy.close()
+    return found
+
+
 def scan_tables(
     source: Source,
     tables: Mapping[str, Columns],
@@ -89,16 +150,16 @@ def scan_tables(
     plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selected_by=selection.columns)
     policy = Policy(on_error)
     chunks = archive.read(source, policy.handle, limits=limits, progress=progress)
-    return _rows(plan, chunks, policy, selection)
+    return _rows(plan, chunks, policy, selection, whole=not isinstance(source, Partition))
 
 
 def _rows(
-    plan: Plan, chunks: Iterator[Chunk], policy: Policy, selection: Selection
+    plan: Plan, chunks: Iterator[Chunk], policy: Policy, selection: Selection, *, whole: bool
 ) -> Iterator[tuple[str, pa.Table]]:
     policed = Policed(policy)
     yield from selection.kept(stream(plan, policed.watched(chunks), policed))
     policy.close()
-    if not policed.elements and not policy.passed_over:
+    if whole and not policed.elements and not policy.passed_over:
         _warn_of_others(plan, policed.first)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -42,8 +42,8 @@ _GROUP = 32 << 20  # bytes of documents that are read together
 _MOST_CORES = 4  # a group on each: they need up to 300 MB each
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
-#: What DuckDB raises for malformed JSON.
-_MALFORMED = (duckdb.InvalidInputException, duckdb.ConversionException)
+#: What DuckDB raises for malformed JSON; the last where its message cuts a character of the document in two.
+_MALFORMED = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 
 
 class Observer:
@@ -64,31 +64,65 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
 
     Tables that are deduplicated come when all has been read.
     """
-    before = 0
+    selects = plan.asked
     with engine() as lent:
-        dedupe = {
-            element: Deduplication(element, identities, lent)
-            for element, identities in plan.identities.items()
-            if identities
-        }
-        for reading in ahead(partial(read, plan), grouped(chunks)):
-            for notice in reading.notices:
-                notice(observer)
-            for select, numbered in reading.rows:
-                rows = _numbered(numbered, before)
-                kept = dedupe.get(select.table.element)
-                if kept and select is plan.selects[select.table.element][0]:
-                    kept.see(rows)
-                if select.asked is None:
-                    continue
-                if kept:
-                    kept.wait(select.table.name, rows.select([*select.schema.names, ELEMENT]))
-                else:
-                    yield select.table.name, _asked(select, rows)
-            before += reading.documents
-        selects = plan.asked
-        for each in dedupe.values():
-            yield from ((name, _asked(selects[name], rows)) for name, rows in each.kept())
+        found = _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores())
+        yield from ((name, asked(selects[name], rows)) for name, rows in found)
+
+
+class Rows(NamedTuple):
+    """What one partition of an archive holds: rows with the numbers of their elements, and keys to dedupe them by."""
+
+    tables: dict[str, list[pa.Table]]
+    keys: dict[ElementType, pa.Table]
+
+
+def read_partition(plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer) -> Rows:
+    """Return the rows of a partition for all tables asked for; `superseded` then says which are to be dropped."""
+    tables: dict[str, list[pa.Table]] = {name: [] for name in plan.asked}
+    with engine(threads=1) as lent:  # who reads partitions has a process or thread for each
+        dedupe = _dedupe(plan, lent)
+        for name, rows in _read(plan, chunks, observer, dedupe, cores=1):
+            tables[name].append(rows)
+        return Rows(tables, {element: each.keys(number) for element, each in dedupe.items()})
+
+
+def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
+    return {
+        element: Deduplication(element, identities, lent)
+        for element, identities in plan.identities.items()
+        if identities
+    }
+
+
+def _read(
+    plan: Plan,
+    chunks: Iterable[Chunk],
+    observer: Observer,
+    dedupe: Mapping[ElementType, Deduplication],
+    *,
+    cores: int,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of every table asked for, with the number of their element."""
+    before = 0
+    for reading in ahead(partial(read, plan), grouped(chunks), cores):
+        for notice in reading.notices:
+            notice(observer)
+        for select, numbered in reading.rows:
+            rows = _numbered(numbered, before)
+            kept = dedupe.get(select.table.element)
+            if kept and select is plan.selects[select.table.element][0]:
+                kept.see(rows)
+            if select.asked is None:
+                continue
+            found = rows.select([*select.schema.names, ELEMENT])
+            if kept:
+                kept.wait(select.table.name, found)
+            else:
+                yield select.table.name, found
+        before += reading.documents
+    for each in dedupe.values():
+        yield from each.kept()
 
 
 def _numbered(rows: pa.Table, before: int) -> pa.Table:
@@ -98,7 +132,8 @@ def _numbered(rows: pa.Table, before: int) -> pa.Table:
     )
 
 
-def _asked(select: Select, rows: pa.Table) -> pa.Table:
+def asked(select: Select, rows: pa.Table) -> pa.Table:
+    """Return the columns asked for alone, with their schema."""
     return rows.select(select.schema.names).cast(select.schema)
 
 
@@ -138,11 +173,13 @@ def grouped(chunks: Iterable[Chunk]) -> Iterator[Group]:
         yield Group.of(waiting)
 
 
-def ahead(read: Callable[[Group], Reading], groups: Iterator[Group]) -> Iterator[Reading]:
-    """Read groups on all cores, while the archive gives the next ones; yield the readings in order."""
-    cores = min(
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, _MOST_CORES
-    )
+def _cores() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _MOST_CORES)
+
+
+def ahead(read: Callable[[Group], Reading], groups: Iterator[Group], cores: int) -> Iterator[Reading]:
+    """Read groups on some cores, while the archive gives the next ones; yield the readings in order."""
     pool = ThreadPoolExecutor(cores, thread_name_prefix="osdi-frames-reading")
     following: deque[Future[Reading]] = deque()
     try:

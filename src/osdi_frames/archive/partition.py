@@ -1,0 +1,199 @@
+"""An archive cut into partitions, each of which can be read alone, in any process that reaches the files.
+
+The files lie one behind the other as on a tape, which is cut at equal distances; each cut moves on to the next
+border between documents. A partition is what begins between two cuts: small files together, large ones whole, or as
+ranges of bytes, or as some members of a zip.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, TypeAlias, cast
+
+from osdi_frames.archive import zipped
+from osdi_frames.archive.layout import Survey, survey
+from osdi_frames.archive.listing import File, open_file
+from osdi_frames.archive.listing import size as size_of
+from osdi_frames.archive.members import BROKEN, container
+from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
+from osdi_frames.archive.remote import Remote, has_ranges
+from osdi_frames.archive.streams import Reader
+
+#: The bytes of a partition.
+SIZE = 64 << 20
+
+_COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
+_RATIO = 8  # of the documents of a compressed file to its bytes, about
+_THREADS = 4
+_UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
+
+Map: TypeAlias = Callable[[Callable[["Part"], Survey], Iterable["Part"]], Iterable[Survey]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file, or what is read of it: a range of bytes, or some members of a zip."""
+
+    file: File
+    start: int = 0
+    stop: int | None = None
+    line: int = 1
+    """The line on which the range begins."""
+    members: range | None = None
+    offset: int = 0
+    """Where it lies behind the beginning of the file, on the tape."""
+
+    @property
+    def name(self) -> str:
+        """The name of the file as rows and problems show it."""
+        return printable(str(self.file))
+
+    @property
+    def size(self) -> int:
+        """Its bytes, as far as they are known."""
+        return max(0, (self.stop or size_of(self.file)) - self.start)
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it is some bytes of a file of documents."""
+        return self.start > 0 or self.stop is not None
+
+    def open(self) -> BinaryIO:
+        """Open it for reading; a range ends where it ends.
+
+        Raises
+        ------
+        OSError
+            It cannot be opened.
+        """
+        if not self.is_range:
+            return open_file(self.file)
+        stream = open_file(self.file, self.stop, sealed=False)
+        stream.seek(self.start)
+        return stream if self.stop is None else cast("BinaryIO", _Until(stream, self.stop))
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A part of an archive that is read alone: a source of every reader, in every process that reaches the files.
+
+    Its rows are those that a reading of the whole archive yields of it, in the same order, except that elements are
+    deduplicated within it only. It holds names and offsets, and can be pickled.
+    """
+
+    number: int
+    """Its place in the archive, counted from 0."""
+    parts: tuple[Part, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        names = [part.name for part in self.parts]
+        more = f" … {names[-1]}" if len(names) > 1 else ""
+        return f"<Partition {self.number}: {names[0] if names else 'no file'}{more}>"
+
+
+def cut(
+    files: Sequence[File], *, count: int | None, size: int, surveyed: Map | None = None
+) -> list[Partition]:
+    """Cut files into so many partitions, fewer where there are fewer documents, or else by size.
+
+    `surveyed` does what `map` does, for the parts of large files in which borders are looked for: in threads
+    if it is not given.
+    """
+    weights = [_weight(file) for file in files]
+    step = max(1, -(-sum(weights) // count) if count else size)
+    positions = itertools.accumulate(weights, initial=0)
+    laid = [_laid(*each, step) for each in zip(files, positions, weights, strict=False)]
+    ranges = [part for _, parts in laid for part in parts if part.is_range]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        surveys = iter(list((surveyed or pool.map)(_survey, ranges)))
+    groups: defaultdict[int, list[Part]] = defaultdict(list)
+    for position, parts in laid:
+        for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
+            groups[(position + part.offset) // step].append(part)
+    return [Partition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
+
+
+def _weight(file: File) -> int:
+    if isinstance(file, Remote) and file.size is None:
+        return _UNKNOWN
+    return size_of(file) * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
+
+
+def _laid(file: File, position: int, weight: int, step: int) -> tuple[int, list[Part]]:
+    """Return where a file lies on the tape, and its parts between the cuts, or itself."""
+    if weight > step and (not isinstance(file, Remote) or has_ranges(file)):
+        with contextlib.suppress(*BROKEN), open_file(file) as stream:  # what is broken is for the reader
+            held = container(printable(str(file)), Reader(stream))
+            if held == "zip":
+                return position, _members(file, stream, position, weight, step)
+            if held is None:
+                cuts = range(step - position % step, weight, step)
+                return position, [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
+    return position, [Part(file)]
+
+
+def _members(file: File, stream: BinaryIO, position: int, weight: int, step: int) -> list[Part]:
+    """Return the members of a zip, those together that lie between two cuts."""
+    with zipped.opened(Reader(stream)) as archive:
+        sizes = [info.file_size for info in zipped.infos(archive)]
+    offsets = [end * weight // max(1, sum(sizes)) for end in itertools.accumulate(sizes[:-1], initial=0)]
+    numbers = itertools.groupby(range(len(sizes)), lambda number: (position + offsets[number]) // step)
+    groups = [list(members) for _, members in numbers]
+    return [
+        Part(file, members=range(members[0], members[-1] + 1), offset=offsets[members[0]])
+        for members in groups
+    ] or [Part(file)]
+
+
+def _survey(part: Part) -> Survey:
+    with part.open() as stream:
+        return survey(part.name, Reader(stream))
+
+
+def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
+    """Move the cuts through a file to the borders that were found."""
+    starts, line = [(0, 1)], 1
+    for part, found in zip(parts, surveys, strict=False):
+        if part.start and found.border is not None:
+            starts.append((part.start + found.border, line + found.breaks_before))
+        line += found.breaks
+    ends = [start for start, _ in starts[1:]]
+    return [
+        replace(parts[0], start=start, stop=stop, line=line, offset=start)
+        for (start, line), stop in zip(starts, [*ends, None], strict=True)
+    ]
+
+
+class _Until(io.RawIOBase):
+    """A stream up to a byte."""
+
+    def __init__(self, stream: BinaryIO, stop: int) -> None:
+        self._stream, self._stop = stream, stop
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True: it can say where it is."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position in the file."""
+        return self._stream.tell()
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
+        """Read some bytes, none beyond the end."""
+        left = max(0, self._stop - self._stream.tell())
+        return cast("Any", self._stream).readinto(memoryview(buffer)[:left])  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+        super().close()
