@@ -19,6 +19,7 @@ FLOORS = [
     {"archive", "sample"},
     {"reading"},
     {"reports", "files", "client"},
+    {"dask"},
     {"exporting", "local_time", "plots", "pulls"},
     {"page"},
     {"reporting", "sandbox", "receiver"},

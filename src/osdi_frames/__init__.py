@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from osdi_frames.errors import nearest
 
 if TYPE_CHECKING:
-    from osdi_frames import errors, plots, reports
+    from osdi_frames import dask, errors, plots, reports
     from osdi_frames.archive import Limits, Partition
     from osdi_frames.client import Client, Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
@@ -39,7 +39,7 @@ _HOMES = {
     "reporting": ("report", "write_report"),
     "tables": ("describe", "dictionary"),
 }
-_MODULES = ("errors", "plots", "reports")
+_MODULES = ("dask", "errors", "plots", "reports")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -158,8 +159,9 @@ class Policy:
         self.passed_over += 1
         self.first = self.first or problem
 
-    def close(self) -> None:
+    def close(self, warn: Callable[[str, type[UserWarning]], None] | None = None) -> None:
         """Warn once, with the count, when something was passed over, and of a prefix that is not known."""
+        warn = warn or warn_caller
         if self.passed_over:
             count = counted(self.passed_over, "problem")
             warn(
@@ -172,7 +174,7 @@ class Policy:
             )
 
 
-def warn(message: str, category: type[UserWarning]) -> None:
+def warn_caller(message: str, category: type[UserWarning]) -> None:
     """Warn the caller of the package."""
     warnings.warn(message, category, stacklevel=_level())
 

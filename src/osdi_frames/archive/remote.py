@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-import stamina
-
 from osdi_frames.archive.names import is_readable, printable
 from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
 
@@ -143,6 +141,8 @@ def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) ->
     ServiceUnreachable
         The network failed each time.
     """
+    import stamina  # brings asyncio, which files of this machine do not need
+
     for attempt in stamina.retry_context(ServiceUnreachable, attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE):
         with attempt:
             return _answer(what, call, *args, **options)

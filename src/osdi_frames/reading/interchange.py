@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pandas as pd
 import pyarrow as pa
 
@@ -33,17 +36,25 @@ def _classic(kind: pa.DataType) -> pa.DataType:
     return pa.string() if is_text else kind
 
 
-def as_frame(value: object, *, caller: str, example: str = "osdi_frames.read_events(source)") -> pd.DataFrame:
+def as_frame(
+    value: Any,
+    *,
+    caller: str,
+    example: str = "osdi_frames.read_events(source)",
+    columns: Iterable[str] | None = None,
+) -> pd.DataFrame:
     """Return a frame of any library that speaks the Arrow interchange as a pandas DataFrame.
 
     Parameters
     ----------
     value
-        A DataFrame of pandas or polars, an Arrow table or reader, a DuckDB relation.
+        A DataFrame of pandas, Dask or polars, an Arrow table or reader, a DuckDB relation.
     caller
         The function that takes it.
     example
         A call that returns such a frame.
+    columns
+        Of a Dask DataFrame, the columns that are needed; the others are not computed.
 
     Raises
     ------
@@ -58,6 +69,10 @@ def as_frame(value: object, *, caller: str, example: str = "osdi_frames.read_eve
     """
     if isinstance(value, pd.DataFrame):
         return value
+    if hasattr(value, "dask") and hasattr(value, "compute"):
+        needed = value if columns is None else value[[name for name in value.columns if name in {*columns}]]
+        computed: pd.DataFrame = needed.compute()
+        return computed
     if hasattr(value, "__arrow_c_stream__") and (hasattr(value, "columns") or hasattr(value, "schema")):
         table = pa.table(value)
         return frame(table.cast(pa.schema([each.with_type(_classic(each.type)) for each in table.schema])))

@@ -11,7 +11,7 @@ from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Partition, Source
 from osdi_frames.archive.partition import SIZE, Map
 from osdi_frames.errors import InvalidArgument, SourceWarning
-from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, warn
+from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, warn_caller
 from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.selection import Selection
@@ -113,7 +113,7 @@ def partitions(
     --------
     >>> import osdi_frames as of, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = pathlib.Path(folder, "a.ndjson").write_text('{"title": "March", "total_accepted": 1}\\n' * 9)
+    ...     _ = pathlib.Path(folder, "a.ndjson").write_text('{"title": "March", "total_accepted": 1}\n' * 9)
     ...     cut = of.partitions(folder, count=3)
     ...     len(cut), sum(len(of.read_events(part, dedupe=False)) for part in cut)
     (3, 9)
@@ -181,7 +181,7 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
         held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     else:
         return
-    warn(
+    warn_caller(
         f"no {' and no '.join(each.name for each in plan.types)} was found; the source begins with {held}",
         SourceWarning,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pandas as pd
 
 from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.interchange import as_frame
-from osdi_frames.reports.columns import By, identity, take, utc, whole
+from osdi_frames.reports.columns import By, identity, named_keys, take, utc, whole
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.groups import Groups, group, group_periods
 from osdi_frames.reports.measures import Measure
@@ -23,9 +25,15 @@ def make(
     titles: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
-    frame = as_frame(frame, caller=report.name, example=f"osdi_frames.read_table(source, {report.table!r})")
-    titles = None if titles is None else as_frame(titles, caller=report.name)
     by = report.by if by is None else by
+    frame = as_frame(
+        frame,
+        caller=report.name,
+        example=f"osdi_frames.read_table(source, {report.table!r})",
+        columns=_needed(report, by),
+    )
+    titled = report.subject.titled
+    titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     if report.kind == "groups":
         if by is None:
             raise InvalidColumn(f"{report.name}: by names no column")
@@ -38,6 +46,19 @@ def make(
         if report.own_measures:
             return _in_all(report, made)
     return made if titles is None else _title_columns(report, made, titles)
+
+
+#: The columns that reports of a kind need besides their measures'.
+_NEEDED: Final = {
+    "groups": (),
+    "over time": ("created_date",),
+    "growth": ("event_id", "fetched_at", "total_accepted", "event_campaign_id"),
+}
+
+
+def _needed(report: Report, by: By | None) -> set[str]:
+    keys = [] if by is None else [name for name, _ in named_keys(by, report=report.name)]
+    return {*report.columns, *_NEEDED[report.kind], *keys}
 
 
 def _by_group(report: Report, frame: pd.DataFrame, by: By) -> pd.DataFrame:

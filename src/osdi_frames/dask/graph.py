@@ -1,0 +1,168 @@
+"""The task graph of a reading: a task reads each partition; then it is settled which elements are kept.
+
+Of each element that has an identity, its keys go to the task that compares them; what is not kept comes back, and
+is dropped where it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import dask
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from dask.dataframe.dask_expr import new_collection
+from dask.dataframe.dask_expr._expr import Projection, determine_column_projection
+from dask.dataframe.dask_expr.io.io import IO
+from distributed import warn
+
+from osdi_frames import archive
+from osdi_frames.archive import Limits, Partition, Source
+from osdi_frames.problems import OnError, Policy
+from osdi_frames.reading.dedupe import ELEMENT, among, superseded
+from osdi_frames.reading.interchange import frame
+from osdi_frames.reading.plan import Columns, Dedupe, Plan
+from osdi_frames.reading.scan import Policed, partitions
+from osdi_frames.reading.stream import Rows, asked, read_partition
+from osdi_frames.tables.schema import ElementType
+
+_TOGETHER = 128  # partitions whose elements are compared by one task
+_NOTHING = pa.table({"partition": pa.array([], pa.int32()), "number": pa.array([], pa.int64())})
+
+_NOBODY = np.empty(0, np.int64)
+
+Keys = tuple[str, int]
+Dropped = Mapping[ElementType, pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is to be read: all that goes to a worker with a partition."""
+
+    tables: Mapping[str, Columns]
+    prefix: str | None = None
+    dedupe: Dedupe = True
+    on_error: OnError = "raise"
+    limits: Limits | None = None
+    selected_by: Mapping[ElementType, Sequence[str]] | None = None
+
+    def plan(self) -> Plan:
+        """Compile it."""
+        return Plan.of(self.tables, prefix=self.prefix, dedupe=self.dedupe, selected_by=self.selected_by)
+
+
+def cut(source: Source, *, count: int | None, size: int, on_error: OnError) -> list[Partition]:
+    """Cut an archive into partitions; the workers look through its large files."""
+
+    def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
+        return dask.compute(*(dask.delayed(function)(part) for part in parts))  # type: ignore[no-any-return]
+
+    return partitions(source, count=count, size=size, on_error=on_error, surveyed=surveyed)
+
+
+def graph(
+    name: str, reading: Reading, cut: Sequence[Partition], finish: Callable[..., Any], *args: Any
+) -> dict[Keys, Any]:
+    """Return the tasks that read partitions; (`name`, number) calls `finish` with what is kept of one, and `args`."""
+    read, sorted_out, drop = (f"{name}-{step}" for step in ("read", "keys", "drop"))
+    tasks: dict[Keys, Any] = {(read, number): (_read, each, reading) for number, each in enumerate(cut)}
+    parts = -(-len(cut) // _TOGETHER) if reading.dedupe and len(cut) > 1 else 0
+    for part in range(parts):
+        for number in range(len(cut)):
+            tasks[f"{sorted_out}-{part}", number] = (_keys, (read, number), part, parts)
+        tasks[drop, part] = (_dropped, [(f"{sorted_out}-{part}", number) for number in range(len(cut))])
+    dropped = [(drop, part) for part in range(parts)]
+    for number in range(len(cut)):
+        tasks[name, number] = (_finished, finish, (read, number), number, reading, dropped, *args)
+    return tasks
+
+
+def _read(partition: Partition, reading: Reading) -> Rows:
+    policy = Policy(reading.on_error)
+    chunks = archive.read(partition, policy.handle, limits=reading.limits, progress=False)
+    rows = read_partition(reading.plan(), partition.number, chunks, Policed(policy))
+    policy.close(warn)
+    return rows
+
+
+def _keys(rows: Rows, part: int, parts: int) -> dict[ElementType, pa.Table]:
+    """Return the keys of those elements whose identities belong to a part."""
+    return {
+        element: keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part))
+        for element, keys in rows.keys.items()
+    }
+
+
+def _dropped(keys: Sequence[Mapping[ElementType, pa.Table]]) -> Dropped:
+    return {element: superseded(element, [each[element] for each in keys]) for element in keys[0]}
+
+
+def _finished(
+    finish: Callable[..., Any], rows: Rows, number: int, reading: Reading, dropped: list[Dropped], *args: Any
+) -> Any:
+    return finish(_kept(rows, number, reading.plan(), dropped), *args)
+
+
+def _kept(rows: Rows, number: int, plan: Plan, dropped: Sequence[Dropped]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of the elements that are kept."""
+    gone: dict[ElementType, np.ndarray[Any, Any]] = {}
+    for element in rows.keys:
+        found = pa.concat_tables(
+            [_NOTHING, *(each[element] for each in dropped)], promote_options="permissive"
+        )
+        gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
+    for name, select in plan.asked.items():
+        for some in rows.tables[name]:
+            if len(numbers := gone.get(select.table.element, _NOBODY)):
+                some = some.filter(pa.array(~among(some[ELEMENT].to_numpy(), numbers)))
+            yield name, asked(select, some)
+
+
+def collection(expression: ReadTable) -> Any:
+    """Return the Dask DataFrame of a reading."""
+    return new_collection(expression)
+
+
+class ReadTable(IO):  # type: ignore[misc] # Dask has no types
+    """A table of an archive; only the columns that are used are read."""
+
+    _parameters = ["cut", "reading", "table", "names", "token"]  # noqa: RUF012 (as Dask declares it)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.operand("names"))
+
+    def _projected(self) -> Reading:
+        reading: Reading = self.operand("reading")
+        return replace(reading, tables={self.operand("table"): tuple(self.columns)})
+
+    @cached_property
+    def _meta(self) -> pd.DataFrame:
+        return frame(self._projected().plan().asked[self.operand("table")].schema.empty_table())
+
+    def _divisions(self) -> tuple[None, ...]:
+        return (None,) * (len(self.operand("cut")) + 1)
+
+    def _simplify_up(self, parent: Any, dependents: Any) -> Any:
+        if not isinstance(parent, Projection):
+            return None
+        used = determine_column_projection(self, parent, dependents)
+        names = [name for name in self.columns if name in ([used] if isinstance(used, str) else used)]
+        if names == self.columns:
+            return None
+        return self.substitute_parameters({"names": names})[parent.operand("columns")]
+
+    def _layer(self) -> dict[Keys, Any]:
+        reading = self._projected()
+        schema = reading.plan().asked[self.operand("table")].schema
+        return graph(self._name, reading, self.operand("cut"), _as_frame, schema)
+
+
+def _as_frame(rows: Iterable[tuple[str, pa.Table]], schema: pa.Schema) -> pd.DataFrame:
+    return frame(pa.concat_tables([schema.empty_table(), *(some for _, some in rows)]))

@@ -1,0 +1,207 @@
+"""Dask gives the answers of pandas, wherever the partitions begin and whoever computes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dask
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+from layouts import lines, pretty
+from pandas.testing import assert_frame_equal
+
+import osdi_frames as of
+from osdi_frames import sample
+from osdi_frames.errors import BadDocument, InvalidSource, MissingColumn, SourceNotFound, UnknownColumn
+from osdi_frames.reports import REPORTS, STANDARD, function_of
+from osdi_frames.tables import TABLES
+
+COUNTS = [1, 2, 8, 127, 128, 129, 130]
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory) -> Path:
+    """Return an archive of events and deliveries in which each element occurs in several places."""
+    folder = tmp_path_factory.mktemp("mixed")
+    sample.write(folder / "made", signatures=150, events=60, one_file=True)
+    chance = random.Random(3)
+    for path in sorted((folder / "made").rglob("*json")):
+        texts = [json.loads(line) for line in path.read_bytes().splitlines()]
+        again = chance.choices(texts, k=len(texts) // 2)
+        chance.shuffle(again)
+        texts += again
+        if "deliveries" in path.name:
+            path.write_bytes(lines(texts))
+        else:
+            path.unlink()
+            path.with_suffix(".json").write_bytes(b"".join(map(pretty, texts)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Start two worker processes of one thread."""
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
+        Client(workers) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def here():
+    """Compute in this process."""
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+def agreed(source: Any, table: str, count: int, **options: Any) -> None:
+    read = of.dask.read_table(source, table, npartitions=count, **options)
+    with warnings.catch_warnings(action="ignore"):  # of a table of which there is nothing
+        whole = of.read_table(source, table, **options)
+    found = read.compute()
+    assert_frame_equal(found.reset_index(drop=True), whole)
+    assert_frame_equal(read._meta, whole.iloc[:0], check_index_type=False)
+
+
+@pytest.mark.parametrize("table", ["events", "event_people", "signature_custom_fields", "people"])
+def test_every_table_is_that_of_pandas(table, data, here):
+    agreed(data, table, 5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 130])
+@pytest.mark.parametrize("table", ["events", "signatures"])
+def test_repeats_in_different_partitions_are_one_row(table, count, mixed, here):
+    agreed(mixed, table, count)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_is_that_of_pandas_in_any_number_of_partitions(table, count, data, mixed, cluster):
+    for source in (data, mixed):
+        agreed(source, table, count)
+
+
+@pytest.mark.parametrize("dedupe", [False, "message"])
+def test_each_way_to_dedupe_is_that_of_pandas(dedupe, mixed, here):
+    for table in ("signatures", "signature_tags"):
+        agreed(mixed, table, 7, dedupe=dedupe)
+
+
+def test_worker_processes_read_what_this_one_does(mixed, cluster):
+    agreed(mixed, "signatures", 8)
+    agreed(mixed, "event_reminders", 8)
+
+
+def frames(source: Path, read: Any, **options: Any) -> dict[str, Any]:
+    made = {name: read(source, name, **options) for name in ("events", "signatures", "attendances")}
+    return made | {"snapshots": read(source, "events", dedupe=False, **options).dropna(subset=["fetched_at"])}
+
+
+@pytest.fixture(scope="module")
+def in_pandas(data) -> dict[str, pd.DataFrame]:
+    return frames(data, of.read_table)
+
+
+@pytest.fixture(scope="module")
+def in_dask(data) -> dict[str, Any]:
+    with dask.config.set(scheduler="sync"):
+        return {
+            name: frame.persist() for name, frame in frames(data, of.dask.read_table, npartitions=3).items()
+        }
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
+def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
+    by = {"snapshots": "status", "events": "location_region"}.get(report.table, "source")
+    more = (by,) if report.by is None else ()
+    made, whole = (function_of(report)(read[report.table], *more) for read in (in_dask, in_pandas))
+    assert_frame_equal(made, whole)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", COUNTS)
+def test_every_standard_report_is_that_of_pandas_on_a_cluster(count, in_pandas, data, cluster):
+    read = frames(data, of.dask.read_table, npartitions=count)
+    for report in STANDARD:
+        function = function_of(report)
+        assert_frame_equal(function(read[report.table]), function(in_pandas[report.table]))
+
+
+def test_titles_may_be_a_dask_frame_too(data, here):
+    read = {name: of.dask.read_table(data, name, npartitions=2) for name in ("events", "event_campaigns")}
+    made = of.rsvps_by_campaign(read["events"], read["event_campaigns"])
+    whole = of.rsvps_by_campaign(of.read_events(data), of.read_table(data, "event_campaigns"))
+    assert_frame_equal(made, whole)
+
+
+def test_a_report_of_a_dask_frame_names_what_is_missing(mixed, here):
+    events = of.dask.read_events(mixed, columns=["title"])
+    with pytest.raises(MissingColumn, match="total_accepted"):
+        of.rsvps_by_campaign(events)
+
+
+def test_only_the_columns_that_are_used_are_read(mixed):
+    read = of.dask.read_signatures(mixed, npartitions=2)
+    chosen = read[["source", "person_id"]]
+    (expression,) = chosen.optimize(fuse=False).find_operations(type(read.expr))
+    assert sorted(expression.columns) == ["person_id", "source"]
+    (expression,) = read["source"].optimize(fuse=False).find_operations(type(read.expr))
+    assert expression.columns == ["source"]
+
+
+def test_lists_stay_lists(mixed, here):
+    read = of.dask.read_signatures(mixed, columns=["add_tags"], npartitions=4)
+    tags = read.explode("add_tags")["add_tags"].compute()
+    assert tags.tolist() == of.read_signatures(mixed, columns=["add_tags"])["add_tags"].explode().tolist()
+
+
+def test_the_first_problem_stops_the_computation_and_names_the_line(tmp_path, cluster):
+    good = b'{"title": "a", "total_accepted": 1}\n' * 50
+    (tmp_path / "a.ndjson").write_bytes(good + b'{"title": "b", "total_accepted": "lots"}\n' + good)
+    read = of.dask.read_events(tmp_path, npartitions=8)
+    with pytest.raises(BadDocument, match=r"a\.ndjson:51:.*total_accepted"):
+        read.compute()
+
+
+def test_what_was_passed_over_is_a_warning_in_this_process(tmp_path, cluster):
+    good = b'{"title": "a", "total_accepted": 1}\n' * 50
+    (tmp_path / "a.ndjson").write_bytes(good + b'{"title": "b", "total_accepted": "lots"}\n')
+    read = of.dask.read_events(tmp_path, npartitions=2, on_error="skip")
+    met: list[str] = []
+    cluster.subscribe_topic("warn", lambda event: met.append(str(event)))
+    assert len(read.compute()) == 51
+    deadline = time.monotonic() + 20
+    while not met and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert "ProblemsWarning" in met[0]
+
+
+def test_bad_calls_are_refused_before_anything_is_read(tmp_path):
+    with pytest.raises(SourceNotFound):
+        of.dask.read_events(tmp_path / "gone")
+    with pytest.raises(UnknownColumn, match="nearest: title"):
+        of.dask.read_events(tmp_path, columns=["titel"])
+    with pytest.raises(InvalidSource, match="read by other processes"):
+        of.dask.read_events({"title": "March"})
+
+
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(mixed, cluster):
+    computed = cluster.compute(of.dask.read_signatures(mixed, npartitions=30))
+    deadline = time.monotonic() + 60
+    while not any(cluster.has_what().values()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(next(iter(cluster.run(os.getpid).values())), signal.SIGKILL)
+    assert not computed.done()
+    found = computed.result(timeout=120)
+    assert_frame_equal(found.reset_index(drop=True), of.read_signatures(mixed))
