@@ -8,7 +8,7 @@ from typing import Literal, Unpack
 
 from osdi_frames.archive import Limits, Source
 from osdi_frames.archive.output import output_folder
-from osdi_frames.errors import UnknownColumn, nearest
+from osdi_frames.errors import InvalidArgument, UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.problems import OnError
 from osdi_frames.reading.frames import named_tables
@@ -32,6 +32,7 @@ def export(
     on_error: OnError = "raise",
     limits: Limits | None = None,
     overwrite: bool = False,
+    engine: Literal["dask"] | None = None,
     escape_formulas: bool = True,
     bom: bool = False,
     progress: bool | None = None,
@@ -49,7 +50,8 @@ def export(
     source
         As for `read_table`.
     destination
-        The folder to make.
+        The folder to make, or an address, as ``s3://bucket/tables``: there the files are uploaded at the end,
+        and the manifest last.
     tables
         The tables to write; all when not given.
     format
@@ -64,6 +66,9 @@ def export(
     overwrite
         Replace an earlier export at `destination`. It is refused if the folder contains anything that
         osdi-frames did not write, or a file that was changed since.
+    engine
+        ``"dask"`` (extra ``dask``): the workers of the current Dask cluster read and write, each table into a
+        folder with a Parquet file of each partition; `destination` is an address, or a folder that they all reach.
     escape_formulas
         CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
         with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
@@ -104,6 +109,16 @@ def export(
     """
     chosen = [declared(name) for name in named_tables(tables)]
     partitions = {table.name: partition for table, partition in _partitioned(chosen, partition_by)}
+    selection = Selection.of(filters)
+    if engine is not None:
+        if engine != "dask" or format != "parquet":
+            raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
+        from osdi_frames import dask  # an extra
+
+        reading = dask.Reading(dict.fromkeys(partitions), prefix, dedupe, on_error, limits, selection.columns)
+        return dask.export(
+            source, destination, reading, partitions=partitions, selection=selection, overwrite=overwrite
+        )
     rows = scan_tables(
         source,
         dict.fromkeys(partitions),
@@ -112,7 +127,7 @@ def export(
         on_error=on_error,
         limits=limits,
         progress=progress,
-        selection=Selection.of(filters),
+        selection=selection,
     )
     schemas = {table.name: table.schema() for table in chosen}
     with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:

@@ -75,6 +75,7 @@ def write_tables(
     format: Format,  # noqa: A002 (the word that pandas users know)
     *,
     partitions: Mapping[str, Partition | None] | None = None,
+    part: str | None = None,
     escape_formulas: bool = True,
     bom: bool = False,
 ) -> dict[str, int]:
@@ -92,6 +93,9 @@ def write_tables(
         ``"parquet"``, ``"csv"`` or ``"xlsx"``.
     partitions
         The partition of a table, by the table's name.
+    part
+        What distinguishes the names of these files from those of others: each table is a folder, also one that is
+        not partitioned.
     escape_formulas, bom
         CSV: see `export`.
 
@@ -117,15 +121,22 @@ def write_tables(
         for name, schema in schemas.items():
             partition = (partitions or {}).get(name)
             made = (
-                _Folder(partition.schema(schema), folder / name, format, partition, escape_formulas)
+                _Folder(partition.schema(schema), folder / name, format, partition, escape_formulas, part)
                 if partition
-                else _File(schema, folder / f"{name}.{format}", format, escape_formulas, bom)
+                else _File(schema, _path(folder, name, format, part), format, escape_formulas, bom)
             )
             writers[name] = stack.enter_context(contextlib.closing(made))
         for name, some in rows:
             counts[name] += some.num_rows
             writers[name].write(some)
     return counts
+
+
+def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
+    if part is None:
+        return folder / f"{name}.{suffix}"
+    durable.make_folder(folder / name)
+    return folder / name / f"part-{part}.{suffix}"
 
 
 def write_csv(
@@ -264,6 +275,7 @@ class _Folder:
     format: Format
     partition: Partition
     escape_formulas: bool
+    part: str | None = None
     waiting: list[pa.Table] = field(default_factory=list)
     files: int = 0
 
@@ -289,7 +301,7 @@ class _Folder:
             partitioning=pa.dataset.partitioning(
                 pa.schema([self.schema.field(self.partition.folder)]), flavor="hive"
             ),
-            basename_template=f"part-{self.files}-{{i}}.{self.format}",
+            basename_template=f"part-{f'{self.part}-' if self.part else ''}{self.files}-{{i}}.{self.format}",
             existing_data_behavior="overwrite_or_ignore",
             max_partitions=1 << 14,
         )

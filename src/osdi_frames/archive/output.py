@@ -14,6 +14,8 @@ from urllib.request import url2pathname
 
 from osdi_frames.archive import durable
 from osdi_frames.archive.names import MANIFEST
+from osdi_frames.archive.remote import shown
+from osdi_frames.archive.remote_output import remote_folder
 from osdi_frames.archive.source import Source
 from osdi_frames.errors import DestinationExists
 
@@ -26,26 +28,40 @@ _NAMED = 3  # files that a message names
 
 @contextlib.contextmanager
 def output_folder(
-    destination: str | os.PathLike[str], *, kind: Kind, source: Source, overwrite: bool
+    destination: str | os.PathLike[str],
+    *,
+    kind: Kind,
+    source: Source,
+    overwrite: bool,
+    uploaded: Iterable[str] = (),
 ) -> Iterator[Path]:
     """Return a folder to write into that becomes `destination` at the end, or never.
 
     Parameters
     ----------
     destination
-        The folder to make; a symbolic link is followed.
+        The folder to make; a symbolic link is followed. Behind an address, files are uploaded at the end, and the
+        manifest last.
     kind
         What the folder holds: an export replaces an export, a report a report.
     source
         What is read: a destination that is, holds or lies in a source is refused.
     overwrite
         Replace an earlier folder of this kind, if it contains only files that osdi-frames wrote.
+    uploaded
+        Names of files that others have written to an address by the end.
 
     Raises
     ------
     DestinationExists
         Something at `destination` is not to be replaced; nothing was overwritten.
     """
+    if is_address(destination):
+        _refuse_shared(str(destination), source)
+        with remote_folder(str(destination), kind=kind, overwrite=overwrite, uploaded=uploaded) as folder:
+            yield folder
+        return
+    destination = _local(os.fspath(destination))
     target = Path(os.path.realpath(destination))
     _refuse_overlap(destination, target, source)
     _refuse_foreign(destination, target, kind=kind, overwrite=overwrite)
@@ -56,6 +72,27 @@ def output_folder(
         _write_manifest(folder, kind)
         _refuse_foreign(destination, target, kind=kind, overwrite=overwrite)  # what came in the meantime
         durable.publish_folder(folder, target)
+
+
+def is_address(destination: str | os.PathLike[str]) -> bool:
+    """Return whether a destination is behind an address, and not on this machine."""
+    path = os.fspath(destination)
+    return "://" in path and not path.startswith("file://")
+
+
+def _refuse_shared(address: str, source: Source) -> None:
+    """Refuse an address that is, holds or lies in a source."""
+    parts = source if isinstance(source, list | tuple) else [source]
+    for path in (str(part).rstrip("/*") for part in parts if isinstance(part, str)):
+        target = address.rstrip("/")
+        if f"{target}/".startswith(f"{path}/") or f"{path}/".startswith(f"{target}/"):
+            raise DestinationExists(
+                f"{shown(address)} is, holds or lies in the source; choose a destination outside of it"
+            )
+
+
+def _local(path: str) -> str:
+    return url2pathname(path.removeprefix("file://")) if path.startswith("file://") else path
 
 
 def _refuse_overlap(destination: str | os.PathLike[str], target: Path, source: Source) -> None:
@@ -71,9 +108,7 @@ def _refuse_overlap(destination: str | os.PathLike[str], target: Path, source: S
 def _source_paths(source: Source) -> Iterator[str]:
     """List the local paths that a source names."""
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if path.startswith("file://"):
-            path = url2pathname(path.removeprefix("file://"))
+        path = _local(os.fspath(source))
         if "://" not in path:
             yield from [path] if os.path.lexists(path) else glob.iglob(path, recursive=True)  # noqa: PTH207 (a pattern may be absolute)
     elif isinstance(source, Iterable) and not isinstance(source, dict):

@@ -17,6 +17,7 @@ from osdi_frames.problems import OnError
 from osdi_frames.reading.plan import Dedupe
 
 try:
+    from osdi_frames.dask.exporting import export
     from osdi_frames.dask.graph import Reading, ReadTable, collection, cut
 except ImportError as error:
     raise MissingExtra.named("dask") from error
@@ -24,7 +25,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     import dask.dataframe as dd
 
-__all__ = ["read_events", "read_signatures", "read_table"]
+__all__ = ["Reading", "export", "read_events", "read_signatures", "read_table"]
 
 
 def read_table(

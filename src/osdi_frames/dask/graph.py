@@ -68,7 +68,10 @@ def cut(source: Source, *, count: int | None, size: int, on_error: OnError) -> l
 def graph(
     name: str, reading: Reading, cut: Sequence[Partition], finish: Callable[..., Any], *args: Any
 ) -> dict[Keys, Any]:
-    """Return the tasks that read partitions; (`name`, number) calls `finish` with what is kept of one, and `args`."""
+    """Return the tasks that read partitions.
+
+    (`name`, number) calls `finish` with what is kept of a partition, its number, and `args`.
+    """
     read, sorted_out, drop = (f"{name}-{step}" for step in ("read", "keys", "drop"))
     tasks: dict[Keys, Any] = {(read, number): (_read, each, reading) for number, each in enumerate(cut)}
     parts = -(-len(cut) // _TOGETHER) if reading.dedupe and len(cut) > 1 else 0
@@ -105,7 +108,7 @@ def _dropped(keys: Sequence[Mapping[ElementType, pa.Table]]) -> Dropped:
 def _finished(
     finish: Callable[..., Any], rows: Rows, number: int, reading: Reading, dropped: list[Dropped], *args: Any
 ) -> Any:
-    return finish(_kept(rows, number, reading.plan(), dropped), *args)
+    return finish(_kept(rows, number, reading.plan(), dropped), number, *args)
 
 
 def _kept(rows: Rows, number: int, plan: Plan, dropped: Sequence[Dropped]) -> Iterator[tuple[str, pa.Table]]:
@@ -164,5 +167,5 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
         return graph(self._name, reading, self.operand("cut"), _as_frame, schema)
 
 
-def _as_frame(rows: Iterable[tuple[str, pa.Table]], schema: pa.Schema) -> pd.DataFrame:
+def _as_frame(rows: Iterable[tuple[str, pa.Table]], _: int, schema: pa.Schema) -> pd.DataFrame:
     return frame(pa.concat_tables([schema.empty_table(), *(some for _, some in rows)]))

@@ -160,6 +160,11 @@ class Selection:
         UnknownValue
             At the end, for an id that was asked for and occurs nowhere.
         """
+        yield from self.chosen(rows)
+        self.refuse_unknown()
+
+    def chosen(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows of elements that are kept; an id may occur in other parts of the archive."""
         columns = self.columns
         for name, some in rows:
             element = TABLES[name].element
@@ -171,7 +176,12 @@ class Selection:
                         self.counts[each] += pc.sum(is_one).as_py() or 0
                     kept = kept.filter(pc.invert(is_one))
             yield name, kept.drop_columns([f"{SELECTED_BY}{column}" for column in columns.get(element, ())])
-        self._refuse_unknown()
+
+    def add(self, other: Selection) -> None:
+        """Add what the same selection met in another part of the archive."""
+        self.counts.update(other.counts)
+        for name, values in other.met.items():
+            self.met[name] |= values
 
     def _filtered(self, rows: pa.Table, element: ElementType) -> pa.Table:
         passes = []
@@ -186,7 +196,8 @@ class Selection:
             passes.append(pc.fill_null(chosen.compare(column, value), False))
         return rows.filter(_all(passes)) if passes else rows
 
-    def _refuse_unknown(self) -> None:
+    def refuse_unknown(self) -> None:
+        """Raise UnknownValue for an id that was asked for and occurs nowhere."""
         for name, asked in self.filters.items():
             if FILTERS[name].is_bound:
                 continue

@@ -1,0 +1,102 @@
+"""Tables written from the workers of a cluster, a Parquet file of each table and partition."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from dask.delayed import Delayed
+
+from osdi_frames.archive import Source
+from osdi_frames.archive.output import is_address, output_folder
+from osdi_frames.archive.partition import SIZE
+from osdi_frames.archive.remote_output import remove, upload
+from osdi_frames.dask.graph import Reading, cut, graph
+from osdi_frames.files import Partition, write_tables
+from osdi_frames.reading.selection import Selection
+from osdi_frames.tables import table as declared
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where workers write: a folder that all of them reach, or an address."""
+
+    place: Path | str
+    partitions: Mapping[str, Partition | None]
+    selection: Selection
+    run: str = ""
+    """What the names of files at an address have, so that they replace none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a worker has written of one partition."""
+
+    rows: dict[str, int]
+    selection: Selection
+    names: list[str]
+
+
+def export(
+    source: Source,
+    destination: str | os.PathLike[str],
+    reading: Reading,
+    *,
+    partitions: Mapping[str, Partition | None],
+    selection: Selection,
+    overwrite: bool,
+) -> dict[str, int]:
+    """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
+    uploaded: set[str] = set()
+    run = f"-{uuid.uuid4().hex[:8]}" if is_address(destination) else ""
+    with output_folder(
+        destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded
+    ) as folder:
+        place = Destination(str(destination) if run else folder, partitions, selection, run)
+        try:
+            written = _compute(source, reading, place)
+            for one in written:
+                selection.add(one.selection)
+            selection.refuse_unknown()
+        except BaseException:
+            if run:
+                remove(str(destination), run)
+            raise
+        uploaded.update(file for one in written for file in one.names)
+    return {table: sum(one.rows.get(table, 0) for one in written) for table in reading.tables}
+
+
+def _compute(source: Source, reading: Reading, destination: Destination) -> list[Written]:
+    partitions = cut(source, count=None, size=SIZE, on_error=reading.on_error)
+    name = f"export-{uuid.uuid4().hex}"
+    tasks = graph(name, reading, partitions, _write, destination)
+    tasks[name, -1] = (list, [(name, number) for number in range(len(partitions))])
+    written: list[Written] = Delayed((name, -1), tasks).compute()
+    return written
+
+
+def _write(rows: Iterable[tuple[str, pa.Table]], number: int, destination: Destination) -> Written:
+    selection = Selection(destination.selection.filters, destination.selection.left_out)
+    found: defaultdict[str, list[pa.Table]] = defaultdict(list)
+    for name, some in selection.chosen(rows):
+        if some.num_rows:
+            found[name].append(some)
+    names = destination.partitions if number == 0 else found  # a table without rows is a file, too
+    schemas = {name: declared(name).schema() for name in names}
+    pairs = [(name, some) for name, parts in found.items() for some in parts]
+    with contextlib.ExitStack() as stack:
+        if isinstance(destination.place, str):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="osdi-frames-")))
+        else:
+            folder = destination.place
+        part = f"{number:05}{destination.run}"
+        counts = write_tables(schemas, pairs, folder, "parquet", partitions=destination.partitions, part=part)
+        uploaded = upload(folder, destination.place) if isinstance(destination.place, str) else []
+    return Written(counts, selection, uploaded)

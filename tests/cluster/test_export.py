@@ -1,0 +1,67 @@
+"""A cluster exports the rows that one machine does."""
+
+from __future__ import annotations
+
+import dask
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+import osdi_frames as of
+from osdi_frames.dask import exporting
+from osdi_frames.errors import BadDocument, DestinationExists, InvalidArgument, UnknownValue
+from osdi_frames.tables import TABLES
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Cut archives into small partitions, and compute in this process."""
+    monkeypatch.setattr(exporting, "SIZE", 400_000)
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+def test_all_tables_are_those_of_one_machine(data, tmp_path):
+    counts = of.export(data, tmp_path / "out", engine="dask")
+    whole = of.export(data, tmp_path / "whole")
+    assert counts == whole
+    assert len(list((tmp_path / "out" / "signatures").iterdir())) > 3
+    for name in TABLES:
+        one = pd.read_parquet(tmp_path / "whole" / f"{name}.parquet")
+        assert_frame_equal(pd.read_parquet(tmp_path / "out" / name), one)
+
+
+def test_months_and_filters_are_those_of_one_machine(data, tmp_path):
+    options = {"partition_by": "month", "since": "2025-07", "tables": ["signatures", "signature_tags"]}
+    counts = of.export(data, tmp_path / "out", engine="dask", **options)
+    assert counts == of.export(data, tmp_path / "whole", **options)
+    keys = ["idempotency_key", "signature_id", "element"]
+    one, other = (
+        pd.read_parquet(tmp_path / name / "signatures").sort_values(keys).reset_index(drop=True)
+        for name in ("out", "whole")
+    )
+    assert_frame_equal(one, other)
+
+
+def test_it_is_whole_or_not_there(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.json").write_text('{"title": "a", "total_accepted": "lots"}')
+    with pytest.raises(BadDocument):
+        of.export(tmp_path / "in", tmp_path / "out", engine="dask")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_an_unknown_value_is_refused_as_on_one_machine(data, tmp_path):
+    with pytest.raises(UnknownValue, match="no petition is 'x'"):
+        of.export(data, tmp_path / "out", engine="dask", petition="x")
+    assert not (tmp_path / "out").exists()
+
+
+def test_it_replaces_what_an_export_wrote_alone(data, tmp_path):
+    options = {"engine": "dask", "tables": ["petitions"]}
+    of.export(data, tmp_path / "out", **options)
+    with pytest.raises(DestinationExists):
+        of.export(data, tmp_path / "out", **options)
+    of.export(data, tmp_path / "out", **options, overwrite=True)
+    with pytest.raises(InvalidArgument, match="Parquet"):
+        of.export(data, tmp_path / "csv", format="csv", engine="dask")
