@@ -26,7 +26,7 @@
     │   ├── InsecureAddress                     one that would show the key to others on the way
     │   └── ForeignAddress                      a link or redirect that leads away from the service
     ├── MissingKey          (LookupError)       no API key was given
-    ├── ServiceUnreachable  (ConnectionError)   no answer, or only a part of one
+    ├── ServiceUnreachable  (ConnectionError)   no answer, or only a part of one; of a service or an object store
     │   └── ServiceTimeout   (TimeoutError)      no answer in time
     ├── ServiceError        (OSError)           an answer that is an error, with status, address and words
     │   ├── KeyRefused      (PermissionError)   401 or 403
@@ -189,7 +189,7 @@ class MissingKey(OsdiError, LookupError):
 
 
 class ServiceUnreachable(OsdiError, ConnectionError):
-    """The service gave no answer, or only a part of one."""
+    """The service, or an object store, gave no answer, or only a part of one."""
 
 
 class ServiceTimeout(ServiceUnreachable, TimeoutError):

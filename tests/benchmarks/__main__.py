@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.archives import path_of
-from tests.benchmarks.lines import Contestant, Figure, Line, Target, large_lines, lines
+from tests.benchmarks.lines import Contestant, Figure, Line, Target, cluster_lines, large_lines, lines
 from tests.benchmarks.measure import disagreement
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,8 @@ def main() -> None:
     options = _options()
     options.keep.mkdir(parents=True, exist_ok=True)
     options.out.mkdir(parents=True, exist_ok=True)
-    chosen = lines(options.deliveries) + (large_lines() if options.large else [])
+    chosen = [*lines(options.deliveries), *cluster_lines(options.deliveries, options.deliveries)]
+    chosen += large_lines() if options.large else []
     chosen = [line for line in chosen if not options.only or any(each in line.name for each in options.only)]
     machine = {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()}
     machine |= {"load before": os.getloadavg()[0], "versions": {name: version(name) for name in LIBRARIES}}

@@ -71,6 +71,25 @@ def lines(deliveries: int) -> list[Line]:
     ]
 
 
+def cluster_lines(deliveries: int, large: int) -> list[Line]:
+    """Return the lines of a cluster of this machine, the export on an archive of its own size."""
+    read, write = f"sample-{deliveries}", f"sample-{large}"
+    workers = {
+        "two workers": Contestant("by_dask.two_workers", read),
+        "one worker": Contestant("by_dask.one_worker", read),
+    }
+    exports = {"cluster": Contestant("by_dask.exported", write), **_export(write)}
+    memory = Target(1e9, of="two workers", figure="peak")
+    return [
+        Line("dask", workers, (Target(0.65, "one worker", of="two workers"), memory), workers),
+        Line("export on dask", exports, (Target(1.2, "osdi-frames", of="cluster"),), exports),
+    ]
+
+
+def _export(archive: str) -> dict[str, Contestant]:
+    return {"osdi-frames": Contestant("by_command_line.export", archive)}
+
+
 def large_lines() -> list[Line]:
     """Return the lines of archives up to 3 GB."""
     sizes = {"osdi-frames": "sample-2000000", "a quarter": "sample-500000"}
@@ -78,6 +97,7 @@ def large_lines() -> list[Line]:
     peaks = (Target(1e9, figure="peak"), Target(1.2, "a quarter", figure="peak"))
     growing = {"osdi-frames": "sample-2000000", "50,000": "sample-50000"}
     return [
+        *cluster_lines(500_000, 2_000_000),
         *(
             Line(
                 f"memory of {name}",

@@ -26,7 +26,7 @@ from osdi_frames.archive.remote import Remote, has_ranges
 from osdi_frames.archive.streams import Reader
 
 #: The bytes of a partition.
-SIZE = 64 << 20
+SIZE = 32 << 20
 
 _COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
 _RATIO = 8  # of the documents of a compressed file to its bytes, about

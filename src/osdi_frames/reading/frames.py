@@ -35,8 +35,8 @@ def read_table(
     Parameters
     ----------
     source
-        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, or parsed
-        JSON (a page, a list of pages, a delivery). Folders are read recursively, sorted by name.
+        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, parsed
+        JSON (a page, a list of pages, a delivery), or a partition. Folders are read recursively, sorted by name.
     table
         The name of a declared table; `describe` lists them.
     columns
@@ -67,6 +67,8 @@ def read_table(
         There is nothing at a path.
     BadDocument
         With file, line, key and value.
+    ServiceUnreachable
+        The network failed, and did so again; whatever `on_error` says.
 
     Examples
     --------

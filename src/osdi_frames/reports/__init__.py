@@ -8,7 +8,8 @@ is the row ``(none)``, for times ``NaT`` or ``(no date)``, for numbers and boole
 without any value counts as text, unless it is one of times.
 
 Frames read back from Parquet work too, by pandas, polars or DuckDB, with text as ``object``, ``category`` or
-Arrow, with counts as ``float64``, with any index. The report is the same, and the frame is left as it was.
+Arrow, with counts as ``float64``, with any index; and Dask DataFrames, of which the columns that are counted are
+computed. The report is the same, and the frame is left as it was.
 """
 
 from __future__ import annotations

@@ -1,0 +1,55 @@
+"""The same on a Dask cluster of this machine, whose workers have a thread each; its start is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pandas as pd
+from distributed import Client, LocalCluster
+
+from osdi_frames import dask, export
+
+MEMORY = "1GB"  # a worker's limit: beyond six tenths of it, Dask spills
+
+
+def one_worker(path: str) -> int:
+    """Read every column of every signature, of each the newest version, and count them."""
+    return _count(path, workers=1)
+
+
+def two_workers(path: str) -> int:
+    """Do the same with two workers."""
+    return _count(path, workers=2)
+
+
+def _count(path: str, *, workers: int) -> int:
+    with _cluster(workers):
+        return int(dask.read_signatures(path).map_partitions(len, meta=("rows", "int64")).sum().compute())
+
+
+def exported(path: str) -> None:
+    """Write all tables as Parquet."""
+    with _cluster(2):
+        export(path, "out", engine="dask")
+
+
+def exported_answer(_: None) -> dict[str, int]:
+    """Count what the table of signatures holds."""
+    people = pd.read_parquet("out/signatures", columns=["person_id"])["person_id"]
+    return {"signatures": len(people), "people": people.nunique()}
+
+
+def two_workers_answer(rows: int) -> dict[str, int]:
+    """Name what was counted."""
+    return {"signatures": rows}
+
+
+one_worker_answer = two_workers_answer
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[None]:
+    options = {"threads_per_worker": 1, "memory_limit": MEMORY, "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster):
+        yield
