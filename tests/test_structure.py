@@ -18,6 +18,7 @@ FLOORS = [
     {"problems"},
     {"archive", "sample"},
     {"reading"},
+    {"privacy"},
     {"reports", "files", "client"},
     {"dask"},
     {"exporting", "local_time", "plots", "pulls"},

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, Unpack
+
+import pyarrow as pa
 
 from osdi_frames.archive import Limits, Source
 from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import InvalidArgument, UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
+from osdi_frames.privacy.pseudonyms import Drop, Key, Pseudonyms
 from osdi_frames.problems import OnError
 from osdi_frames.reading.frames import named_tables
 from osdi_frames.reading.plan import Dedupe
@@ -27,6 +30,10 @@ def export(
     tables: Iterable[str] | None = None,
     format: Format = "parquet",  # noqa: A002 (the word that pandas users know)
     partition_by: str | Literal["month"] | None = None,
+    pseudonymize: Key | None = None,
+    drop: Drop | None = None,
+    coordinate_decimals: int = 1,
+    postal_characters: int = 3,
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
@@ -55,12 +62,14 @@ def export(
     tables
         The tables to write; all when not given.
     format
-        ``"parquet"`` (zstd; fields carry their meaning, the schema its version), ``"csv"`` or ``"xlsx"``
-        (extra ``excel``; see `write_excel`).
+        ``"parquet"`` (zstd; fields carry their meaning and privacy class, the schema its version), ``"csv"``
+        or ``"xlsx"`` (extra ``excel``; see `write_excel`).
     partition_by
         A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
         ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` or a signature's
         `created_date`. A table without the column is one file all the same.
+    pseudonymize, drop, coordinate_decimals, postal_characters
+        Replace what identifies a person by pseudonyms with this key, or drop it: as `pseudonymize` does.
     prefix, dedupe, on_error, limits, progress
         As for `read_table`.
     overwrite
@@ -94,7 +103,7 @@ def export(
         Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
         `destination` is, holds or lies in the source. Nothing was overwritten.
     InvalidArgument
-        An unknown format, or one that cannot be partitioned.
+        An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
     UnknownTable, UnknownColumn, SourceNotFound, BadDocument
         As for `read_table`.
     UnknownValue
@@ -107,12 +116,22 @@ def export(
     ...     of.export({"title": "March", "total_accepted": 3}, f"{folder}/out", tables=["events"])
     {'events': 1}
     """
-    chosen = [declared(name) for name in named_tables(tables)]
-    partitions = {table.name: partition for table, partition in _partitioned(chosen, partition_by)}
+    chosen = {name: declared(name) for name in named_tables(tables)}
+    pseudonyms = Pseudonyms.of(
+        pseudonymize,
+        drop,
+        coordinate_decimals=coordinate_decimals,
+        postal_characters=postal_characters,
+    )
+    of = pseudonyms or Table
+    schemas = {name: of.schema(table) for name, table in chosen.items()}
+    partitions = {
+        table.name: partition for table, partition in _partitioned(chosen.values(), schemas, partition_by)
+    }
     selection = Selection.of(filters)
     if engine is not None:
-        if engine != "dask" or format != "parquet":
-            raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
+        if engine != "dask" or format != "parquet" or pseudonyms:
+            raise InvalidArgument("engine is None or 'dask', and that writes Parquet, without pseudonyms")
         from osdi_frames import dask  # an extra
 
         reading = dask.Reading(dict.fromkeys(partitions), prefix, dedupe, on_error, limits, selection.columns)
@@ -121,7 +140,7 @@ def export(
         )
     rows = scan_tables(
         source,
-        dict.fromkeys(partitions),
+        {name: schema.names for name, schema in schemas.items()},
         prefix=prefix,
         dedupe=dedupe,
         on_error=on_error,
@@ -129,21 +148,24 @@ def export(
         progress=progress,
         selection=selection,
     )
-    schemas = {table.name: table.schema() for table in chosen}
+    if pseudonyms:
+        rows = ((name, pseudonyms.replace(some, chosen[name])) for name, some in rows)
     with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:
         return write_tables(
             schemas, rows, folder, format, partitions=partitions, escape_formulas=escape_formulas, bom=bom
         )
 
 
-def _partitioned(tables: Sequence[Table], by: str | None) -> Iterable[tuple[Table, Partition | None]]:
-    """Say how each table is partitioned; one without the column is not."""
+def _partitioned(
+    tables: Collection[Table], schemas: Mapping[str, pa.Schema], by: str | None
+) -> Iterable[tuple[Table, Partition | None]]:
+    """Yield how each table is partitioned; one without the column is not."""
     if by == "month":
         yield from ((table, _month(table)) for table in tables)
         return
-    declaring = {table.name for table in tables if any(column.name == by for column in table.columns)}
+    declaring = {name for name, schema in schemas.items() if by in schema.names}
     if by is not None and not declaring:
-        names = {column.name for table in tables for column in table.columns}
+        names = {name for schema in schemas.values() for name in schema.names}
         raise UnknownColumn(
             f"partition by month or by a column; {by!r} is none; {nearest(by, sorted(names))}"
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Unpack
@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
-from osdi_frames.errors import InvalidArgument, counted
+from osdi_frames.errors import InvalidArgument, InvalidColumn, counted
 from osdi_frames.files import Format, write_tables
-from osdi_frames.problems import OnError
+from osdi_frames.privacy.addresses import hide_in_frame
+from osdi_frames.problems import OnError, ProblemKind
 from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
 from osdi_frames.reading.check import Inspection, read_inspected
 from osdi_frames.reading.frames import collect
@@ -26,7 +27,7 @@ from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import columns_of
 from osdi_frames.reports.making import make
-from osdi_frames.reports.privacy import hide_personal
+from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables import TABLES
 
 PAGE: Final = "report.html"
@@ -44,21 +45,26 @@ class Reading:
     """What was read for some reports: the tables, the reports, and what was met on the way, if it is to be shown."""
 
     source: Source
-    tables: dict[str, pd.DataFrame]
+    tables: dict[str, pd.DataFrame] = field(repr=False)
     reports: list[tuple[Report, pd.DataFrame]]
     inspection: Inspection | None
     notes: tuple[str, ...]
     """What to say of what is counted."""
+    below: int | None = None
+    """The smallest count of people that is shown; None for every count."""
+    hidden: frozenset[str] = frozenset()
+    """The tables whose totals are small, or would reveal small counts."""
 
     def __str__(self) -> str:
         """Sum the events and signatures up in one line, and say below what is not among them."""
         events, signatures = self.tables["events"], self.tables["signatures"]
-        people = signatures["person_id"].nunique()
+        rsvps, people = int(events["total_accepted"].sum()), signatures["person_id"].nunique()
         found = self.inspection.others if self.inspection else {}
         counts = ", ".join(f"{count:,} {name}" for name, count in found.items())
-        summed = (
-            f"{counted(len(events), 'event')} with {counted(int(events['total_accepted'].sum()), 'RSVP')}; "
-            f"{counted(len(signatures), 'signature')} of {counted(people, 'person', 'people')}"
+        with_rsvps = "few RSVPs" if "events" in self.hidden else counted(rsvps, "RSVP")
+        signed = f"{counted(len(signatures), 'signature')} of {counted(people, 'person', 'people')}"
+        summed = f"{counted(len(events), 'event')} with {with_rsvps}; " + (
+            "few signatures" if "signatures" in self.hidden else signed
         )
         others = [f"other types, in no report: {counts}"] if counts else []
         return "\n".join([summed, *self.notes, *others])
@@ -71,6 +77,7 @@ def report(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    min_count: int | None = None,
     include: Iterable[str] = (),
     progress: bool | None = None,
     **filters: Unpack[Filters],
@@ -86,6 +93,8 @@ def report(
     show_addresses
         Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
         websites and titles as they are. By default they are hidden, and what then looks alike is one row.
+    min_count
+        Hide smaller counts of people, and what reveals them, everywhere: see `osdi_frames.reports.suppress`.
     include
         What is not counted by default: some of ``tests`` (what the service's "send test" sent), ``cancelled``
         and ``hidden`` (events). The attribute `note` of each frame says how many were left out.
@@ -101,6 +110,9 @@ def report(
     ------
     UnknownValue
         A petition, campaign or status to filter by occurs nowhere.
+    InvalidColumn
+        A report by a column that identifies people, or with `min_count` one by several columns next to one by
+        some of these, whose totals reveal small counts.
 
     Examples
     --------
@@ -115,6 +127,7 @@ def report(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        min_count=min_count,
         include=include,
         progress=progress,
         **filters,
@@ -130,6 +143,7 @@ def write_report(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    min_count: int | None = None,
     formats: Iterable[Format] = ("csv", "parquet"),
     bom: bool = False,
     include: Iterable[str] = (),
@@ -144,7 +158,7 @@ def write_report(
 
     Parameters
     ----------
-    source, reports, prefix, on_error, show_addresses, include, progress, **filters
+    source, reports, prefix, on_error, show_addresses, min_count, include, progress, **filters
         As for `report`.
     destination
         The folder to make.
@@ -177,6 +191,7 @@ def write_report(
         prefix=prefix,
         on_error=on_error,
         show_addresses=show_addresses,
+        min_count=min_count,
         include=include,
         progress=progress,
         places=True,
@@ -193,6 +208,7 @@ def read(
     prefix: str | None = None,
     on_error: OnError = "raise",
     show_addresses: bool = False,
+    min_count: int | None = None,
     include: Iterable[str] = (),
     progress: bool | None = None,
     places: bool = False,
@@ -205,6 +221,7 @@ def read(
     reports = list(reports)
     if not all(isinstance(declared, Report) for declared in reports):
         raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
+    _refuse_revealing(reports, min_count)
     growing = [declared for declared in reports if declared.kind == "growth"]
     reports = [declared for declared in reports if declared.table in TABLES]
     columns = _columns(reports, places=places)
@@ -221,7 +238,11 @@ def read(
             source, columns, prefix=prefix, on_error=on_error, progress=progress, selection=selection
         )
         frames = collect(columns, rows)
-    tables = frames if show_addresses else {name: hide_personal(frame) for name, frame in frames.items()}
+    tables = (
+        frames
+        if show_addresses
+        else {name: hide_in_frame(frame, TABLES[name]) for name, frame in frames.items()}
+    )
     if tables["events"].empty and tables["signatures"].empty:
         warnings.warn(f"no event and no signature in {_named(source)}", stacklevel=3)
     warn_of_incomplete_pulls(map(Path, _paths(source)))
@@ -237,9 +258,59 @@ def read(
         grown = ((declared, make(declared, snapshots)) for declared in growing if len(snapshots))
         last = sum(declared.table == "events" for declared, _ in made)
         made[last:last] = [(declared, frame) for declared, frame in grown if len(frame) > 1]
+    hidden: frozenset[str] = frozenset()
+    notes = (*selection.lines(), *partial)
+    if min_count is not None:
+        made = [(declared, suppress(frame, below=min_count)) for declared, frame in made]
+        hidden = _small_totals(tables, made, min_count)
+        inspection = inspection and _without_few(inspection, min_count)
+        notes = (*notes, f"counts of people below {min_count} are hidden (–), and others that reveal them")
     for declared, frame in made:
         frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
-    return Reading(source, tables, made, inspection, (*selection.lines(), *partial))
+    return Reading(source, tables, made, inspection, notes, min_count, hidden)
+
+
+def _refuse_revealing(reports: Sequence[Report], min_count: int | None) -> None:
+    """Refuse reports by columns that identify people, and such as reveal small counts of others."""
+    for declared in reports:
+        for column in TABLES[declared.read_from].columns:
+            if column.name in declared.keys and column.privacy.level == "identifying":
+                raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")
+        for other in reports if min_count is not None else ():
+            same = other is not declared and other.table == declared.table and other.keys
+            if same and set(other.keys) <= set(declared.keys):
+                raise InvalidColumn(
+                    f"{other.name} has totals of what {declared.name} counts, which reveal small counts: "
+                    "with min_count make them one at a time"
+                )
+
+
+def _without_few(inspection: Inspection, min_count: int) -> Inspection:
+    """Leave out the elements of other types that were met a few times."""
+    by_key = inspection.by_key
+    few = (by_key["problem"] == ProblemKind.OTHER_TYPE) & (by_key["count"] < min_count)
+    return replace(inspection, by_key=by_key[~few])
+
+
+def _small_totals(
+    tables: Mapping[str, pd.DataFrame],
+    reports: Iterable[tuple[Report, pd.DataFrame]],
+    min_count: int,
+) -> frozenset[str]:
+    """Return the tables whose totals are small, or are all that a report of hidden counts leaves open."""
+    totals = {
+        "events": [int(tables["events"]["total_accepted"].sum())],
+        "signatures": [len(tables["signatures"]), tables["signatures"]["person_id"].nunique()],
+    }
+    small = {name for name, counts in totals.items() if any(0 < count < min_count for count in counts)}
+    return frozenset(
+        small
+        | {
+            declared.read_from
+            for declared, frame in reports
+            if len(frame) and frame[declared.count].isna().all()
+        }
+    )
 
 
 def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]:
@@ -273,6 +344,8 @@ def write(
             now=now,
             inspection=reading.inspection,
             notes=reading.notes,
+            below=reading.below,
+            hidden=reading.hidden,
         )
         (folder / PAGE).write_text(html, encoding="utf-8")
         rows = {

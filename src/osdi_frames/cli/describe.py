@@ -14,7 +14,7 @@ from osdi_frames.tables import table as declared
 @click.argument("table", required=False)
 @click.option("--markdown", is_flag=True, help="As Markdown, with the paths in v2 and v1.")
 def command(table: str | None, markdown: bool) -> None:
-    """Show every table, or TABLE: its columns, their types, what they mean.
+    """Show every table, or TABLE: its columns, their types and privacy classes, what they mean.
 
     \b
     Example:
@@ -26,6 +26,9 @@ def command(table: str | None, markdown: bool) -> None:
     for name in [table] if table else TABLES:
         click.echo(f"{name}: {declared(name).meaning}")
         columns = describe(name)
-        for column, kind, meaning in columns[["column", "type", "meaning"]].itertuples(index=False):
-            click.echo(f"  {column:<{columns['column'].str.len().max()}}  {kind:<12}  {meaning}")
+        width = columns["column"].str.len().max()
+        shown = columns[["column", "type", "meaning", "privacy"]]
+        for column, kind, meaning, privacy in shown.itertuples(index=False):
+            note = "" if privacy == "plain" else f" ({privacy})"
+            click.echo(f"  {column:<{width}}  {kind:<12}  {meaning}{note}")
         click.echo()

@@ -29,6 +29,9 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     type=click.IntRange(min=1),
     help="Rows of each report to print; files have all.",
 )
+@click.option(
+    "--min-count", type=click.IntRange(min=1), help="Hide smaller counts of people, and what reveals them."
+)
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
 @click.option(
     "--format",

@@ -10,7 +10,7 @@ nothing distinguishes it from other text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 import pandas as pd
@@ -41,6 +41,8 @@ def render(
     now: datetime,
     inspection: Inspection | None = None,
     notes: Iterable[str] = (),
+    below: int | None = None,
+    hidden: Collection[str] = (),
     title: str = "Events and signatures",
 ) -> str:
     """Return the page of some reports.
@@ -62,6 +64,10 @@ def render(
         What `osdi_frames.reading.check.read_inspected` returns with the tables, to be shown in the page.
     notes
         What to say of what is counted, a line each.
+    below
+        The smallest count of RSVPs that the map shows; the reports hide theirs themselves.
+    hidden
+        The tables whose totals are not shown; what was read is not shown then, either.
     title
         The heading.
 
@@ -87,12 +93,12 @@ def render(
             sections.append(_of_report(declared, report))
     events, signatures = frames["events"], frames["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
-        parts.setdefault("events", []).append(_map(events))
+        parts.setdefault("events", []).append(_map(events, below or 0))
     return document.write(
         title=tables.visible(title),
-        cards=headline.cards(events, signatures),
+        cards=headline.cards(events, signatures, hidden=hidden),
         parts=parts,
-        reading=None if inspection is None else reading.of_inspection(inspection),
+        reading=None if inspection is None or hidden else reading.of_inspection(inspection),
         notes=[tables.visible(note) for note in notes],
         now=now,
     )
@@ -109,9 +115,13 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
     return Section(declared.name, declared.heading, picture, tables.of_report(declared, report))
 
 
-def _map(events: pd.DataFrame) -> Section:
-    """Draw where events take place, no more precisely than the page is to tell it."""
+def _map(events: pd.DataFrame, below: int) -> Section:
+    """Draw where events take place, coordinates rounded, and without the RSVPs of places that have few."""
     rounded = events.round(dict.fromkeys(_PLACES, _DECIMALS))
+    if below:  # events without a place are counted below the map: that would show what is hidden
+        rounded = rounded.dropna(subset=_PLACES)
+        rsvps = rounded.groupby(_PLACES)["total_accepted"].transform("sum")
+        rounded["total_accepted"] = rounded["total_accepted"].mask(rsvps < below, 0)
 
     def draw(ax: Axes) -> None:
         plots.event_map(rounded, ax=ax)

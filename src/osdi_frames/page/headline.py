@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import pandas as pd
@@ -16,21 +17,26 @@ class Card:
     note: str
 
 
-def cards(events: pd.DataFrame, signatures: pd.DataFrame) -> list[Card]:
-    """Give events, RSVPs, signatures, people, and the period they span."""
+def cards(events: pd.DataFrame, signatures: pd.DataFrame, *, hidden: Collection[str] = ()) -> list[Card]:
+    """Return events, RSVPs, signatures, people, and the period they span; no totals of `hidden` tables."""
     starts, created = _span(events["start_date"]), _span(signatures["created_date"])
     spans = [each for each in (starts, created) if each]
     period = (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+    few = "signatures" in hidden
     campaigns = events["event_campaign_id"].nunique()
     return [
         Card("Events", f"{len(events):,}", _dates(starts)),
         Card(
             "RSVPs",
-            f"{events['total_accepted'].sum():,}",
+            "few" if "events" in hidden else f"{events['total_accepted'].sum():,}",
             f"{campaigns:,} campaign{'' if campaigns == 1 else 's'}",
         ),
-        Card("Signatures", f"{len(signatures):,}", _dates(created)),
-        Card("People", f"{signatures['person_id'].nunique():,}", "who signed, each counted once"),
+        Card("Signatures", "few" if few else f"{len(signatures):,}", _dates(created)),
+        Card(
+            "People",
+            "few" if few else f"{signatures['person_id'].nunique():,}",
+            "who signed, each counted once",
+        ),
         Card("Period", _years(period), _dates(period)),
     ]
 

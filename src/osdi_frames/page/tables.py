@@ -92,7 +92,7 @@ def _laid_out(
         ],
         [list(row) for row in zip(*labels, *cells, strict=True)],
         _together(rest, len(keys), measures, f"(other: {len(rest):,})") if len(rest) else None,
-        _together(frame, len(keys), measures, "Total") if len(frame) else None,
+        _together(frame, len(keys), measures, _total(frame, measures)) if len(frame) else None,
         len(frame),
     )
 
@@ -142,6 +142,11 @@ def _cell(value: Any, unit: Unit) -> Cell:
 def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:
     cells = [_cell(_one(frame[measure.name], measure), measure.unit) for measure in measures]
     return [Cell(name), *[Cell("")] * (keys - 1), *cells]
+
+
+def _total(frame: pd.DataFrame, measures: Sequence[Measure]) -> str:
+    counts = frame[[measure.name for measure in measures if measure.of_people]]
+    return "Total of what is shown" if counts.isna().any(axis=None) else "Total"
 
 
 def _one(column: pd.Series, measure: Measure) -> Any:

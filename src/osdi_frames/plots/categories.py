@@ -31,6 +31,7 @@ class Bar:
     count: int
     capacity: float = 0
     taken: float = 0
+    hidden: bool = False
 
     def text(self) -> str:
         """Say the count, and how many of the seats are taken.
@@ -38,6 +39,8 @@ class Bar:
         >>> Bar("climate", "value", 1553, 1250, 25).text()
         '1,553 · 25 of 1,250 seats'
         """
+        if self.hidden:
+            return "hidden"
         seats = f" · {self.taken:,.0f} of {self.capacity:,.0f} seats" if self.capacity else ""
         return f"{self.count:,}{seats}"
 
@@ -85,7 +88,8 @@ def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
 
 
 def _bar(name: str, kind: colors.Kind, row: Mapping[Hashable, Any]) -> Bar:
-    return Bar(name, kind, int(row["count"]), row.get("capacity", 0), row.get("taken", 0))
+    seats = (row.get("capacity", 0), row.get("taken", 0))
+    return Bar(name, kind, int(row["count"]), *seats, hidden=kind != "other" and bool(row["hidden"]))
 
 
 def _seat(ax: Axes, bars: list[Bar]) -> None:

@@ -14,16 +14,25 @@ from osdi_frames.reports.titles import words
 
 
 def rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
-    """Take the counts of a report of one row per value: `count`, and the seats: `capacity` and `taken`."""
+    """Take the counts of a report of one row per value: `count`, `hidden`, and the seats: `capacity` and `taken`."""
     if plot.count not in report.columns or not is_numeric_dtype(report[plot.count].dtype):
         raise not_a_report(plot, f"has no counts in a column {plot.count}")
     if isinstance(report.index, pd.RangeIndex):  # as of a report read back from a file
         raise not_a_report(plot, "is not indexed by its values, as set_index makes it")
-    drawn = pd.DataFrame({"count": report[plot.count].fillna(0).astype("int64")}, index=report.index)
+    counts = report[plot.count]
+    drawn = pd.DataFrame({"count": counts.fillna(0).astype("int64"), "hidden": counts.isna()})
     if {"capacity", "limited_rsvps"} <= set(report.columns):
         drawn["capacity"] = report["capacity"].astype("Float64").fillna(0).astype("float64")
         drawn["taken"] = report["limited_rsvps"].fillna(0).astype("int64")
     return drawn
+
+
+def unit_of(report: pd.DataFrame, *, plot: Report) -> str:
+    """Return what a plot counts, and whether small counts are not among them."""
+    counts = report[[plot.count]] if plot.count in report.columns else report
+    return (
+        f"{plot.subject.unit} (without small counts)" if counts.isna().any(axis=None) else plot.subject.unit
+    )
 
 
 def time_levels(index: pd.Index) -> list[int]:
@@ -45,7 +54,7 @@ def columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
         raise not_a_report(plot, "is not indexed by time")
     if not all(map(is_numeric_dtype, report.dtypes)):
         raise not_a_report(plot, "has columns that are no counts")
-    return report.fillna(0).astype("int64")
+    return report.dropna(axis="columns", how="all").dropna(how="all").fillna(0).astype("int64")
 
 
 def refuse_unless_frame(report: object, *, plot: Report) -> None:

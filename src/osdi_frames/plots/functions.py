@@ -67,15 +67,15 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
         if declared.kind == "groups":
             return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity)
         counts = frame.columns(report, plot=declared)
-        title = declared.heading
+        title, unit = declared.heading, frame.unit_of(report, plot=declared)
         if list(counts.columns.names) == [None] and declared.count in counts:
             alone = counts[[declared.count]].set_axis(["count"], axis="columns")
             if declared.kind == "growth":
-                return growth.draw(alone, ax=ax, top=1, title=title, unit=declared.subject.unit)
-            return periods.draw_counts(alone, ax=ax, title=title, unit=declared.subject.unit)
+                return growth.draw(alone, ax=ax, top=1, title=title, unit=unit)
+            return periods.draw_counts(alone, ax=ax, title=title, unit=unit)
         draw = growth.draw if declared.kind == "growth" else periods.draw_stacked
         by = frame.joined(counts.columns.names)
-        return draw(counts, ax=ax, top=top, title=f"{title} by {by}", unit=declared.subject.unit)
+        return draw(counts, ax=ax, top=top, title=f"{title} by {by}", unit=unit)
 
     plot.__name__ = plot.__qualname__ = declared.name
     plot.__module__ = __package__
@@ -92,16 +92,16 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
 def _draw_groups(
     declared: Report, report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool | None
 ) -> Axes:
-    counts = frame.rows(report, plot=declared)
+    counts, unit = frame.rows(report, plot=declared), frame.unit_of(report, plot=declared)
     keys = frame.joined(counts.index.names)
     title = declared.heading if declared.by is not None else f"{declared.heading} by {keys}"
     times = frame.time_levels(counts.index)
     if capacity is False or (capacity is None and times):
-        counts = counts[["count"]]
+        counts = counts[["count", "hidden"]]
+    if times:
+        counts = counts[~counts["hidden"]]
     if times and counts.index.nlevels == 1:
-        return periods.draw_counts(counts, ax=ax, title=title, unit=declared.subject.unit)
+        return periods.draw_counts(counts, ax=ax, title=title, unit=unit)
     if len(times) == 1 and counts.index.is_unique:
-        return periods.draw_stacked(
-            frame.spread(counts), ax=ax, top=top, title=title, unit=declared.subject.unit
-        )
-    return categories.draw(counts, ax=ax, top=top, title=title, unit=declared.subject.unit)
+        return periods.draw_stacked(frame.spread(counts), ax=ax, top=top, title=title, unit=unit)
+    return categories.draw(counts, ax=ax, top=top, title=title, unit=unit)

@@ -21,11 +21,23 @@ import pandas as pd
 from osdi_frames.reports.columns import By, Period
 from osdi_frames.reports.declared import REPORTS, STANDARD, Report
 from osdi_frames.reports.functions import function_of
+from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 FUNCTIONS = {report.name: function_of(report) for report in REPORTS}
 
-__all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "Report", "function_of", *FUNCTIONS]  # noqa: PLE0604 (names)
+__all__ = [  # noqa: PLE0604 (names)
+    "NONE",
+    "NO_DATE",
+    "REPORTS",
+    "STANDARD",
+    "By",
+    "Period",
+    "Report",
+    "function_of",
+    "suppress",
+    *FUNCTIONS,
+]
 
 #: Where doctest finds the examples of the functions.
 __test__ = {

@@ -66,6 +66,11 @@ class Report:
         return self.own_measures or self.subject.measures
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the columns that it groups by."""
+        return () if self.by is None else tuple(name for name, _ in named_keys(self.by, report=self.name))
+
+    @property
     def periods(self) -> tuple[str, ...]:
         """The names of the keys that are periods."""
         keys = [] if self.by is None else named_keys(self.by, report=self.name)
@@ -84,9 +89,8 @@ class Report:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that it needs."""
-        keys = [] if self.by is None else [name for name, _ in named_keys(self.by, report=self.name)]
         needs = [name for measure in self.measures for name in measure.needs]
-        return tuple(dict.fromkeys([*keys, *needs]))
+        return tuple(dict.fromkeys([*self.keys, *needs]))
 
 
 def columns_of(reports: Iterable[Report], table: str) -> list[str]:

@@ -37,6 +37,8 @@ class Measure:
         How it is shown: a number, a percentage, a date.
     total
         What stands for several groups, where anything can: distinct people and rates have no total.
+    of_people
+        Whether it counts people, or what each did: a small one says something of a few.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Measure:
     dtype: str = "int64"
     unit: Unit = "number"
     total: Literal["sum", "min", "max"] | None = "sum"
+    of_people: bool = False
 
     @property
     def heading(self) -> str:
@@ -74,9 +77,9 @@ def show_key(value: Any) -> str:
     return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, pd.Timestamp) else str(value)
 
 
-def count_rows(name: str, meaning: str = "how many") -> Measure:
+def count_rows(name: str, meaning: str = "how many", *, of_people: bool = False) -> Measure:
     """Count the rows of each group."""
-    return Measure(name, meaning, lambda _, number, __: number.groupby(number).size())
+    return Measure(name, meaning, lambda _, number, __: number.groupby(number).size(), of_people=of_people)
 
 
 def _date(name: str, meaning: str, column: str, convert: Convert, which: Literal["min", "max"]) -> Measure:
@@ -114,6 +117,7 @@ RSVPS: Final = Measure(
     "the sum of total_accepted; missing counts 0",
     lambda rows, number, _: rows["total_accepted"].groupby(number).sum(),
     {"total_accepted": whole},
+    of_people=True,
 )
 PEOPLE: Final = Measure(
     "people",
@@ -121,9 +125,10 @@ PEOPLE: Final = Measure(
     lambda rows, number, _: rows["person_id"].groupby(number).nunique(),
     {"person_id": identity},
     total=None,
+    of_people=True,
 )
-SIGNATURES: Final = count_rows("signatures")
-ATTENDANCES: Final = count_rows("rsvps", "how many attendances")
+SIGNATURES: Final = count_rows("signatures", of_people=True)
+ATTENDANCES: Final = count_rows("rsvps", "how many attendances", of_people=True)
 _DATES: Final = (
     _date("first", "the first created_date (UTC)", "created_date", utc, "min"),
     _date("last", "the last created_date (UTC)", "created_date", utc, "max"),
@@ -138,7 +143,7 @@ OF_EVENTS: Final = (
         lambda rows, number, _: rows["capacity"].groupby(number).count(),
         _LIMITED,
     ),
-    Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED),
+    Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED, of_people=True),
     Measure(
         "capacity",
         "the capacity of those events; missing when there are none",

@@ -87,7 +87,8 @@ def describe(table: str | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `table`, `column`, `type`, `v2`, `v1` (where the value comes from) and `meaning`.
+        Columns `table`, `column`, `type`, `v2`, `v1` (where the value comes from), `meaning`, `privacy`
+        (``plain``, ``sensitive`` or ``identifying``) and `pseudonymized` (what `pseudonymize` makes of it).
 
     Raises
     ------
@@ -115,13 +116,16 @@ def describe(table: str | None = None) -> pd.DataFrame:
             _where(column, column.v2),
             _where(column, column.v1),
             column.meaning,
+            column.privacy.level,
+            str(column.privacy),
         )
         for each in chosen
         for column in each.columns
     ]
-    return pd.DataFrame(rows, columns=["table", "column", "type", "v2", "v1", "meaning"])
+    return pd.DataFrame(rows, columns=["table", *_SHOWN])
 
 
+_SHOWN = ("column", "type", "v2", "v1", "meaning", "privacy", "pseudonymized")
 #: Its other name.
 dictionary = describe
 
@@ -141,10 +145,10 @@ def markdown(table: str | None = None) -> str:
     sections = []
     for name, columns in describe(table).groupby("table", sort=False):
         rows = [
-            f"| {' | '.join(_code(row[key]) if key != 'meaning' else row[key] for key in columns.columns[1:])} |"
+            f"| {' | '.join(_code(row[key]) if key in _SHOWN[:4] else row[key] for key in _SHOWN)} |"
             for row in columns.to_dict("records")
         ]
-        head = ["| column | type | v2 | v1 | meaning |", "|---|---|---|---|---|"]
+        head = [f"| {' | '.join(_SHOWN)} |", "|---" * len(_SHOWN) + "|"]
         sections.append("\n".join([f"## {name}", "", TABLES[str(name)].meaning, "", *head, *rows]))
     return "\n\n".join(sections) + "\n"
 

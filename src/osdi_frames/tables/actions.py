@@ -5,17 +5,17 @@ from __future__ import annotations
 from osdi_frames.tables.people import contact, custom_fields, names
 from osdi_frames.tables.resource import (
     FETCHED_AT,
-    IDENTIFIERS,
     RECEIVED_AT,
     SELF,
     SOURCE,
     dates,
+    identifiers,
     own_id,
     same,
     single,
     sponsor,
 )
-from osdi_frames.tables.schema import Column, ElementType
+from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, ElementType, pseudonym
 
 
 def action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str, ...] = ()) -> ElementType:
@@ -45,7 +45,13 @@ def action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str,
 def keys(name: str) -> tuple[Column, ...]:
     """Declare what identifies an element."""
     return (
-        same("idempotency_key", "string", "Same for all retries of a message.", "../idempotency_key"),
+        same(
+            "idempotency_key",
+            "string",
+            "Same for all retries of a message.",
+            "../idempotency_key",
+            privacy=pseudonym("message"),
+        ),
         Column(
             "element", "int64", (), (), "Position in its delivery or page, from 0.", origin="element position"
         ),
@@ -58,13 +64,28 @@ def columns(name: str, parent: str, parent_meaning: str, own: Column, created: s
     link, person = f"_links.osdi:{parent}.href", "_links.osdi:person.href"
     return (
         *keys(name),
-        IDENTIFIERS,
-        same(f"{parent}_id", "string", parent_meaning, f"id({link})", f"<p>:{parent}_id"),
-        same("person_id", "string", "Person who acted.", f"id({person})", "<p>:person_id"),
+        identifiers(name),
+        # What somebody signs or attends is an opinion.
+        same(f"{parent}_id", "string", parent_meaning, f"id({link})", f"<p>:{parent}_id", privacy=SENSITIVE),
+        same(
+            "person_id",
+            "string",
+            "Person who acted.",
+            f"id({person})",
+            "<p>:person_id",
+            privacy=pseudonym("person"),
+        ),
         *dates(created),
         own,
         *(
-            same(column, "string", meaning, f"<p>:referrer_data.{column}", f"referrer_data.{column}")
+            same(
+                column,
+                "string",
+                meaning,
+                f"<p>:referrer_data.{column}",
+                f"referrer_data.{column}",
+                privacy=SENSITIVE,
+            )
             for column, meaning in (
                 ("source", f"Source code of the {name}."),
                 ("referrer", "Referrer code; often the sponsoring group's own."),
@@ -77,12 +98,18 @@ def columns(name: str, parent: str, parent_meaning: str, own: Column, created: s
         same("person_created_date", "utc", "When the person was created, UTC.", "person.created_date"),
         same("person_modified_date", "utc", "When the person was last changed, UTC.", "person.modified_date"),
         *contact("person."),
-        same("add_tags", "list<string>", f"Tags that the {name} tried to add.", "add_tags"),
+        same(
+            "add_tags",
+            "list<string>",
+            f"Tags that the {name} tried to add.",
+            "add_tags",
+            privacy=SENSITIVE,
+        ),
         custom_fields("person."),
         *sponsor("../<p>:sponsor", "Sponsoring or referring group."),
-        same("self_url", "string", f"Address of the {name} in the API.", SELF),
-        same("person_url", "string", "Address of the person in the API.", person),
-        same(f"{parent}_url", "string", f"Address of the {parent} in the API.", link),
+        same("self_url", "string", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
+        same("person_url", "string", "Address of the person in the API.", person, privacy=IDENTIFYING),
+        same(f"{parent}_url", "string", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
         RECEIVED_AT,
         FETCHED_AT,
         *SOURCE,

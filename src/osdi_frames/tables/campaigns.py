@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from osdi_frames.tables.resource import same, single, titled
-from osdi_frames.tables.schema import ElementType, Table
+from osdi_frames.tables.schema import FREE_TEXT, ElementType, Table
 
 EVENT_CAMPAIGN = ElementType(
     "event_campaign",
@@ -21,8 +21,14 @@ EVENT_CAMPAIGNS = Table(
     "One row per event campaign.",
     keys=titled(
         "event campaign",
-        same("host_pitch", "string", "Text that is to win hosts.", "host_pitch"),
-        same("host_instructions", "string", "Instructions for hosts; may contain HTML.", "host_instructions"),
+        same("host_pitch", "string", "Text that is to win hosts.", "host_pitch", privacy=FREE_TEXT),
+        same(
+            "host_instructions",
+            "string",
+            "Instructions for hosts; may contain HTML.",
+            "host_instructions",
+            privacy=FREE_TEXT,
+        ),
         same("host_url", "string", "Address where hosts make an event.", "host_url"),
         same("total_events", "int64", "Events: the number that the service counts.", "total_events"),
         same("total_rsvps", "int64", "RSVPs: the number that the service counts.", "total_rsvps"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from osdi_frames.tables.people import PERSON_LINKS, contact, names
 from osdi_frames.tables.resource import (
     FETCHED_AT,
-    IDENTIFIERS,
     SELF,
     SOURCE,
     dates,
+    identifier_parts,
+    identifiers,
     location,
     location_language,
     origin_system,
@@ -16,7 +17,7 @@ from osdi_frames.tables.resource import (
     same,
     single,
 )
-from osdi_frames.tables.schema import Column, ElementType, Table
+from osdi_frames.tables.schema import FREE_TEXT, IDENTIFYING, Column, ElementType, Table, pseudonym
 
 LOCAL = "wall clock at the place; a Z is not UTC"
 
@@ -69,7 +70,7 @@ EVENTS = Table(
     "One row per event (interface 2.1, 2.8).",
     keys=(
         EVENT_ID,
-        IDENTIFIERS,
+        identifiers("event"),
         Column(
             "api_version",
             "string",
@@ -88,21 +89,29 @@ EVENTS = Table(
         ),
         origin_system("event"),
         *dates(),
-        Column("name", "string", ("name",), (), "Administrative title, shown only internally."),
+        Column(
+            "name",
+            "string",
+            ("name",),
+            (),
+            "Administrative title, shown only internally.",
+            privacy=FREE_TEXT,
+        ),
         Column("title", "string", ("title",), ("summary",), "Public title."),
-        same("description", "string", "Description; may contain HTML.", "description"),
+        same("description", "string", "Description; may contain HTML.", "description", privacy=FREE_TEXT),
         Column(
             "instructions",
             "string",
             ("instructions",),
             ("<p>:event_instructions",),
             "Instructions after the RSVP; may contain HTML.",
+            privacy=FREE_TEXT,
         ),
         Column("browser_url", "string", ("browser_url",), ("url",), "Address of the event's page."),
         Column("featured_image_url", "string", ("featured_image_url",), (), "Address of the banner image."),
         Column("start_date", "local", ("start_date",), ("start",), f"Start: {LOCAL}."),
         Column("end_date", "local", ("end_date",), (), f"End: {LOCAL}."),
-        same("location_venue", "string", "Name of the venue.", "location.venue"),
+        same("location_venue", "string", "Name of the venue.", "location.venue", privacy=FREE_TEXT),
         *location("location.", "the event"),
         location_language("location.", "the event"),
         same("total_accepted", "int64", "RSVPs: the number of attendances.", "total_accepted"),
@@ -140,8 +149,20 @@ EVENTS = Table(
             ("<p>:sponsor.url",),
             "Address of the group's page.",
         ),
-        same("creator_id", "string", "Person who created the event.", *_person("creator")),
-        same("organizer_id", "string", "Person who organizes the event.", *_person("organizer")),
+        same(
+            "creator_id",
+            "string",
+            "Person who created the event.",
+            *_person("creator"),
+            privacy=pseudonym("person"),
+        ),
+        same(
+            "organizer_id",
+            "string",
+            "Person who organizes the event.",
+            *_person("organizer"),
+            privacy=pseudonym("person"),
+        ),
         same("self_url", "string", "Address of the event in the API.", SELF),
         Column(
             "attendances_url",
@@ -200,10 +221,7 @@ EVENT_IDENTIFIERS = Table(
     "One row per identifier of an event (interface 2.1).",
     keys=(EVENT_ID,),
     rows=(("", ("identifiers[]",)),),
-    entry=(
-        same("system", "string", "What stands before the first colon.", "system(.)"),
-        same("identifier", "string", "What stands after it; all, where there is none.", "identifier(.)"),
-    ),
+    entry=(*identifier_parts("event"),),
 )
 
 EVENT_PEOPLE = Table(
@@ -219,13 +237,13 @@ EVENT_PEOPLE = Table(
         Column("role", "string", (), (), "creator or organizer.", origin="role"),
         own_id("person"),
         *names(""),
-        IDENTIFIERS,
+        identifiers("person"),
         *dates("When the person was created, UTC."),
         origin_system("person"),
         *(column for column in contact("") if column.name == "email"),
         *location("postal_addresses[primary].", "the person"),
         location_language("postal_addresses[primary].", "the person"),
-        same("self_url", "string", "Address of the person in the API.", SELF),
+        same("self_url", "string", "Address of the person in the API.", SELF, privacy=IDENTIFYING),
     ),
 )
 

@@ -6,7 +6,7 @@ A petition embeds its creator with address, e-mail and phone: only the id is rea
 from __future__ import annotations
 
 from osdi_frames.tables.resource import same, single, titled
-from osdi_frames.tables.schema import ElementType, Table
+from osdi_frames.tables.schema import FREE_TEXT, ElementType, Table, pseudonym
 
 PETITION = ElementType(
     "petition",
@@ -24,9 +24,15 @@ PETITIONS = Table(
     "One row per petition.",
     keys=titled(
         "petition",
-        same("petition_text", "string", "Letter to the target.", "petition_text"),
+        same("petition_text", "string", "Letter to the target.", "petition_text", privacy=FREE_TEXT),
         same("total_signatures", "int64", "Signatures that the service counts.", "total_signatures"),
-        same("creator_id", "string", "Person who created the petition.", "id(_links.osdi:creator.href)"),
+        same(
+            "creator_id",
+            "string",
+            "Person who created the petition.",
+            "id(_links.osdi:creator.href)",
+            privacy=pseudonym("person"),
+        ),
         same(
             "signatures_url", "string", "Address of its signatures in the API.", "_links.osdi:signatures.href"
         ),

@@ -45,6 +45,38 @@ ARROW: dict[Type, pa.DataType] = {
     "json": pa.string(),
 }
 
+Level = Literal["plain", "sensitive", "identifying"]
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What a column reveals of a person, and what stands in its place in pseudonymised output.
+
+    ``identifying`` names, reaches or leads to one person; ``sensitive`` says something of a person, or is free
+    text or a place that can; everything else is ``plain``. A pseudonym is made of what `domain` names: columns of
+    one domain have equal pseudonyms for equal values, so they can be joined.
+    """
+
+    level: Level
+    becomes: Literal["kept", "dropped", "coarsened", "pseudonym"]
+    domain: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.becomes} ({self.domain})" if self.domain else self.becomes
+
+
+PLAIN = Privacy("plain", "kept")
+SENSITIVE = Privacy("sensitive", "kept")
+#: Text that an organizer or a computer wrote, in which a person may be named.
+FREE_TEXT = Privacy("sensitive", "dropped")
+IDENTIFYING = Privacy("identifying", "dropped")
+
+
+def pseudonym(domain: str) -> Privacy:
+    """Declare a column that identifies a person, and by which tables are joined."""
+    return Privacy("identifying", "pseudonym", domain)
+
+
 #: The version of the tables, written into every exported file; a change of a column raises it.
 SCHEMA_VERSION = "1"
 
@@ -111,6 +143,7 @@ class Column:
     origin: Origin = "paths"
     derived: tuple[str, ...] = ()
     """The columns that it is made from, if it is derived."""
+    privacy: Privacy = PLAIN
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
         """Return every path of the column, in the order in which they are tried."""
@@ -119,8 +152,9 @@ class Column:
 
     @property
     def field(self) -> pa.Field:
-        """The column as an Arrow field that carries its meaning."""
-        return pa.field(self.name, ARROW[self.type], metadata={"meaning": self.meaning})
+        """The column as an Arrow field that carries its meaning and its privacy class."""
+        metadata = {"meaning": self.meaning, "privacy": self.privacy.level}
+        return pa.field(self.name, ARROW[self.type], metadata=metadata)
 
 
 #: Columns of which the first group without a missing one identifies an element.

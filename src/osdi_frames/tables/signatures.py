@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from osdi_frames.tables.actions import action, columns, keys
-from osdi_frames.tables.resource import location, same
-from osdi_frames.tables.schema import Column, Table
+from osdi_frames.tables.people import EMAIL, PHONE
+from osdi_frames.tables.resource import identifier_parts, location, same
+from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, Table
 
 _POSITION = Column("position", "int64", (), (), "Position in the list, from 0.", origin="entry position")
 _PRIMARY = same("primary", "bool", "Whether it is the person's primary one.", "primary")
@@ -19,7 +20,7 @@ SIGNATURES = Table(
         "signature",
         "petition",
         "Petition that was signed.",
-        same("comments", "string", "Comment left when signing.", "comments"),
+        same("comments", "string", "Comment left when signing.", "comments", privacy=IDENTIFYING),
         "When it was signed, UTC.",
     ),
 )
@@ -37,7 +38,7 @@ SIGNATURE_TABLES = (
         "tags",
         "add_tags[]",
         "One row per tag of a signature.",
-        same("tag", "string", "Tag, as tried to add.", "."),
+        same("tag", "string", "Tag, as tried to add.", ".", privacy=SENSITIVE),
     ),
     _child(
         "emails",
@@ -45,7 +46,7 @@ SIGNATURE_TABLES = (
         "One row per e-mail address of a signature.",
         _POSITION,
         _PRIMARY,
-        same("address", "string", "E-mail address.", "address"),
+        same("address", "string", "E-mail address.", "address", privacy=EMAIL),
         same("status", "string", "Status of the address.", "status"),
     ),
     _child(
@@ -54,7 +55,7 @@ SIGNATURE_TABLES = (
         "One row per phone number of a signature.",
         _POSITION,
         _PRIMARY,
-        same("number", "string", "Phone number.", "number"),
+        same("number", "string", "Phone number.", "number", privacy=PHONE),
         same("number_type", "string", "Type of the number.", "number_type"),
         same("status", "string", "Status of the number.", "status"),
     ),
@@ -70,14 +71,13 @@ SIGNATURE_TABLES = (
         "custom_fields",
         "person.custom_fields{}",
         "One row per custom field of a signature.",
-        Column("name", "string", (), (), "Name of the field.", origin="key"),
-        same("value", "string", "Value of the field.", "."),
+        Column("name", "string", (), (), "Name of the field.", origin="key", privacy=SENSITIVE),
+        same("value", "string", "Value of the field.", ".", privacy=IDENTIFYING),
     ),
     _child(
         "identifiers",
         "identifiers[]",
         "One row per identifier of a signature.",
-        same("system", "string", "What stands before the first colon.", "system(.)"),
-        same("identifier", "string", "What stands after it; all, where there is none.", "identifier(.)"),
+        *identifier_parts("signature"),
     ),
 )

@@ -1,0 +1,1 @@
+"""What leaves the machine without naming anybody: pseudonyms, and texts without e-mail addresses and numbers."""

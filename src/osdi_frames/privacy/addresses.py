@@ -1,0 +1,64 @@
+"""Personal data within texts: e-mail addresses, phone numbers, and what a web address hands on."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.tables.schema import Table
+
+_AT: Final = r"(?:@|\uff20|%(?:25)*40)"
+#: What a text may hold of a person, and what stands there instead; queries hold tokens and addresses.
+_PERSONAL: Final = [
+    (re.compile(pattern), shown)
+    for pattern, shown in {
+        r"((?:://|[\w-]+\.\w{2,})[^\s?#]*)(?:[?#]|%(?:25)*3[fF])\S+": r"\1?…",
+        rf"[^\s@/?&=<>:;,]+{_AT}[^\s@/?&=<>;,]+\.[^\s@/?&=<>;,]+": "(e-mail)",
+        r"(?:\+|%(?:25)*2[bB])\d[\d\s().-]{5,}\d": "(phone)",
+    }.items()
+]
+#: Each of these texts has one of these signs.
+_SIGNS: Final = "[@\uff20%+?#]"
+
+
+def without_addresses(text: str) -> str:
+    """Hide e-mail addresses, phone numbers and queries of web addresses within a text.
+
+    >>> [without_addresses(text) for text in ("to-a@b.example", "b.example/x?t=1", "call +1 510 555 0199", "2026-03")]
+    ['(e-mail)', 'b.example/x?…', 'call (phone)', '2026-03']
+    """
+    for pattern, shown in _PERSONAL:
+        text = pattern.sub(shown, text)
+    return text
+
+
+def hide_addresses(texts: pa.Array) -> pa.Array:
+    """Hide addresses within the texts, or the lists of texts, of an array."""
+    if pa.types.is_list(texts.type):
+        flat = hide_addresses(texts.flatten())
+        lengths = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
+        offsets = pa.array([0, *lengths.cumsum()], pa.int32())
+        return pa.ListArray.from_arrays(offsets, flat, mask=texts.is_null())
+    found = pc.fill_null(pc.match_substring_regex(texts, _SIGNS), False)
+    if not pc.any(found).as_py():
+        return texts
+    hidden = [without_addresses(text) for text in texts.filter(found).to_pylist()]
+    return pc.replace_with_mask(texts, found, pa.array(hidden, texts.type))
+
+
+def hide_in_frame(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
+    """Hide addresses within the texts of a frame of a table, but for columns that are counted and never shown."""
+    names = [
+        column.name
+        for column in table.columns
+        if column.type == "string" and column.privacy.level != "identifying" and column.name in frame.columns
+    ]
+    texts = {
+        name: hide_addresses(pa.array(frame[name], pa.string(), from_pandas=True)).to_numpy(False)
+        for name in names
+    }
+    return frame.assign(**{name: pd.Series(text, frame.index, "str") for name, text in texts.items()})

@@ -1,0 +1,258 @@
+"""Pseudonyms in place of what identifies a person: equal in every table, run and program with the same key.
+
+What becomes of a column is part of its declaration (`osdi_frames.tables.schema.Privacy`).
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Literal, TypeAlias
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pandas.api.types import is_integer_dtype
+
+from osdi_frames.errors import InvalidArgument, UnknownColumn
+from osdi_frames.privacy.addresses import hide_addresses
+from osdi_frames.reading.interchange import as_frame
+from osdi_frames.reading.interchange import frame as to_frame
+from osdi_frames.tables import TABLES
+from osdi_frames.tables import table as declared
+from osdi_frames.tables.schema import Column, Table
+
+Key: TypeAlias = bytes | str
+Drop: TypeAlias = Literal["identifying"]
+
+_SHORTEST: Final = 32  # bytes of a key: as many as SHA-256 gives
+_LENGTH: Final = 15  # bytes of a pseudonym: 120 bits, 24 letters and digits
+_COUNTRY: Final = (
+    "1"  # the calling code of numbers of ten digits: the service's default country is US (interface 2.2)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pseudonyms:
+    """What stands in place of the values of each column: pseudonyms by `key`, or nothing where there is none."""
+
+    key: bytes | None = field(repr=False)
+    coordinate_decimals: int = 1
+    postal_characters: int = 3
+
+    @classmethod
+    def of(
+        cls,
+        key: Key | None,
+        drop: Drop | None,
+        *,
+        coordinate_decimals: int = 1,
+        postal_characters: int = 3,
+    ) -> Pseudonyms | None:
+        """Return what was asked for, None where nothing was.
+
+        Raises
+        ------
+        InvalidArgument
+            The key is shorter than 32 bytes, both a key and `drop` are given, or one of the numbers is negative.
+        """
+        if drop not in (None, "identifying"):
+            raise InvalidArgument(f"drop is 'identifying', not {drop!r}")
+        if key is not None and drop is not None:
+            raise InvalidArgument("drop='identifying' is without a key: there are no pseudonyms")
+        if key is not None and not isinstance(key, bytes | str):
+            raise InvalidArgument(f"a key for pseudonyms is bytes or text, not {type(key).__name__}")
+        secret = key.encode() if isinstance(key, str) else key
+        if secret is not None and len(secret) < _SHORTEST:
+            raise InvalidArgument(
+                f"a key for pseudonyms has at least {_SHORTEST} bytes, this one {len(secret)}; "
+                "secrets.token_bytes(32) makes one, and openssl rand -hex 32 > key.txt"
+            )
+        if min(coordinate_decimals, postal_characters) < 0:
+            raise InvalidArgument("coordinate_decimals and postal_characters are 0 or more")
+        if secret is None and drop is None:
+            return None
+        return cls(secret, coordinate_decimals, postal_characters)
+
+    def columns(self, table: Table) -> tuple[Column, ...]:
+        """Return the columns of a table that are left."""
+        return tuple(column for column in table.columns if self._keeps(column))
+
+    def _keeps(self, column: Column) -> bool:
+        is_hidden = self.key is None and column.privacy.level == "identifying"
+        return column.privacy.becomes != "dropped" and not is_hidden
+
+    def schema(self, table: Table) -> pa.Schema:
+        """Return the Arrow schema of a table's columns that are left; each field says what became of it."""
+        schema = table.schema(self.columns(table))
+        for number, column in enumerate(self.columns(table)):
+            level = "plain" if column.privacy.level == "plain" else "sensitive"
+            metadata = {
+                "meaning": column.meaning,
+                "privacy": level,
+                "pseudonymized": str(column.privacy),
+            }
+            schema = schema.set(number, schema.field(number).with_metadata(metadata))
+        return schema
+
+    def replace(self, rows: pa.Table, table: Table) -> pa.Table:
+        """Return rows of a table, some of its columns, with what stands in place of their values."""
+        schema = self.schema(table)
+        kept = pa.schema(
+            [schema.field(name) for name in rows.column_names if name in schema.names], schema.metadata
+        )
+        columns = [table.column(name) for name in kept.names]
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [self._replaced(batch[column.name], column) for column in columns], schema=kept
+            )
+            for batch in rows.to_batches()
+        ]
+        return pa.Table.from_batches(batches, kept)
+
+    def _replaced(self, values: pa.Array, column: Column) -> pa.Array:
+        match column.privacy.becomes:
+            case "pseudonym":
+                return self._pseudonyms(values, column.privacy.domain)
+            case "coarsened" if column.type == "float64":
+                return pc.round(values, ndigits=self.coordinate_decimals)
+            case "coarsened":
+                return pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(values), 0, self.postal_characters)
+        return hide_addresses(values) if column.type in ("string", "list<string>") else values
+
+    def _pseudonyms(self, values: pa.Array, domain: str) -> pa.Array:
+        if pa.types.is_list(values.type):
+            # Of system:id, the id: its pseudonym is that of the id in a column of its own.
+            ids = ([entry and entry.split(":", 1)[-1] for entry in row or ()] for row in values.to_pylist())
+            rows = [[self._pseudonym(entry, domain) for entry in row] for row in ids]
+            return pa.array(rows, values.type, mask=values.is_null().to_numpy(False))
+        encoded = values.dictionary_encode()
+        made = [self._pseudonym(text, domain) for text in encoded.dictionary.to_pylist()]
+        return pa.array(made, pa.string()).take(encoded.indices)
+
+    def _pseudonym(self, text: str | None, domain: str) -> str | None:
+        normal = _NORMAL.get(domain, str.strip)(text or "")
+        if not normal:
+            return None
+        digest = hmac.digest(self.key or b"", f"{domain}\0{normal}".encode(), "sha256")
+        return base64.b32encode(digest[:_LENGTH]).decode().lower()
+
+
+def _normal_email(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip().casefold()
+
+
+def _normal_phone(text: str) -> str:
+    """Return the digits of a number with its calling code.
+
+    >>> [_normal_phone(text) for text in ("+1 (510) 555-0100", "510.555.0100", "0044 20 7946 0000", "none")]
+    ['15105550100', '15105550100', '442079460000', 'none']
+    """
+    digits = "".join(str(unicodedata.decimal(sign)) for sign in text if sign.isdecimal())
+    if text.strip().startswith("+"):
+        return digits or _normal_email(text)
+    is_national = len(digits) == len("5105550100") and digits[0] not in "01"
+    return f"{_COUNTRY}{digits}" if is_national else digits.removeprefix("00") or _normal_email(text)
+
+
+_NORMAL: Final[dict[str, Callable[[str], str]]] = {"email": _normal_email, "phone": _normal_phone}
+
+
+def pseudonymize(
+    frame: pd.DataFrame,
+    key: Key | None = None,
+    *,
+    table: str | None = None,
+    drop: Drop | None = None,
+    coordinate_decimals: int = 1,
+    postal_characters: int = 3,
+) -> pd.DataFrame:
+    """Replace what identifies a person in a frame of a declared table.
+
+    `describe` says what becomes of each column: ids, e-mail addresses and phone numbers become pseudonyms, by which
+    tables can still be joined; names, street addresses, comments, custom fields and free texts are dropped; postal
+    codes and coordinates are coarsened. Within all other texts e-mail addresses, phone numbers and queries of web
+    addresses are hidden. What is left is still about single people: it is less dangerous, and not anonymous.
+
+    Parameters
+    ----------
+    frame
+        A frame of one table, of any library, with all or some of its columns.
+    key
+        At least 32 bytes, or text (its UTF-8), kept secret: whoever has it can test who somebody is. The same key
+        gives the same pseudonyms in every table, run and program.
+    table
+        The name of the table; needed where the columns do not show it.
+    drop
+        ``"identifying"``: drop all identifying columns instead, without a key.
+    coordinate_decimals
+        Decimals of a degree that are left: 1 is about 11 km.
+    postal_characters
+        Characters of a postal code that are left.
+
+    Returns
+    -------
+    DataFrame
+        The columns that are left, in their order. An index that has a name is made columns first.
+
+    Raises
+    ------
+    InvalidArgument
+        A key of less than 32 bytes, neither a key nor `drop`, or columns that several tables have.
+    UnknownColumn
+        A column that the table does not declare: nothing is known of what it holds.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> frame = pd.DataFrame({"tag": ["river"], "signature_id": ["d91b4b2e"]})
+    >>> of.pseudonymize(frame, b"not a secret, and 32 bytes long.")
+         tag              signature_id
+    0  river  bofxg573vo2m4gwjgpxqkp7r
+    """
+    chosen = Pseudonyms.of(
+        key, drop, coordinate_decimals=coordinate_decimals, postal_characters=postal_characters
+    )
+    if chosen is None:
+        raise InvalidArgument("pseudonymize needs a key of at least 32 bytes, or drop='identifying'")
+    frame = as_frame(frame, caller="pseudonymize")
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    elif not is_integer_dtype(frame.index.dtype):
+        frame = frame.reset_index(drop=True)  # it may hold anything
+    of = _table_of([str(name) for name in frame.columns], table)
+    columns = [of.column(name) for name in frame.columns]
+    arrays = [_array(frame[column.name], column) for column in columns]
+    rows = chosen.replace(pa.table(arrays, schema=of.schema(columns)), of)
+    return to_frame(rows).set_index(frame.index)
+
+
+def _array(values: pd.Series, column: Column) -> pa.Array:
+    kind = column.field.type
+    array = pa.array(values, from_pandas=True)
+    return pa.nulls(len(values), kind) if pa.types.is_null(array.type) else array.cast(kind)
+
+
+def _table_of(names: Sequence[str], table: str | None) -> Table:
+    """Return the table of a frame, by its name or by its columns."""
+    tables = list(TABLES.values()) if table is None else [declared(table)]
+    unknown = partial(_unknown, names)
+    found = [each for each in tables if not unknown(each)]
+    if not found:
+        nearest = min(tables, key=lambda each: len(unknown(each)))
+        raise UnknownColumn(
+            f"the table {nearest.name} has no column {', '.join(unknown(nearest))}: what they hold is not known; "
+            "drop them first"
+        )
+    if len({tuple(each.column(name).privacy for name in names) for each in found}) > 1:
+        raise InvalidArgument(f"these columns are of {', '.join(each.name for each in found)}; say table=…")
+    return found[0]
+
+
+def _unknown(names: Sequence[str], table: Table) -> list[str]:
+    columns = {column.name for column in table.columns}
+    return [name for name in names if name not in columns]
