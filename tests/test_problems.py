@@ -143,7 +143,7 @@ MISFITS = {
         signature(person={"custom_fields": "x"}),
         "person.custom_fields",
         "not an object",
-        '"x"',
+        '"…"',
         "custom_fields",
     ),
     "an object among tags": Misfit(
@@ -162,7 +162,7 @@ MISFITS = {
         signature(person={"postal_addresses": [{}, {"location": {"latitude": "x"}}]}),
         "person.postal_addresses[1].location.latitude",
         "not a number",
-        '"x"',
+        '"…"',
         "location_latitude",
     ),
     "a number for a reminder": Misfit(
@@ -235,7 +235,7 @@ def test_columns_that_are_not_asked_for_stop_nothing() -> None:
 
 #: Documents that hold nothing for a table, though something is wrong: name → document, table, problem, detail.
 STRANGE = {
-    "text is no document": ("archive", "signatures", "not a page, an event or a delivery", '"archive"'),
+    "text is no document": ("archive", "signatures", "not a page, an event or a delivery", '"…"'),
     "an object of nothing that is known": (
         {"a": 1},
         "events",
@@ -246,7 +246,7 @@ STRANGE = {
         [{"idempotency_key": "5f"}],
         "signatures",
         "an element without a type key",
-        '[0] = {"idempotency_key": "5f"}',
+        '[0] = {"idempotency_key": "…"}',
     ),
     "an element that is no object": ([7], "signatures", "not an object", "[0] = 7"),
     "a signature that is no object": (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -108,9 +110,10 @@ class Finding:
     @property
     def detail(self) -> str:
         """The key with its value, as short JSON."""
+        key = named(self.key)
         if self.value is NOTHING:
-            return self.key
-        return f"{self.key} = {shown(self.value)}" if self.key else shown(self.value)
+            return key
+        return f"{key} = {shown(self.value)}" if key else shown(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,40 @@ def _level() -> int:
     while frame is not None and is_inside(frame):
         frame, level = frame.f_back, level + 1
     return level
+
+
+#: What people call a field: no space, no @, and no digits enough for a phone number.
+_NAME = re.compile(r"(?:[a-z_]+: )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
+UNNAMED = "(a key that is no name)"
+_DIGITS = 10_000  # numbers below have too few digits to be somebody's
+
+
+def named(key: str) -> str:
+    """Return a key, or what stands for one that could be a person's: objects can be keyed by an address or a number.
+
+    >>> named("signature: person.shoe_size"), named("signature: person.ann@example.org")
+    ('signature: person.shoe_size', '(a key that is no name)')
+    """
+    return key if _NAME.fullmatch(key) else UNNAMED
+
+
+def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
+    """Return what a value is, without its texts and long numbers: a person's can be anywhere.
+
+    >>> outlined({"given_name": "Ann", "position": 7, "tags": []})
+    {'given_name': '…', 'position': 7, 'tags': []}
+    """
+    match value:
+        case dict() if depth:
+            first = itertools.islice(value.items(), _SHOWN)
+            return {named(key): outlined(each, numbers=numbers, depth=depth - 1) for key, each in first}
+        case list() if depth:
+            return [outlined(each, numbers=numbers, depth=depth - 1) for each in value[:_SHOWN]]
+        case None | bool() | []:
+            return value
+        case int() | float() if abs(value) < numbers:
+            return value
+    return "…"
 
 
 def shown(value: Any) -> str:

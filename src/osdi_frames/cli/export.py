@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +14,16 @@ from osdi_frames.files import FORMATS
 from osdi_frames.reading.selection import Selection
 
 
+def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> bytes | None:
+    """Read a key; of a text, without the line end that editors and `openssl` write. Warn if others can read it."""
+    if path is None:
+        return None
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        click.echo(f"osdi-frames: warning: others can read {path}; chmod 600 {path}", err=True)
+    key = path.read_bytes()
+    return key.rstrip(b"\r\n") if key.isascii() else key
+
+
 @click.command(context_settings=HELP)
 @sources
 @click.argument("destination", type=click.Path(file_okay=False))
@@ -20,6 +32,28 @@ from osdi_frames.reading.selection import Selection
 )
 @click.option("--format", type=click.Choice(FORMATS), default="parquet", show_default=True)
 @click.option("--partition-by", help="A column, or month: a folder for each value.")
+@click.option(
+    "--pseudonymize-key-file",
+    "pseudonymize",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    callback=_key,
+    help="Replace what identifies people by pseudonyms, with the key (32 bytes or more) in this file.",
+)
+@click.option("--drop", type=click.Choice(["identifying"]), help="Drop what identifies people instead.")
+@click.option(
+    "--coordinate-decimals",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="With both: decimals of a degree that are left.",
+)
+@click.option(
+    "--postal-characters",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="With both: characters of a postal code that are left.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export; other files are never replaced.")
 @click.option(
     "--escape-formulas/--no-escape-formulas",

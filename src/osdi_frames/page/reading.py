@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
-
-import pandas as pd
 
 from osdi_frames.page.tables import Table, of_counts
 from osdi_frames.problems import ProblemKind
 from osdi_frames.reading.check import Inspection
-
-HIDDEN: Final = "(a key that is no name)"
-"""Stands for a key that could be a person's: objects can be keyed by an address or a number."""
-
-# What people call a field: no space, no @, and no digits enough for a phone number.
-_NAME = re.compile(r"(?:[a-z_]+: )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
 
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
@@ -51,7 +41,7 @@ class Reading:
 
 def of_inspection(found: Inspection) -> Reading:
     """Return an inspection as the page shows it."""
-    by_key = _nameable(found.by_key)
+    by_key = found.by_key
     is_other = by_key["problem"] == ProblemKind.OTHER_TYPE
     others, by_key = by_key[is_other], by_key[~is_other]
     counts = by_key.groupby("severity")["count"].sum()
@@ -69,10 +59,3 @@ def of_inspection(found: Inspection) -> Reading:
         dict(zip(others["key"], others["count"].astype(int), strict=True)),
         of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None,
     )
-
-
-def _nameable(by_key: pd.DataFrame) -> pd.DataFrame:
-    """Keep the keys that are names; the others are counted together."""
-    keys = by_key["key"].map(lambda key: key if _NAME.fullmatch(key) else HIDDEN)
-    same = by_key.assign(key=keys).groupby(["severity", "problem", "key"], sort=False)
-    return same["count"].sum().reset_index()

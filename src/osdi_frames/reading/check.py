@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
-from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity
+from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity, named
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.frames import collect, named_tables
@@ -202,9 +202,10 @@ class Inspector(Observer):
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
         """Note a problem in a document, or an element of another type."""
         if isinstance(what, Other):
-            self._add(Problem(place, ProblemKind.OTHER_TYPE, what.type, "info"), what.type)
+            name = named(what.type)
+            self._add(Problem(place, ProblemKind.OTHER_TYPE, name, "info"), name)
             return
-        key = element.relative(what.key) if element else POSITION.sub("[]", what.key)
+        key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
         self._add(Problem.at(place, replace(what, key=key) if element else what), key)
         self.handle(Problem.at(place, what))
 
@@ -221,14 +222,14 @@ class Inspector(Observer):
         head = written(path.inside if path.element else path.steps)
         for key, occurrences in Counter(keys.keys).items():
             at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
-            name = f"{whose}: {at}" if path.element else f"{whose}: ../{at}"
+            name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
             if occurrences > 1:
                 self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
             if key in path.shape.inside or (whose is None and path.steps):
                 continue
             if path.element is None and not path.steps and (key in types or is_type_key(key)):
                 if key not in types and (whose or is_wrapper(keys.keys)):
-                    self._add(Problem(place, ProblemKind.OTHER_TYPE, key, "info"), key, count)
+                    self._add(Problem(place, ProblemKind.OTHER_TYPE, named(key), "info"), named(key), count)
             elif whose is not None:
                 ignored = path.single or (path.element is not None and path.element.ignores(at))
                 problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED

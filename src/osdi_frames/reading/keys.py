@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from osdi_frames.tables import TABLES
 from osdi_frames.tables.forms import Form
 from osdi_frames.tables.schema import ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
@@ -63,6 +65,37 @@ def keys_at(paths: Sequence[KeyPath], found: Sequence[Sequence[str] | None]) -> 
     for path, keys in zip(paths, found, strict=False):
         if keys:
             yield Keys(path, tuple(keys), () if path.element else tuple(found[0] or ()))
+
+
+def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
+    """Return whether what stands at a key of an element, as `Element.relative` gives it, can identify a person.
+
+    >>> identifies(TABLES["signatures"].element, "person.postal_addresses[].region", ())
+    False
+    >>> identifies(TABLES["signatures"].element, "person.postal_addresses", ())
+    True
+    """
+    return any(_is_around(key, other) for other in _identifying(element, tuple(prefixes)))
+
+
+@cache
+def _identifying(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
+    """Return the keys of an element at which its tables read what identifies a person."""
+    heads = {table: table.row_paths for table in TABLES.values() if table.element == element}
+    return frozenset(
+        f"{'../' if path.sibling else ''}{written((*head, *path.steps))}"
+        for table, of_rows in heads.items()
+        for column in table.columns
+        if column.privacy.level == "identifying"
+        for path in column.paths(prefixes)
+        for head in ([row.steps for row in of_rows] if column in table.entry else [()])
+    )
+
+
+def _is_around(key: str, other: str) -> bool:
+    """Return whether one key is the other, or leads to it."""
+    shorter, longer = sorted((key, other), key=len)
+    return longer == shorter or longer.startswith((f"{shorter}.", f"{shorter}["))
 
 
 def written(steps: Sequence[Step]) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from osdi_frames.archive import split
-from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.problems import NOTHING, Finding, ProblemKind, named, outlined
 from osdi_frames.reading.documents import Element, Other, elements, foreign_identifier, type_keys
+from osdi_frames.reading.keys import identifies
 from osdi_frames.reading.query import MISPLACED
 from osdi_frames.reading.values import FIT, Misfit
 from osdi_frames.tables.forms import BODY, Form, Kind
@@ -77,16 +78,29 @@ class Mender:
                 yield Found(line, None)
             for each in elements(document, self.types, self.prefixes):
                 if not isinstance(each, Element):
+                    if isinstance(each, Finding) and each.value is not NOTHING:
+                        each = replace(each, value=outlined(each.value))
                     if positions is None or (isinstance(each, Finding) and each.severity == "error"):
                         yield Found(line, each)
                 elif each.type in self.shapes and (positions is None or each.place in positions):
                     findings: list[Finding] = []
                     mended = self._element(each, findings)
-                    yield from (Found(line, finding, each) for finding in findings)
+                    yield from (
+                        Found(line, self._without_person(finding, each), each) for finding in findings
+                    )
                     kind: Kind = "page" if each.wrapper is None else "delivery"
                     form = Form(kind, True, (each.type,), (each.type.collection,))
                     alone = positions is not None and each.outer is None
                     yield Mended(form, mended, number, line, each.position, alone)
+
+    def _without_person(self, finding: Finding, element: Element) -> Finding:
+        """Return a finding that shows no value of what can identify a person."""
+        key = element.relative(finding.key).partition(": ")[2]
+        if not identifies(element.type, key, self.prefixes):
+            return finding
+        if finding.problem is ProblemKind.UNKNOWN_PREFIX:
+            return replace(finding, value=f"{named(finding.value.partition(':')[0])}:…")
+        return replace(finding, value=outlined(finding.value, numbers=0))
 
     def _element(self, element: Element, findings: list[Finding]) -> str:
         """Write one element as an enveloped document, and say what does not fit."""
