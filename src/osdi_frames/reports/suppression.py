@@ -161,10 +161,10 @@ def _without_steps(report: pd.DataFrame, below: int, *, is_spread: bool) -> pd.D
     if not is_spread:
         hidden |= small[:, 0]
         after_hidden = np.append(False, hidden[:-1])
-        shown = report.astype("Int64").mask(hidden)
+        shown = report.astype("Int64").mask(np.broadcast_to(hidden[:, None], report.shape))
         return shown.assign(new_rsvps=shown["new_rsvps"].mask(after_hidden))
     kept = counts[~hidden]
     columns: Mask = np.any(small[~hidden], axis=0)
     for line in kept:
         columns = _in_line(line, below, columns) if line[columns].any() else columns
-    return report.astype("Int64").mask(hidden).mask(np.broadcast_to(columns, counts.shape))
+    return report.astype("Int64").mask(hidden[:, None] | columns)

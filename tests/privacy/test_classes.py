@@ -1,0 +1,69 @@
+"""Every column has a privacy class, and a column that looks personal is not plain."""
+
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import osdi_frames as of
+from osdi_frames.cli.describe import command
+from osdi_frames.reporting import report as standard_reports
+from osdi_frames.reports import STANDARD, Report
+from osdi_frames.tables import TABLES
+
+#: Names of columns that hold somebody's data, wherever they are.
+PERSONAL = re.compile(
+    r"(given|family)_name|e?mail|phone|location_(address|locality|postal_code|latitude|longitude|venue)|comments|"
+    r"custom_fields|.*person_(id|url)|(creator|organizer)_id|referrer|website|source|instructions|description|"
+    r"add_tags|languages_spoken|.*_referrer|petition_text"
+)
+#: In tables whose rows are about one person each.
+OF_PEOPLE = re.compile(r"identifiers?|address|number|value|tag|self_url|(signature|attendance|petition)_id")
+
+COLUMNS = [(table.name, column) for table in TABLES.values() for column in table.columns]
+EVERY = [pytest.param(table, column, id=f"{table}.{column.name}") for table, column in COLUMNS]
+
+
+@pytest.mark.parametrize(("table", "column"), EVERY)
+def test_a_column_that_looks_personal_is_not_plain(table, column):
+    is_of_person = table.startswith(("signature", "attendance", "people", "event_people"))
+    if PERSONAL.fullmatch(column.name) or (is_of_person and OF_PEOPLE.fullmatch(column.name)):
+        assert column.privacy.level != "plain"
+
+
+@pytest.mark.parametrize(("table", "column"), EVERY)
+def test_a_plain_column_is_kept_and_an_identifying_one_never_is(table, column):
+    assert (column.privacy.becomes == "kept") >= (column.privacy.level == "plain")
+    assert (column.privacy.level == "identifying") <= (column.privacy.becomes != "kept")
+    assert (column.privacy.becomes == "pseudonym") <= (column.type in ("string", "list<string>"))
+
+
+def test_describe_shows_the_class_and_what_becomes_of_a_column():
+    described = of.describe("signatures").set_index("column")[["privacy", "pseudonymized"]]
+    assert described.loc["email"].tolist() == ["identifying", "pseudonym (email)"]
+    assert described.loc["source"].tolist() == ["sensitive", "kept"]
+    assert described.loc["created_date"].tolist() == ["plain", "kept"]
+    assert "Given name. (identifying)" in CliRunner().invoke(command, ["signatures"]).output
+
+
+def test_the_stream_and_the_files_carry_the_class_of_each_field(data, tmp_path):
+    of.export(data, tmp_path / "out", tables=["signatures"])
+    for schema in (
+        of.scan(data, "signatures").schema,
+        pq.read_schema(tmp_path / "out" / "signatures.parquet"),
+    ):
+        classes = {field.name: field.metadata[b"privacy"].decode() for field in schema}
+        assert classes == {column.name: column.privacy.level for column in TABLES["signatures"].columns}
+
+
+@pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)
+def test_no_standard_report_is_by_an_identifying_column(report):
+    levels = {column.name: column.privacy.level for column in TABLES[report.read_from].columns}
+    assert "identifying" not in {levels[key] for key in report.keys}
+
+
+def test_a_report_by_an_identifying_column_is_refused(data):
+    by_email = Report(STANDARD[-1].subject, "by_email", "Signatures by address", "Count.", by="email")
+    with pytest.raises(of.errors.InvalidColumn, match="email would identify people"):
+        standard_reports(data, reports=[by_email])

@@ -1,0 +1,276 @@
+"""Small counts: what is shown of a report, with its totals, leaves every hidden count open."""
+
+import io
+import json
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import osdi_frames as of
+from osdi_frames.cli.report import command
+from osdi_frames.errors import InvalidArgument, InvalidColumn
+from osdi_frames.reports import NONE, REPORTS, STANDARD, Report, suppress
+
+BELOW = 5
+
+
+def signed(counts, people=None):
+    """Give a frame with so many signatures of each source, each by another person unless `people` says how many."""
+    rows = [
+        {"source": source, "person_id": f"{source}{number % (people or {}).get(source, count)}"}
+        for source, count in counts.items()
+        for number in range(count)
+    ]
+    frame = pd.DataFrame(rows, columns=["source", "person_id"])
+    return frame.assign(created_date=pd.Timestamp("2026-05-01T10:00Z"))
+
+
+def counted(counts):
+    return of.signatures_by_source(signed(counts))
+
+
+def bounds(report, total):
+    """Give the smallest and the largest value of each hidden count: at least 1, and at most the smallest shown."""
+    hidden = report["signatures"].isna()
+    shown = report.loc[~hidden, "signatures"]
+    most = min(shown[shown > 0].min(), total) if (shown > 0).any() else total
+    rest, others = total - shown.sum(), hidden.sum() - 1
+    return max(1, rest - others * most), min(most, rest - others)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=12))
+def test_a_hidden_row_is_open_with_all_others_and_the_total_known(values):
+    counts = {f"s{number}": value for number, value in enumerate(values)}
+    report = suppress(counted(counts), below=BELOW)
+    hidden = report["signatures"].isna()
+    shown = report["signatures"].dropna()
+    assert (shown >= BELOW).all()
+    assert shown.to_dict() == {name: counts[name] for name in shown.index}
+    assert hidden.any() == (min(values) < BELOW)
+    assert report[hidden].isna().all(axis=None)
+    if hidden.any() and not hidden.all():
+        smallest, largest = bounds(report, sum(values))
+        assert smallest < largest
+        assert sum(values) - shown.sum() >= BELOW
+
+
+def test_the_second_hidden_row_is_the_smallest_of_the_others():
+    report = suppress(counted({"email": 30, "web": 12, "flyer": 9, "ann": 2}))
+    assert report["signatures"].dropna().to_dict() == {"email": 30, "web": 12}
+
+
+def test_many_signatures_of_one_person_are_hidden():
+    report = suppress(of.signatures_by_source(signed({"a": 30, "b": 20, "c": 10}, people={"b": 1})))
+    assert report["signatures"].dropna().index.tolist() == ["a"]
+
+
+def test_hidden_rows_come_last_in_the_order_of_their_labels():
+    report = suppress(counted({"z": 6, "b": 1, "a": 9, "y": 4, "x": 6}))
+    assert report.index.tolist() == ["a", "x", "z", "b", "y"]
+
+
+def test_zero_is_shown_and_periods_stay_in_order_without_cumulative_counts():
+    frame = signed({"a": 20, "b": 3, "c": 9})
+    months = {"a": "2026-01-05", "b": "2026-03-05", "c": "2026-05-05"}
+    frame["created_date"] = pd.to_datetime(frame["source"].map(months), utc=True)
+    report = suppress(of.signatures_by_month(frame))
+    assert report.index.tolist() == ["2026-01", "2026-02", "2026-03", "2026-04", "2026-05"]
+    assert report["signatures"].fillna(-1).tolist() == [20, 0, -1, 0, -1]
+    assert report["cumulative"].isna().all()
+
+
+def test_a_report_without_small_counts_is_as_it_was():
+    report = counted({"a": 30, "b": 20})
+    pd.testing.assert_frame_equal(suppress(report), report, check_dtype=False)
+
+
+def is_open(values, hidden, row, column):
+    """Look for another table of counts with the same sums, by one more or less in a circle through a hidden count."""
+    for sign in (1, -1):
+        if sign < 0 and not values[row, column]:
+            continue
+        # From the column back to the row by hidden counts: those against the sign have to be more than 0.
+        reached, waiting = {("column", column)}, [("column", column)]
+        while waiting:
+            kind, place = waiting.pop()
+            cells = hidden[:, place] if kind == "column" else hidden[place]
+            for other in np.flatnonzero(cells):
+                cell = (other, place) if kind == "column" else (place, other)
+                is_less = (kind == "column") == (sign > 0)
+                target = ("row" if kind == "column" else "column", int(other))
+                if cell == (row, column) or (is_less and not values[cell]) or target in reached:
+                    continue
+                reached.add(target)
+                waiting.append(target)
+        if ("row", row) in reached:
+            return True
+    return False
+
+
+TABLES = st.integers(2, 6).flatmap(
+    lambda width: st.lists(
+        st.lists(st.sampled_from([0, 0, 1, 3, 5, 8, 20]), min_size=width, max_size=width),
+        min_size=2,
+        max_size=6,
+    )
+)
+
+
+@settings(deadline=None)
+@given(TABLES)
+def test_a_hidden_count_is_open_with_the_totals_of_its_row_and_its_column_known(rows):
+    values = np.array(rows)
+    times = pd.date_range("2026-01-01", periods=len(values), freq="MS", tz="UTC", name="created_date")
+    names = pd.Index([f"s{number}" for number in range(values.shape[1])], name="source")
+    report = suppress(pd.DataFrame(values, times, names), below=BELOW)
+    hidden = report.isna().to_numpy()
+    assert hidden[(values > 0) & (values < BELOW)].all()
+    shown = report.to_numpy(dtype="float64", na_value=-1)
+    assert (shown[~hidden] == values[~hidden]).all()
+    for row, column in np.argwhere(hidden):
+        around = np.delete(np.delete(values, row, 0), column, 1)
+        # Where all counts stand in one row and one column, the totals are the counts.
+        assert is_open(values, hidden, row, column) or not around.any()
+
+
+def snapshots(*pulls):
+    """Give the rows of pulls, each the RSVPs of campaigns."""
+    return pd.DataFrame(
+        [
+            (name, name, count, pd.Timestamp(f"2026-05-{day:02}T06:00Z"))
+            for day, pull in enumerate(pulls, 1)
+            for name, count in pull.items()
+        ],
+        columns=["event_id", "event_campaign_id", "total_accepted", "fetched_at"],
+    )
+
+
+def test_pulls_between_which_a_count_grew_by_little_are_hidden():
+    pulls = snapshots({"a": 10, "b": 20}, {"a": 22, "b": 30}, {"a": 23, "b": 31}, {"a": 40, "b": 60})
+    report = suppress(of.reports.rsvps_by_pull(pulls))
+    assert report["rsvps"].fillna(-1).tolist() == [30, -1, 54, 100]
+    assert report["new_rsvps"].isna().tolist() == [True, True, True, False]
+    spread = suppress(of.rsvps_over_time(pulls))
+    assert spread["a"].fillna(-1).tolist() == [10, -1, 23, 40]
+
+
+def test_a_campaign_with_few_rsvps_is_hidden_with_another():
+    report = suppress(of.rsvps_over_time(snapshots({"a": 10, "b": 20, "c": 2}, {"a": 22, "b": 30, "c": 2})))
+    assert report.isna().all().to_dict() == {"b": False, "a": True, "c": True}
+
+
+@pytest.mark.parametrize("below", [0, -1, "5", 2.5])
+def test_a_bound_that_is_no_count_is_refused(below):
+    with pytest.raises(InvalidArgument, match="smallest count"):
+        suppress(counted({"a": 1}), below=below)
+
+
+# The page, the files and the terminal
+
+
+def delivery(source, number):
+    signature = {
+        "identifiers": [f"platform:{source}-{number}"],
+        "created_date": "2026-05-01T10:00:00Z",
+        "platform:referrer_data": {"source": source},
+        "_links": {"osdi:person": {"href": f"https://a.example/people/{source}-{number}"}},
+    }
+    return [{"osdi:signature": signature, "idempotency_key": f"{source}-{number}"}]
+
+
+def event(campaign, rsvps, latitude):
+    return {
+        "identifiers": [f"platform:{campaign}"],
+        "start_date": "2026-05-01T18:00:00Z",
+        "platform:event_campaign_id": campaign,
+        "total_accepted": rsvps,
+        "location": {
+            "country": "US",
+            "region": "CA",
+            "location": {"latitude": latitude, "longitude": -122.0},
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    path = tmp_path_factory.mktemp("small") / "a.ndjson"
+    signatures = [
+        delivery(name, n) for name, count in {"mail": 31, "web": 17, "flyer": 3}.items() for n in range(count)
+    ]
+    events = [event("river", 4117, 37.0), event("forest", 1009, 38.0), event("meadow", 3, 39.0)]
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in [*signatures, *events]))
+    return path
+
+
+def test_every_output_of_a_report_shows_the_suppressed_one(source, tmp_path):
+    arguments = [str(source), "--min-count", "5", "--out", str(tmp_path / "out"), "--format", "parquet"]
+    ran = CliRunner().invoke(command, [*arguments, "--format", "csv", "--format", "xlsx"])
+    assert ran.exit_code == 0, ran.output
+    assert "counts of people below 5 are hidden (–)" in ran.output
+    line = next(line for line in ran.output.splitlines() if line.startswith("flyer"))
+    assert line.split() == ["flyer", *"–" * 5]
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "counts of people below 5 are hidden" in html.lower()
+    assert "Total of what is shown" in html
+    assert "1,009" not in html
+    parquet = pd.read_parquet(tmp_path / "out" / "signatures_by_source.parquet").set_index("source")
+    csv = pd.read_csv(tmp_path / "out" / "signatures_by_source.csv").set_index("source")
+    (header, *rows) = openpyxl.load_workbook(tmp_path / "out" / "signatures_by_source.xlsx").active.values
+    excel = pd.DataFrame(rows, columns=header).set_index("source")
+    for frame in (parquet, csv, excel):
+        assert frame["signatures"].dropna().to_dict() == {"mail": 31}
+        assert frame.loc[["flyer", "web"]].isna().all(axis=None)
+    again = json.loads(CliRunner().invoke(command, [*arguments[:3], "--json"]).output)["reports"]
+    assert [row["signatures"] for row in again["signatures_by_source"]] == [31, None, None]
+
+
+def test_small_totals_are_hidden_in_the_headline(tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_text(
+        "".join(f"{json.dumps(each)}\n" for each in [delivery("mail", 1), event("river", 2, 37.0)])
+    )
+    ran = CliRunner().invoke(command, [str(path), "--min-count", "5", "--out", str(tmp_path / "out")])
+    assert ran.output.splitlines()[0] == "1 event with few RSVPs; few signatures"
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert '<dt>RSVPs</dt><dd class="figure">few</dd>' in html
+    assert "What was read" not in html
+
+
+def test_a_report_whose_totals_reveal_another_is_refused_with_it(source):
+    subject = next(report.subject for report in STANDARD if report.table == "signatures")
+    both = Report(subject, "both", "Both", "Count.", by=["source", "referrer"])
+    alone = of.report(source, reports=[both], min_count=5)["both"]
+    assert alone["signatures"].dropna().to_dict() == {("mail", NONE): 31}
+    with pytest.raises(InvalidColumn, match="signatures_by_source has totals of what both counts"):
+        of.report(source, reports=[both, *STANDARD], min_count=5)
+
+
+def test_a_plot_of_a_suppressed_report_shows_no_hidden_count_and_no_total_of_them():
+    report = suppress(counted({"mail": 31, "web": 17, "flyer": 3}))
+    axes = of.plots.signatures_by_source(report)
+    texts = [text.get_text() for text in axes.texts]
+    assert texts == ["31", "hidden", "hidden"]
+    assert axes.get_xlabel() == "signatures (without small counts): 31 in all"
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
+def test_every_report_can_be_suppressed_drawn_and_written(report, data, tmp_path):
+    frame = of.read_table(data, report.read_from, dedupe=report.kind != "growth")
+    if report.kind == "growth":
+        frame = frame.dropna(subset=["fetched_at", "event_id"])
+    function = getattr(of.reports, report.name)
+    by = ["location_region"] if report.by is None and report.kind == "groups" else []
+    shown = suppress(function(frame, *by), below=10)
+    assert not ((shown.select_dtypes("number")[[report.count]] if report.count in shown else shown) == 1).any(
+        axis=None
+    )
+    getattr(of.plots, report.name)(shown)
+    of.write_csv(shown, tmp_path / "a.csv")
+    assert io.StringIO((tmp_path / "a.csv").read_text()).readline()
