@@ -1,0 +1,335 @@
+"""One person, put into every place a person can be, is found in nothing that is made to leave the machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import stat
+import subprocess
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+
+import osdi_frames as of
+from osdi_frames import sandbox
+from tests.receiver.process import Receiver
+from tests.receiver.sender import TOKEN
+
+GIVEN, FAMILY = "Zephyrinda", "Quillonfarth"
+EMAIL, PHONE = "zephyrinda@quillonfarth-mail.net", "+1 (415) 867-5309"
+STREET, TOWN, POSTAL_CODE = "1187 Brackenwhistle Row", "Wobblethorpe", "94117-2233"
+COMMENT, CUSTOM = "Gooseberries for velocipedes", "marzipan trombone"
+PERSON_ID, SIGNATURE_ID = "c0ffee00-1234-canary", "deadbeef-9876-signed"
+LATITUDE, LONGITUDE = 37.774929, -122.419416
+KEY = b"the key of this test, 32 bytes or more"
+
+#: What is looked for, in any case.
+TRACES = [
+    *(GIVEN, FAMILY, EMAIL, "quillonfarth-mail", "867-5309", "4158675309", STREET, "brackenwhistle", TOWN),
+    *(POSTAL_CODE, "gooseberr", "marzipan", PERSON_ID, SIGNATURE_ID, "37.7749", "122.4194", KEY.decode()),
+]
+ADDRESS = {
+    "primary": True,
+    "address_lines": [STREET],
+    "locality": TOWN,
+    "postal_code": POSTAL_CODE,
+    "region": "CA",
+    "country": "US",
+    "location": {"latitude": LATITUDE, "longitude": LONGITUDE, "accuracy": "Rooftop"},
+}
+PERSON = {
+    "given_name": GIVEN,
+    "family_name": FAMILY,
+    "email_addresses": [{"primary": True, "address": EMAIL, "status": "subscribed"}],
+    "phone_numbers": [{"primary": True, "number": PHONE, "number_type": "Mobile"}],
+    "postal_addresses": [ADDRESS],
+    "custom_fields": {"favourite": CUSTOM, f"about {EMAIL}": COMMENT},
+    EMAIL: "an object that is keyed by an address",
+}
+PERSON_LINK = {"href": f"https://a.example/api/v2/people/{PERSON_ID}"}
+ACTION = {
+    "identifiers": [f"platform:{SIGNATURE_ID}", f"crm:{EMAIL}"],
+    "created_date": "2026-05-01T10:00:00Z",
+    "comments": COMMENT,
+    "person": PERSON,
+    "add_tags": ["river", f"from {EMAIL}"],
+    "platform:referrer_data": {
+        "source": f"share-{EMAIL}",
+        "referrer": f"call {PHONE}",
+        "website": f"https://b.example/x?who={GIVEN}&mail={EMAIL}",
+    },
+    "_links": {
+        "self": {"href": f"https://a.example/api/v2/petitions/p/signatures/{SIGNATURE_ID}"},
+        "osdi:person": PERSON_LINK,
+        "osdi:petition": {"href": "https://a.example/api/v2/petitions/p"},
+    },
+}
+RESOURCE = PERSON | {"identifiers": [f"platform:{PERSON_ID}"], "_links": {"self": PERSON_LINK}}
+EVENT = {
+    "identifiers": ["platform:e1"],
+    "title": f"March, ask {EMAIL}",
+    "name": f"At {GIVEN}'s",
+    "description": f"With {GIVEN} {FAMILY}",
+    "instructions": f"Ring {PHONE}",
+    "start_date": "2026-05-01T18:00:00Z",
+    "total_accepted": 12,
+    "location": {key: ADDRESS[key] for key in ADDRESS if key not in ("primary", "locality")}
+    | {"venue": f"{FAMILY} home"},
+    "_links": {"osdi:organizer": PERSON_LINK},
+    "_embedded": {"osdi:creator": RESOURCE},
+}
+PETITION = {
+    "identifiers": ["platform:p"],
+    "title": f"River, with {EMAIL}",
+    "description": f"{GIVEN} {FAMILY} asks",
+    "petition_text": COMMENT,
+    "_embedded": {"osdi:creator": RESOURCE},
+    "_links": {"osdi:creator": PERSON_LINK},
+}
+DOCUMENTS = [
+    [{"osdi:signature": ACTION, "idempotency_key": "k1"}],
+    [{"osdi:attendance": ACTION, "idempotency_key": "k2"}],
+    {"_embedded": {"osdi:people": [RESOURCE]}},
+    {"_embedded": {"osdi:petitions": [PETITION]}},
+    EVENT,
+]
+
+
+def signed(**keys):
+    return [{"osdi:signature": ACTION | keys}]
+
+
+#: Documents that stop a reading, with the person where something does not fit.
+BROKEN = {
+    "text": f"{GIVEN} {FAMILY}, {EMAIL}",
+    "a-person": PERSON,
+    "a-resource": {"person": PERSON, "identifiers": [f"platform:{PERSON_ID}"]},
+    "no-type": [{"person": PERSON}],
+    "a-signature-of-text": [{"osdi:signature": f"{GIVEN} {FAMILY}"}],
+    "signatures-of-text": {"_embedded": {"osdi:signatures": f"{GIVEN} {FAMILY}"}},
+    "person-of-text": signed(person=f"{GIVEN} {FAMILY}"),
+    "comments": signed(comments={"text": COMMENT}),
+    "comments-in-a-list": signed(comments=[COMMENT]),
+    "address": signed(person={"email_addresses": EMAIL}),
+    "addresses": signed(person={"email_addresses": [EMAIL]}),
+    "phone": signed(person={"phone_numbers": [{"number": {"is": PHONE}}]}),
+    "phone-as-a-number": signed(person={"phone_numbers": 14158675309}),
+    "latitude": signed(person={"postal_addresses": [{"location": {"latitude": f"{LATITUDE} {STREET}"}}]}),
+    "custom-field": signed(person={"custom_fields": {EMAIL: {"is": CUSTOM}}}),
+    "custom-fields": signed(person={"custom_fields": f"{CUSTOM} {COMMENT}"}),
+    "name": signed(person={"given_name": [GIVEN]}),
+    "half-a-letter": signed(comments=f"\ud800 {COMMENT}"),
+    "links": signed(_links=f"https://a.example/people/{PERSON_ID}"),
+    "identifiers": signed(identifiers=f"crm:{EMAIL}"),
+    "unknown-prefix": signed(identifiers=[f"desk:{EMAIL}"], _links={}),
+    "event-creator": {"total_accepted": 1, "_embedded": {"osdi:creator": f"{GIVEN} {FAMILY}"}},
+    "people": {"_embedded": {"osdi:people": [f"{GIVEN} {FAMILY}"]}},
+}
+#: The tables of which the broken documents are.
+READ = ("signatures", "signature_custom_fields", "people", "event_people")
+TORN = f'[{{"osdi:signature": {{"person": {{"given_name": "{GIVEN}", "family_name": "{FAMILY}"'
+
+RUN = """
+import json, logging, sys
+logging.basicConfig(level=logging.DEBUG)
+logging.getLogger("matplotlib").setLevel(logging.INFO)
+from osdi_frames.cli import main
+for words in json.load(sys.stdin):
+    sys.argv = ["osdi-frames", *words]
+    try:
+        main()
+    except SystemExit as end:
+        print(words[0], "ended with", end.code or 0)
+"""
+
+
+def commands(folder: Path, *lines: list[str], status: str = "", **environment: str) -> bytes:
+    """Run commands with DEBUG logs in one process; return all that they print."""
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN],
+        input=json.dumps(lines).encode(),
+        capture_output=True,
+        cwd=folder,
+        env=os.environ | environment,
+        check=True,
+    )
+    ends = re.findall(r"^\w+ ended with (\w+)$", ran.stdout.decode(), re.MULTILINE)
+    assert len(ends) == len(lines), ran.stderr.decode()
+    assert not status or set(ends) == {status}, ran.stderr.decode()
+    return ran.stdout + ran.stderr
+
+
+def traces(data: bytes) -> list[str]:
+    """List what of the person is in bytes, as they are or with percent signs undone."""
+    texts = [each.decode("utf-8", "replace").lower() for each in (data, unquote_to_bytes(data))]
+    return [trace for trace in TRACES if any(trace.lower() in text for text in texts)]
+
+
+def decoded(path: Path) -> bytes:
+    """Return what a file holds: of Parquet its values and its schema, of an Excel file its parts."""
+    if path.suffix == ".parquet":
+        table = pq.read_table(path, partitioning=None)
+        return f"{table.schema.to_string(show_schema_metadata=True)} {table.to_pylist()}".encode()
+    if path.suffix == ".xlsx":
+        with zipfile.ZipFile(path) as book:
+            return b"".join(map(book.read, book.namelist()))
+    return path.read_bytes()
+
+
+def found_in(folder: Path) -> dict[str, list[str]]:
+    """List what of the person is in the files of a folder, and in their names."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    found = {str(path): traces(decoded(path) + bytes(path.relative_to(folder))) for path in files}
+    return {name: those for name, those in found.items() if those}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Write the archive, the broken documents and the key."""
+    folder = tmp_path_factory.mktemp("canary")
+    (folder / "archive").mkdir()
+    (folder / "archive" / "a.ndjson").write_text("".join(f"{json.dumps(each)}\n" for each in DOCUMENTS))
+    (folder / "broken").mkdir()
+    for name, document in BROKEN.items():
+        (folder / "broken" / f"{name}.json").write_text(json.dumps(document))
+    (folder / "broken" / "torn.json").write_text(TORN)
+    (folder / "key").write_bytes(KEY)
+    (folder / "key").chmod(0o600)
+    return folder
+
+
+def test_the_archive_has_the_person_in_every_identifying_column(folder):
+    frames = of.read_tables(folder / "archive")
+    empty = {
+        f"{name}.{column.name}"
+        for name, frame in frames.items()
+        for column in of.tables.TABLES[name].columns
+        if column.privacy.level == "identifying" and frame[column.name].isna().all()
+    }
+    # What none of these documents has.
+    assert empty == set()
+
+
+def test_a_report_shows_nothing_of_the_person(folder):
+    formats = [word for name in ("csv", "parquet", "xlsx") for word in ("--format", name)]
+    printed = commands(
+        folder,
+        ["report", "archive", "--out", "report", *formats],
+        ["report", "archive", "--json"],
+        ["report", "archive", "--min-count", "2", "--out", "few"],
+        ["check", "archive"],
+        ["check", "archive", "--json"],
+        status="0",
+    )
+    assert traces(printed) == []
+    assert found_in(folder / "report") == {}
+    assert found_in(folder / "few") == {}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "xlsx"])
+def test_an_export_with_pseudonyms_shows_nothing_of_the_person(kind, folder):
+    options = ["--format", kind, "--pseudonymize-key-file", "key"]
+    printed = commands(folder, ["export", "archive", f"hidden-{kind}", *options], status="0")
+    assert traces(printed) == []
+    assert found_in(folder / f"hidden-{kind}") == {}
+
+
+def test_an_export_without_identifying_columns_shows_nothing_of_the_person(folder):
+    partitioned = ["export", "archive", "months", "--drop", "identifying", "--partition-by", "month"]
+    assert (
+        traces(
+            commands(
+                folder, ["export", "archive", "dropped", "--drop", "identifying"], partitioned, status="0"
+            )
+        )
+        == []
+    )
+    assert found_in(folder / "dropped") == {}
+    assert found_in(folder / "months") == {}
+
+
+def test_a_pseudonymised_frame_shows_nothing_of_the_person(folder):
+    for name, frame in of.read_tables(folder / "archive").items():
+        made = of.pseudonymize(frame, KEY, table=name)
+        assert traces(f"{made.to_dict()} {made!r} {made.attrs}".encode()) == [], name
+
+
+def test_no_message_quotes_the_person(folder):
+    whole = [["report", "broken"], ["check", "broken"], ["check", "broken", "--json"]]
+    printed = commands(folder, *whole, ["report", "broken", "--on-error", "skip", "--out", "skipped"])
+    assert b"passed over" in printed
+    assert traces(printed) == []
+    assert found_in(folder / "skipped") == {}
+
+
+@pytest.mark.parametrize("name", [*BROKEN, "torn"])
+def test_no_error_or_warning_quotes_the_person(name, folder, caplog):
+    caplog.set_level(logging.DEBUG)
+    path = folder / "broken" / f"{name}.json"
+    said = [repr(of.check(path).to_dict())]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        of.read_tables(path, list(READ), on_error="skip")
+        try:
+            of.read_tables(path, list(READ))
+        except of.OsdiError as error:
+            said += [str(error), repr(error), repr(error.__cause__), repr(error.__context__)]
+    said += [str(each.message) for each in caught]
+    assert len(said) > (name != "half-a-letter")  # which stops nothing
+    assert traces(" ".join([*said, caplog.text]).encode()) == []
+
+
+def test_the_receiver_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder, monkeypatch):
+    archive, log = folder / "received", folder / "receiver.log"
+    main = "import logging, sys; logging.basicConfig(level=logging.DEBUG); from osdi_frames.cli import main; main()"
+    program = [sys.executable, "-c", main, "receive", "received", "--port", "0", "--token", TOKEN]
+    monkeypatch.chdir(folder)
+    with Receiver(archive, log=log, program=program) as receiver:
+        address = f"http://127.0.0.1:{receiver.port}/{TOKEN}"
+        for document in [*DOCUMENTS, *BROKEN.values()]:
+            httpx.post(address, content=json.dumps(document))
+        httpx.post(f"{address}?mail={EMAIL}", content=TORN)
+        health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").content
+        receiver.stop()
+    # The address to erase is the caller's own; nothing of what is erased is printed.
+    printed = commands(
+        folder, ["archive", "verify", "received"], ["archive", "erase", "received", "--person", PERSON_ID]
+    )
+    assert traces(log.read_bytes() + health + printed) == []
+    files = [path for path in archive.rglob("*") if path.is_file()]
+    assert files
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+def test_a_pull_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder):
+    app = sandbox.create_app()
+    sandbox.fill_demo(app)
+    with (
+        sandbox.serve(app) as running,
+        httpx.Client(base_url=running.base_url, headers={"OSDI-API-Token": "sandbox-group-key"}) as caller,
+    ):
+        petition = caller.get("petitions").json()["_embedded"]["osdi:petitions"][0]["_links"]["self"]["href"]
+        person = {key: value for key, value in PERSON.items() if key != EMAIL}
+        caller.post(f"{petition}/signatures", json={"comments": COMMENT, "person": person}).raise_for_status()
+        kinds = [word for kind in ("signatures", "people") for word in ("--with", kind)]
+        pull = ["pull", running.base_url, "pulled", *kinds, "--rate", "1000"]
+        printed = commands(folder, pull, status="0", OSDI_API_KEY="sandbox-group-key")
+    assert EMAIL in of.read_table(folder / "pulled", "people")["email"].tolist()
+    assert traces(printed) == []
+    files = [path for path in (folder / "pulled").rglob("*") if path.is_file()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+def test_a_whole_export_is_for_its_owner_only(folder):
+    commands(folder, ["export", "archive", "whole"], status="0")
+    files = [path for path in (folder / "whole").rglob("*") if path.is_file()]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
