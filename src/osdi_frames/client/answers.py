@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TypeVar
 
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
+from osdi_frames.privacy.addresses import without_addresses
 
 Error = TypeVar("Error", bound=ServiceError)
 
@@ -115,7 +116,7 @@ def retry_after(header: str, *, now: datetime) -> float | None:
 
 
 def spoken(content: bytes) -> str:
-    """Return what the service says in an error's body, as one short line of plain text.
+    """Return what the service says in an error's body, as one short line of plain text without addresses.
 
     >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
     ('API key invalid', 'Not found')
@@ -125,7 +126,7 @@ def spoken(content: bytes) -> str:
         text = _said(json.loads(text)) or ""
     except (ValueError, RecursionError):
         text = html.unescape(_ELEMENT.sub(" ", text))
-    line = "".join(character if character.isprintable() else " " for character in text)
+    line = without_addresses("".join(character if character.isprintable() else " " for character in text))
     # Cut between words: half a key that the service repeats would not be found and replaced.
     return textwrap.shorten(line, _WORDS, placeholder=" …")
 

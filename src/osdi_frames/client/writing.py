@@ -141,7 +141,7 @@ def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool
         case "identifiers":
             texts = _texts(value, key)
             if bad := [text for text in texts if not re.match(r"[^:]*[^:\s][^:]*:.", text)]:
-                raise InvalidField(f"{key} have the form system:id, not {bad[0]!r}")
+                raise InvalidField(f"{key} have the form system:id, not {bad[0]!r:.80}")
             return texts
         case "lines":
             texts = _texts(value, key)  # of which the service reads the first (interface 2.2)
@@ -152,7 +152,7 @@ def _fitted(value: Any, kind: Kind, key: str, *, names: FieldNames, strict: bool
             return texts[:1]
         case "text" | "country" if isinstance(value, str):
             return _sound(value, key)
-    raise InvalidField(f"{key} is text, not {type(value).__name__}: {value!r}")
+    raise InvalidField(f"{key} is text, not {type(value).__name__}: {value!r:.80}")
 
 
 def _texts(value: Any, key: str) -> list[str]:
@@ -174,10 +174,10 @@ def _wall_clock(value: Any, key: str) -> str:
         try:
             moment = datetime.fromisoformat(value.strip().removesuffix("Z"))
         except ValueError as error:
-            raise InvalidField(f"{key} is a time such as 2026-05-01T18:30:00, not {value!r}") from error
+            raise InvalidField(f"{key} is a time such as 2026-05-01T18:30:00, not {value!r:.80}") from error
     if not isinstance(moment, datetime) or moment != moment:  # NaT is no time
         hint = "; add the time" if isinstance(value, date) and moment == moment else ""
-        raise InvalidField(f"{key} is a datetime, not {value!r}{hint}")
+        raise InvalidField(f"{key} is a datetime, not {value!r:.80}{hint}")
     if moment.tzinfo is not None:
         raise InvalidField(
             f"{key} is the wall clock at the place of the event, and has no zone: {value!s} would be shown there as"

@@ -1,0 +1,30 @@
+"""What the repository holds is about nobody: addresses and numbers that are reserved for examples."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import osdi_frames as of
+
+ROOT = Path(__file__).parents[2]
+EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+#: RFC 2606 and 6761.
+RESERVED = re.compile(r"@(?:[\w-]+\.)*(?:example(?:\.(?:org|com|net))?|test|invalid|localhost)$", re.IGNORECASE)
+PHONE = re.compile(r"\+\d[\d ().-]{7,}\d")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.*")), ids=lambda path: path.name)
+def test_a_notebook_shows_no_address_and_no_number_that_can_be_somebodys(path):
+    text = path.read_bytes().decode("utf-8", "ignore") if path.suffix != ".png" else ""
+    assert [each for each in EMAIL.findall(text) if not RESERVED.search(each)] == []
+    assert [each for each in PHONE.findall(text) if "555" not in each] == []
+
+
+def test_the_sample_archive_has_no_address_and_no_number_that_can_be_somebodys(data):
+    emails = of.read_table(data, "signature_emails")["address"].dropna()
+    phones = of.read_table(data, "signature_phones")["number"].dropna()
+    assert len(emails)
+    assert len(phones)
+    assert [each for each in emails.unique() if not RESERVED.search(each)] == []
+    assert [each for each in phones.unique() if "555" not in each] == []
