@@ -10,7 +10,9 @@ import osdi_frames as of
 ROOT = Path(__file__).parents[2]
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 #: RFC 2606 and 6761.
-RESERVED = re.compile(r"@(?:[\w-]+\.)*(?:example(?:\.(?:org|com|net))?|test|invalid|localhost)$", re.IGNORECASE)
+RESERVED = re.compile(
+    r"@(?:[\w-]+\.)*(?:example(?:\.(?:org|com|net))?|test|invalid|localhost)$", re.IGNORECASE
+)
 PHONE = re.compile(r"\+\d[\d ().-]{7,}\d")
 
 
