@@ -120,6 +120,8 @@ def spoken(content: bytes) -> str:
 
     >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
     ('API key invalid', 'Not found')
+    >>> spoken(b'{"error": "ann@example.org is no subscriber"}')
+    '(e-mail) is no subscriber'
     """
     text = content[:65536].decode("utf-8", "replace")
     try:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from osdi_frames.tables.people import PERSON_LINKS, contact, names
 from osdi_frames.tables.resource import (
+    DESCRIPTION,
     FETCHED_AT,
+    NAME,
     SELF,
     SOURCE,
     dates,
@@ -89,16 +93,9 @@ EVENTS = Table(
         ),
         origin_system("event"),
         *dates(),
-        Column(
-            "name",
-            "string",
-            ("name",),
-            (),
-            "Administrative title, shown only internally.",
-            privacy=FREE_TEXT,
-        ),
+        replace(NAME, v1=()),
         Column("title", "string", ("title",), ("summary",), "Public title."),
-        same("description", "string", "Description; may contain HTML.", "description", privacy=FREE_TEXT),
+        DESCRIPTION,
         Column(
             "instructions",
             "string",
@@ -221,7 +218,7 @@ EVENT_IDENTIFIERS = Table(
     "One row per identifier of an event (interface 2.1).",
     keys=(EVENT_ID,),
     rows=(("", ("identifiers[]",)),),
-    entry=(*identifier_parts("event"),),
+    entry=identifier_parts("event"),
 )
 
 EVENT_PEOPLE = Table(

@@ -129,6 +129,10 @@ def location_language(at: str, whose: str) -> Column:
     return same("location_language", "string", f"Language code (ISO 639) of {whose}.", f"{at}language")
 
 
+NAME = same("name", "string", "Administrative title, shown only internally.", "name", privacy=FREE_TEXT)
+DESCRIPTION = same(
+    "description", "string", "Description; may contain HTML.", "description", privacy=FREE_TEXT
+)
 SELF = "_links.self.href"
 
 FETCHED_AT = Column(
@@ -138,24 +142,8 @@ RECEIVED_AT = Column(
     "received_at", "utc", ("received_at",), (), "When the delivery was received, UTC.", origin="envelope"
 )
 SOURCE = (
-    Column(
-        "source_file",
-        "string",
-        (),
-        (),
-        "File that the row was read from.",
-        origin="source",
-        privacy=FREE_TEXT,
-    ),
-    Column(
-        "source_line",
-        "int64",
-        (),
-        (),
-        "Line on which its document begins.",
-        origin="source",
-        privacy=FREE_TEXT,
-    ),
+    Column("source_file", "string", (), (), "File that the row was read from.", "source", (), FREE_TEXT),
+    Column("source_line", "int64", (), (), "Line on which its document begins.", "source", (), FREE_TEXT),
 )
 
 
@@ -166,9 +154,9 @@ def titled(whose: str, *own: Column) -> tuple[Column, ...]:
         identifiers(whose),
         origin_system(whose),
         *dates(),
-        same("name", "string", "Administrative title, shown only internally.", "name", privacy=FREE_TEXT),
+        NAME,
         same("title", "string", "Public title.", "title"),
-        same("description", "string", "Description; may contain HTML.", "description", privacy=FREE_TEXT),
+        DESCRIPTION,
         *own,
         same("browser_url", "string", f"Address of the {whose}'s page.", "browser_url"),
         same("featured_image_url", "string", "Address of the banner image.", "featured_image_url"),
