@@ -258,16 +258,25 @@ def read(
         grown = ((declared, make(declared, snapshots)) for declared in growing if len(snapshots))
         last = sum(declared.table == "events" for declared, _ in made)
         made[last:last] = [(declared, frame) for declared, frame in grown if len(frame) > 1]
-    hidden: frozenset[str] = frozenset()
-    notes = (*selection.lines(), *partial)
-    if min_count is not None:
-        made = [(declared, suppress(frame, below=min_count)) for declared, frame in made]
-        hidden = _small_totals(tables, made, min_count)
-        inspection = inspection and _without_few(inspection, min_count)
-        notes = (*notes, f"counts of people below {min_count} are hidden (–), and others that reveal them")
-    for declared, frame in made:
+    reading = Reading(source, tables, made, inspection, (*selection.lines(), *partial))
+    reading = reading if min_count is None else _suppressed(reading, min_count)
+    for declared, frame in reading.reports:
         frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
-    return Reading(source, tables, made, inspection, notes, min_count, hidden)
+    return reading
+
+
+def _suppressed(reading: Reading, below: int) -> Reading:
+    """Hide small counts of people, in the reports and around them."""
+    reports = [(declared, suppress(frame, below=below)) for declared, frame in reading.reports]
+    note = f"counts of people below {below} are hidden (–), and others that reveal them"
+    return replace(
+        reading,
+        reports=reports,
+        inspection=reading.inspection and _without_few(reading.inspection, below),
+        notes=(*reading.notes, note),
+        below=below,
+        hidden=_small_totals(reading.tables, reports, below),
+    )
 
 
 def _refuse_revealing(reports: Sequence[Report], min_count: int | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from osdi_frames.tables.people import contact, custom_fields, names
 from osdi_frames.tables.resource import (
     FETCHED_AT,
+    PERSON,
     RECEIVED_AT,
     SELF,
     SOURCE,
@@ -59,6 +60,22 @@ def keys(name: str) -> tuple[Column, ...]:
     )
 
 
+def _referrer_data(name: str) -> tuple[Column, ...]:
+    """Declare by which way a person came."""
+    meanings = {
+        "source": f"Source code of the {name}.",
+        "referrer": "Referrer code; often the sponsoring group's own.",
+        "website": "Where the person came from: a host, or an address.",
+        "email_referrer": "Id of the e-mail that the person came from.",
+        "mobile_message_referrer": "Id of the mobile message they came from.",
+    }
+    at = "referrer_data"
+    return tuple(
+        same(key, "string", meaning, f"<p>:{at}.{key}", f"{at}.{key}", privacy=SENSITIVE)
+        for key, meaning in meanings.items()
+    )
+
+
 def columns(name: str, parent: str, parent_meaning: str, own: Column, created: str) -> tuple[Column, ...]:
     """Declare the columns of an element; `own` is the column of its type alone."""
     link, person = f"_links.osdi:{parent}.href", "_links.osdi:person.href"
@@ -67,43 +84,16 @@ def columns(name: str, parent: str, parent_meaning: str, own: Column, created: s
         identifiers(name),
         # What somebody signs or attends is an opinion.
         same(f"{parent}_id", "string", parent_meaning, f"id({link})", f"<p>:{parent}_id", privacy=SENSITIVE),
-        same(
-            "person_id",
-            "string",
-            "Person who acted.",
-            f"id({person})",
-            "<p>:person_id",
-            privacy=pseudonym("person"),
-        ),
+        same("person_id", "string", "Person who acted.", f"id({person})", "<p>:person_id", privacy=PERSON),
         *dates(created),
         own,
-        *(
-            same(
-                column,
-                "string",
-                meaning,
-                f"<p>:referrer_data.{column}",
-                f"referrer_data.{column}",
-                privacy=SENSITIVE,
-            )
-            for column, meaning in (
-                ("source", f"Source code of the {name}."),
-                ("referrer", "Referrer code; often the sponsoring group's own."),
-                ("website", "Where the person came from: a host, or an address."),
-                ("email_referrer", "Id of the e-mail that the person came from."),
-                ("mobile_message_referrer", "Id of the mobile message they came from."),
-            )
-        ),
+        *_referrer_data(name),
         *names("person."),
         same("person_created_date", "utc", "When the person was created, UTC.", "person.created_date"),
         same("person_modified_date", "utc", "When the person was last changed, UTC.", "person.modified_date"),
         *contact("person."),
         same(
-            "add_tags",
-            "list<string>",
-            f"Tags that the {name} tried to add.",
-            "add_tags",
-            privacy=SENSITIVE,
+            "add_tags", "list<string>", f"Tags that the {name} tried to add.", "add_tags", privacy=SENSITIVE
         ),
         custom_fields("person."),
         *sponsor("../<p>:sponsor", "Sponsoring or referring group."),

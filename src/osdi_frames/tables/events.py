@@ -9,6 +9,7 @@ from osdi_frames.tables.resource import (
     DESCRIPTION,
     FETCHED_AT,
     NAME,
+    PERSON,
     SELF,
     SOURCE,
     dates,
@@ -21,7 +22,7 @@ from osdi_frames.tables.resource import (
     same,
     single,
 )
-from osdi_frames.tables.schema import FREE_TEXT, IDENTIFYING, Column, ElementType, Table, pseudonym
+from osdi_frames.tables.schema import FREE_TEXT, IDENTIFYING, Column, ElementType, Table
 
 LOCAL = "wall clock at the place; a Z is not UTC"
 
@@ -146,19 +147,9 @@ EVENTS = Table(
             ("<p>:sponsor.url",),
             "Address of the group's page.",
         ),
+        same("creator_id", "string", "Person who created the event.", *_person("creator"), privacy=PERSON),
         same(
-            "creator_id",
-            "string",
-            "Person who created the event.",
-            *_person("creator"),
-            privacy=pseudonym("person"),
-        ),
-        same(
-            "organizer_id",
-            "string",
-            "Person who organizes the event.",
-            *_person("organizer"),
-            privacy=pseudonym("person"),
+            "organizer_id", "string", "Person who organizes the event.", *_person("organizer"), privacy=PERSON
         ),
         same("self_url", "string", "Address of the event in the API.", SELF),
         Column(

@@ -47,11 +47,7 @@ def contact(at: str) -> tuple[Column, ...]:
         same("phone_status", "string", "Status of that number.", f"{phone}.status"),
         *location(f"{at}postal_addresses[primary].", "the person"),
         same(
-            "languages_spoken",
-            "list<string>",
-            "Language codes.",
-            f"{at}languages_spoken",
-            privacy=SENSITIVE,
+            "languages_spoken", "list<string>", "Language codes.", f"{at}languages_spoken", privacy=SENSITIVE
         ),
     )
 

@@ -5,8 +5,8 @@ A petition embeds its creator with address, e-mail and phone: only the id is rea
 
 from __future__ import annotations
 
-from osdi_frames.tables.resource import same, single, titled
-from osdi_frames.tables.schema import FREE_TEXT, ElementType, Table, pseudonym
+from osdi_frames.tables.resource import PERSON, same, single, titled
+from osdi_frames.tables.schema import FREE_TEXT, ElementType, Table
 
 PETITION = ElementType(
     "petition",
@@ -31,7 +31,7 @@ PETITIONS = Table(
             "string",
             "Person who created the petition.",
             "id(_links.osdi:creator.href)",
-            privacy=pseudonym("person"),
+            privacy=PERSON,
         ),
         same(
             "signatures_url", "string", "Address of its signatures in the API.", "_links.osdi:signatures.href"

@@ -129,6 +129,7 @@ def location_language(at: str, whose: str) -> Column:
     return same("location_language", "string", f"Language code (ISO 639) of {whose}.", f"{at}language")
 
 
+PERSON = pseudonym("person")
 NAME = same("name", "string", "Administrative title, shown only internally.", "name", privacy=FREE_TEXT)
 DESCRIPTION = same(
     "description", "string", "Description; may contain HTML.", "description", privacy=FREE_TEXT
