@@ -11,15 +11,11 @@ import time
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import run
 
 import osdi_frames as of
 from osdi_frames.cli import COMMANDS, group
 from osdi_frames.cli.status import Status
-
-
-def run(*words, cwd=None):
-    command = [sys.executable, "-c", "from osdi_frames.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):

@@ -206,12 +206,15 @@ def test_skipping_keeps_the_row_of_a_misfit_without_the_value(misfit: Misfit, tm
     assert all(row[misfit.column] is None for row in bad)
 
 
-def test_check_lists_a_misfit_by_its_key(misfit: Misfit, tmp_path: Path) -> None:
-    path = archive_of(misfit, tmp_path)
-    kind = "event" if isinstance(misfit.document, dict) else "signature"
-    where = misfit.where.replace("[1]", "[]")
-    detail = f"{kind}: {where} = {misfit.shown}"
-    assert listed(path) == [(str(path), 2, "error", misfit.problem, detail, 1)]
+def test_check_lists_each_misfit_by_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(lines([GOOD, *(misfit.document for misfit in MISFITS.values()), SIGNED]))
+    expected = []
+    for line, misfit in enumerate(MISFITS.values(), 2):
+        kind = "event" if isinstance(misfit.document, dict) else "signature"
+        detail = f"{kind}: {misfit.where.replace('[1]', '[]')} = {misfit.shown}"
+        expected.append((str(path), line, "error", misfit.problem, detail, 1))
+    assert sorted(listed(path)) == sorted(expected)
 
 
 def test_a_misfit_in_an_embedded_event_and_in_a_batch_is_named_by_its_position() -> None:
