@@ -245,8 +245,8 @@ def test_check_lists_the_dates_that_reports_put_before_and_after_all_others():
     assert by_month[["before 2025-05", "after 2026-05"]].tolist() == [1, 2]
 
 
-def test_dates_that_stand_together_are_not_doubtful(data):
-    assert not of.check(data)["problem"].str.startswith("doubtful").any()
+def test_dates_that_stand_together_are_not_doubtful(inspected):
+    assert not inspected.problems["problem"].str.startswith("doubtful").any()
 
 
 # --------------------------------------------------------------------------------------------- growth

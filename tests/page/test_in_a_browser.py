@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-import osdi_frames as of
 from osdi_frames.reports import STANDARD
 
 from .conftest import HOSTILE, rendered, signature
@@ -96,13 +95,12 @@ def test_dates_sort_as_dates_and_text_by_the_alphabet_with_what_is_missing_last(
         assert numbers(present) == ascending(present)[::-1]
 
 
-def test_the_sums_of_each_table_are_those_of_its_report(opened, sample, data):
-    made_of = of.report(data)
+def test_the_sums_of_each_table_are_those_of_its_report(opened, sample, reported):
     with opened(sample) as it:
         for report in STANDARD:
             if report.kind == "growth":  # rows of it are states, which have no sum
                 continue
-            made = made_of[report.name]
+            made = reported[report.name]
             headings = it.page.locator(f"#{report.name} thead th").all_inner_texts()
             for name in [name for name in (report.table, "rsvps") if name in made]:
                 column = [each.strip("▴▾\u2009").lower() for each in headings].index(name)
@@ -111,8 +109,8 @@ def test_the_sums_of_each_table_are_those_of_its_report(opened, sample, data):
                 assert sum(numbers(it.column(report.name, column)) + other) == total == made[name].sum()
 
 
-def test_a_table_is_copied_as_a_spreadsheet_takes_it(opened, data, sample):
-    report = of.report(data)["rsvps_by_region"]
+def test_a_table_is_copied_as_a_spreadsheet_takes_it(opened, reported, sample):
+    report = reported["rsvps_by_region"]
     with opened(sample, permissions=["clipboard-read", "clipboard-write"]) as it:
         it.page.get_by_role("button", name="Copy table: RSVPs by region").click()
         it.page.get_by_role("status").get_by_text(f"Copied {len(report)} rows").wait_for(state="attached")
@@ -196,10 +194,10 @@ def test_it_prints_every_row_and_no_button(opened, sample):
         assert it.page.locator(".scroll").evaluate_all(clipped) == 0
 
 
-def test_without_its_script_it_is_whole_and_has_no_dead_button(opened, sample, data):
+def test_without_its_script_it_is_whole_and_has_no_dead_button(opened, sample, reported):
     with opened(sample, java_script_enabled=False) as it:
         assert it.page.locator("button").count() == 0
-        assert it.page.locator("table").count() == len(of.report(data)) + 1
+        assert it.page.locator("table").count() == len(reported) + 1
 
 
 def test_an_empty_archive_says_that_nothing_was_read(opened):
