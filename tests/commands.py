@@ -14,7 +14,7 @@ import pytest
 from osdi_frames.cli import main
 
 
-def run(*words: object, cwd: Path | None = None) -> CompletedProcess[str]:
+def run(*words: object, cwd: Path | None = None, **environment: str) -> CompletedProcess[str]:
     """Run a command as a shell does, and return its exit status and what it printed."""
     command = ["osdi-frames", *map(str, words)]
     stdout, stderr = io.StringIO(), io.StringIO()
@@ -24,6 +24,7 @@ def run(*words: object, cwd: Path | None = None) -> CompletedProcess[str]:
             redirect_stdout(stdout),
             redirect_stderr(stderr),
             mock.patch.object(sys, "argv", command),
+            mock.patch.dict(os.environ, environment),
             warnings.catch_warnings(),  # `main` shows warnings its own way
             pytest.raises(SystemExit),
         ):

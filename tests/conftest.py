@@ -1,6 +1,7 @@
 """What tests of several rooms use."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,6 +14,12 @@ import pytest
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
 from osdi_frames.reading.check import Inspection, inspect
+
+
+def pytest_configure() -> None:
+    """Keep compiled modules: each worker, and each process that a test starts, would compile them again."""
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True)

@@ -77,7 +77,7 @@ def documents_read_as_the_reference_reads_them(table: str, options: dict[str, An
 
 
 @pytest.mark.parametrize("table", TABLES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data(), made=st.lists(documents(), min_size=1, max_size=12))
 def test_documents_read_as_the_reference_reads_them(table: str, data: st.DataObject, made: list[Any]) -> None:
     documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
