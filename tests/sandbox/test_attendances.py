@@ -27,6 +27,7 @@ def test_a_person_counts_once_for_one_event(person):
     assert person.v2.get(f"/events/{event_id(other)}").json()["total_accepted"] == 1
 
 
+@pytest.mark.contract("2.5 osdi:record_attendance_helper")
 def test_an_attendance_can_name_a_person_by_link(running, person):
     """Interface 2.5 osdi:attendances, osdi:record_attendance_helper: POST and GET; v1 osdi:attendance (2.8)."""
     made = person.create()
