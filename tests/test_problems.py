@@ -464,7 +464,7 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_read_all_the_same(tmp_p
     assert reader.read_all()["event_id"].to_pylist() == ["good", "other"]
 
 
-@pytest.mark.parametrize("spelling", ["NaN", "nan", "-Infinity", "INF", "1E400"])
+@pytest.mark.parametrize("spelling", ["NaN", "nan", "-NaN", "-nAn", "-Infinity", "INF", "1E400"])
 def test_a_number_that_is_none_of_json_is_text_where_text_is_declared_and_listed(spelling: str) -> None:
     """So it is whatever else the document holds, and whoever reads it: the query or the mending."""
     for capacity in ("1", '"lots"'):

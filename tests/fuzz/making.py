@@ -275,7 +275,7 @@ FEATURES: dict[str, Feature] = {
     "surrogate key": surrogate_key,
     "deep nesting": partial(raw, DEEP),
     "huge digits": partial(raw, "digits 400|digits 4300|digits 4301|digits 20000"),
-    "infinite": partial(raw, "NaN|Infinity|-Infinity|1E400|-1e400"),
+    "infinite": partial(raw, "NaN|nan|-NAN|Infinity|-Infinity|inf|-inf|INF|infinity|1E400|-1e400"),
     "number spelling": partial(raw, NUMBERS),
     "no number": partial(raw, "01|1.|.5|+1|0x1|1_0|True|'a'|undefined|"),
     "string spelling": partial(raw, STRINGS),

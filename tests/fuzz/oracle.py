@@ -24,6 +24,8 @@ from reference import KINDS, Document, is_page, kind_of_single
 from reference_files import is_listed
 
 SPACE = re.compile(r"[ \t\r\n]*")
+#: DuckDB reads them in any case, Python in one. Which it is does not matter: its document is not compared.
+STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(nan|inf(?:inity)?)\b', re.IGNORECASE)
 DEEPEST = 400  # levels; what is nested deeper is ambiguous
 
 
@@ -226,6 +228,7 @@ def of_block(name: str, first: int, data: bytes, into: Reading, *, lines: bool) 
         if not lines:
             into.unclear[name] = 0
         return
+    text = STRING_OR_CONSTANT.sub(lambda found: "NaN" if found[1] else found[0], text)
     at = SPACE.match(text, 0).end()
     line, before = first, 0
     while at < len(text):
