@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import commands
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -870,10 +871,10 @@ def test_a_folder_that_holds_something_is_left_alone_unless_told_otherwise(tmp_p
 
 def test_the_command_says_what_it_wrote_and_a_taken_folder_is_one_line(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    first = run("--signatures", "50", "--events", "10", out)
+    first = commands.run("sample", "--signatures", "50", "--events", "10", out)
     assert (first.returncode, first.stderr) == (0, "")  # no progress bar in a pipe
     assert re.fullmatch(re.escape(out) + r": \d+ files, \d\.\d MB\n", first.stdout)
-    second = run("--signatures", "50", "--events", "10", out)
+    second = commands.run("sample", "--signatures", "50", "--events", "10", out)
     assert (second.returncode, second.stdout) == (1, "")
     assert second.stderr.count("\n") == 1
     assert "Traceback" not in second.stderr
