@@ -19,8 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import commands
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
