@@ -18,14 +18,14 @@ LISTED = ".json", ".jsonl", ".ndjson", ".zip", ".tar", ".tgz"
 
 
 def documents_at(path: Path) -> Iterator[Document]:
-    """Give the documents of a file or folder in the order of their names; hidden ones are left out."""
+    """Return the documents of a file or folder in the order of their names; hidden ones are left out."""
     if path.is_file():
         yield from documents_in(str(path), path.read_bytes())
         return
-    for each in sorted(map(str, path.rglob("*"))):
-        inner = Path(each).relative_to(path)
-        if Path(each).is_file() and is_listed(str(inner)):
-            yield from documents_in(each, Path(each).read_bytes())
+    for name in sorted(map(str, path.rglob("*"))):
+        inner = Path(name).relative_to(path)
+        if Path(name).is_file() and is_listed(str(inner)):
+            yield from documents_in(name, Path(name).read_bytes())
 
 
 def is_listed(name: str) -> bool:
@@ -38,7 +38,7 @@ def is_listed(name: str) -> bool:
 
 
 def documents_in(name: str, data: bytes) -> Iterator[Document]:
-    """Give the documents of one file, whatever it is packed in."""
+    """Return the documents of one file, whatever it is packed in."""
     if data.startswith(b"\x1f\x8b"):
         yield from documents_in(name, gzip.decompress(data))
     elif data.startswith(b"\x28\xb5\x2f\xfd"):
@@ -58,7 +58,7 @@ def documents_in(name: str, data: bytes) -> Iterator[Document]:
 
 
 def documents_of(name: str | None, text: str) -> Iterator[Document]:
-    """Give the documents of a text, with or without anything between them, each with its line."""
+    """Return the documents of a text, with or without anything between them, each with its line."""
     decoder, space = json.JSONDecoder(), re.compile(r"\s*")
     at = space.match(text).end()
     while at < len(text):

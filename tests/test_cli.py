@@ -38,7 +38,7 @@ def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
 def test_report_and_export_take_filters_and_say_them(tmp_path):
     petitions = [[{"osdi:signature": {"created_date": f"2026-0{n}-01T00:00:00Z", "comments": str(n),
         "_links": {"osdi:petition": {"href": f"https://x.example/petitions/{n}"}}}}] for n in (4, 5)]  # fmt: skip
-    (tmp_path / "a.json").write_text("\n".join(json.dumps(each) for each in petitions))
+    (tmp_path / "a.json").write_text("\n".join(json.dumps(petition) for petition in petitions))
     filters = ("--petition", "5", "--since", "2026-05", "--until", "2026-05")
     ran = run("report", "a.json", *filters, cwd=tmp_path)
     assert ran.stdout.startswith("0 events with 0 RSVPs; 1 signature of")

@@ -88,7 +88,7 @@ def test_page_terminal_csv_and_parquet_show_the_same_cells(data, tmp_path):
         frame = frames[report.name]
         shown = labelled(frame)
         keys = [_visible(shown.index.get_level_values(number)) for number in range(shown.index.nlevels)]
-        cells = [[show(value, each.unit) for value in shown[each.name]] for each in report.measures]
+        cells = [[show(value, measure.unit) for value in shown[measure.name]] for measure in report.measures]
         expected = sorted(zip(*keys, *cells, strict=True))
 
         laid_out = tables.of_report(report, frame, rows=10_000)
@@ -100,13 +100,13 @@ def test_page_terminal_csv_and_parquet_show_the_same_cells(data, tmp_path):
 
         parquet = pd.read_parquet(tmp_path / "out" / f"{report.name}.parquet")
         csv = pd.read_csv(tmp_path / "out" / f"{report.name}.csv", keep_default_na=False, dtype="str")
-        for each in report.measures:
-            values = frame[each.name].tolist()
-            assert [show(value, each.unit) for value in parquet[each.name]] == [
-                show(value, each.unit) for value in values
+        for declared in report.measures:
+            values = frame[declared.name].tolist()
+            assert [show(value, declared.unit) for value in parquet[declared.name]] == [
+                show(value, declared.unit) for value in values
             ]
-            texts = [show(_read(text, each.unit), each.unit) for text in csv[each.name]]
-            assert texts == [show(value, each.unit) for value in values]
+            texts = [show(_read(text, declared.unit), declared.unit) for text in csv[declared.name]]
+            assert texts == [show(value, declared.unit) for value in values]
         for name in frame.index.names:
             labels = list(frame.index.get_level_values(name))
             if isinstance(frame.index, pd.DatetimeIndex):
@@ -160,7 +160,7 @@ def campaigns_report():
     return of.rsvps_by_campaign(of.read_events(events), CAMPAIGNS)
 
 
-def test_titles_stand_beside_their_ids_where_they_are_known():
+def test_titles_stand_next_to_their_ids_where_they_are_known():
     report = campaigns_report()
     assert report.columns[0] == "title"
     assert report.index.name == "event_campaign_id"
@@ -183,7 +183,9 @@ def test_equal_titles_stay_apart_and_no_title_shows_the_id_in_plot_page_and_term
     axes = of.plots.rsvps_by_campaign(report, ax=Figure().subplots())
     drawn = [label.get_text() for label in axes.get_yticklabels()]
     assert drawn == [label.replace("\u202e", "�") for label in labels]
-    declared = next(each for each in STANDARD if each.name == "rsvps_by_campaign")
+    declared = next(
+        declared_report for declared_report in STANDARD if declared_report.name == "rsvps_by_campaign"
+    )
     lines = table(declared, report, top=10).splitlines()[1:]
     assert [line.split("  ")[0] for line in lines] == [label.replace("\u202e", "�") for label in labels]
     rows = tables.of_report(declared, report).rows

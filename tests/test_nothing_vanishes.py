@@ -174,7 +174,7 @@ def test_an_id_under_an_unknown_prefix_names_prefix(name, tmp_path):
         assert of.check(source, prefix="change_desk").empty
 
 
-def test_identifiers_of_other_systems_besides_the_own_are_no_problem():
+def test_identifiers_of_other_systems_next_to_the_own_are_no_problem():
     event = EVENT | {"identifiers": ["mobilize:7", "action_network:e1"]}
     assert of.read_events(event)["event_id"].tolist() == ["e1"]
     assert of.check(event).empty

@@ -350,7 +350,7 @@ def test_signatures_by_several_columns_count_each_combination():
     assert report["signatures"].to_dict() == {("p", "s"): 2, ("p", "(none)"): 1}
 
 
-@pytest.mark.parametrize("tags", [["a", "b"], [], None], ids=["two", "empty", "missing beside"])
+@pytest.mark.parametrize("tags", [["a", "b"], [], None], ids=["two", "empty", "missing"])
 @pytest.mark.parametrize("backend", ["object", "arrow"])
 def test_a_list_valued_column_is_refused_with_the_way_out(tags, backend):
     dtype = object if backend == "object" else pd.ArrowDtype(pa.list_(pa.string()))

@@ -72,7 +72,9 @@ def test_a_large_file_of_documents_is_cut_between_them(between, tmp_path):
         event(number) | {"description": "x}{]" * noise.randrange(400_000)} for number in range(40)
     ]
     path = tmp_path / "a.json"
-    path.write_bytes(between.join(json.dumps(each, indent=noise.choice([None, 1])).encode() for each in made))
+    path.write_bytes(
+        between.join(json.dumps(document, indent=noise.choice([None, 1])).encode() for document in made)
+    )
     assert path.stat().st_size > 24 << 20
     found, problems = documents(path)
     assert found == made

@@ -144,7 +144,9 @@ def test_a_document_above_the_limit_is_skipped_with_where_it_ends_and_the_next_i
 def test_a_pretty_document_above_the_limit_is_skipped_as_a_whole(tmp_path):
     large = {"list": [event(number) for number in range(200_000)]}
     path = tmp_path / "a.json"
-    path.write_bytes(b"\n".join(json.dumps(each, indent=0).encode() for each in (event(0), large, event(2))))
+    path.write_bytes(
+        b"\n".join(json.dumps(document, indent=0).encode() for document in (event(0), large, event(2)))
+    )
     found, (problem,) = documents(path, Limits(document_bytes=5_000_000))
     assert numbers(found) == [0, 2]
     assert problem.place.source_line == json.dumps(event(0), indent=0).count("\n") + 2

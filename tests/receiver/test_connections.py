@@ -40,7 +40,10 @@ async def _deliver(port: int, numbers: range) -> list[int]:
     """Send each delivery over a connection of its own, all at once."""
     connections = await asyncio.gather(*(Connection.to(port) for _ in numbers))
     answers = await asyncio.gather(
-        *(each.send(request(delivery(number))) for each, number in zip(connections, numbers, strict=True))
+        *(
+            connection.send(request(delivery(number)))
+            for connection, number in zip(connections, numbers, strict=True)
+        )
     )
     for connection in connections:
         connection.close()

@@ -147,13 +147,13 @@ def test_a_webhook_of_one_event_is_sent_its_attendances_and_nothing_else(running
         rsvp(running, event, f"{group.key}@example.org")
     running.admin("POST", "signatures", petition=petition, person={})
     wait_for(lambda: len(receiver.got) == 4)
-    told = [
+    delivered = [
         element
         for one, [element] in zip(receiver.got, receiver.deliveries(), strict=True)
         if one.path == "/hook"
     ]
     assert [
-        element["osdi:attendance"]["_links"]["osdi:event"]["href"].rpartition("/")[2] for element in told
+        element["osdi:attendance"]["_links"]["osdi:event"]["href"].rpartition("/")[2] for element in delivered
     ] == [here]
 
 

@@ -60,7 +60,7 @@ def sign(caller, petition, **body):
 
 @pytest.mark.contract("4 POST <webhook_url>", "6 event type, emission")
 def test_a_signature_is_delivered_as_the_contract_s_payload(group, petition, hook, receiver):
-    """Interface 2.7: a JSON array of objects keyed osdi:signature, sponsor and idempotency_key beside it; 4, 6."""
+    """Interface 2.7: a JSON array of objects keyed osdi:signature, sponsor and idempotency_key as siblings; 4, 6."""
     signed = sign(group, petition, comments="Now!", add_tags=["volunteer"], referrer_data={"source": "email"})
     wait_for(lambda: receiver.got)
     [[element]] = receiver.deliveries()
@@ -84,13 +84,13 @@ def test_signature_fields_are_what_was_entered(group, petition, hook, receiver):
         referrer_data=referrer_data,
     )
     wait_for(lambda: receiver.got)
-    told = receiver.elements()[0]["osdi:signature"]
+    delivered = receiver.elements()[0]["osdi:signature"]
     own = signed["_links"]["self"]["href"].rpartition("/")[2]
-    assert told["identifiers"] == [f"platform:{own}", *identifiers]
-    assert told["created_date"] == told["modified_date"] == signed["created_date"]
-    assert (told["comments"], told["add_tags"]) == ("Now! <b>", ["a", "b"])
-    assert told["platform:referrer_data"] == referrer_data
-    assert told["person"] | PERSON == told["person"]
+    assert delivered["identifiers"] == [f"platform:{own}", *identifiers]
+    assert delivered["created_date"] == delivered["modified_date"] == signed["created_date"]
+    assert (delivered["comments"], delivered["add_tags"]) == ("Now! <b>", ["a", "b"])
+    assert delivered["platform:referrer_data"] == referrer_data
+    assert delivered["person"] | PERSON == delivered["person"]
 
 
 @pytest.mark.parametrize("entered", [*PERSON, None])
@@ -117,9 +117,9 @@ def test_a_person_named_by_link_has_entered_nothing(running, group, petition, ho
     body = {"_links": {"osdi:person": {"href": link}}, "comments": "by link"}
     group.v2.post(f"/petitions/{petition['id']}/signatures", json=body).raise_for_status()
     wait_for(lambda: receiver.got)
-    told = receiver.elements()[0]["osdi:signature"]
-    assert told["person"].keys() == {"created_date", "modified_date"}
-    assert told["_links"]["osdi:person"]["href"] == link
+    delivered = receiver.elements()[0]["osdi:signature"]
+    assert delivered["person"].keys() == {"created_date", "modified_date"}
+    assert delivered["_links"]["osdi:person"]["href"] == link
 
 
 @pytest.mark.contract("2.7 _links, self, osdi:person, osdi:petition")
@@ -145,7 +145,7 @@ def test_the_sponsor_is_the_group_with_its_address_under_url(group, petition, ho
 
 @pytest.mark.contract("2.4 title")
 def test_the_sponsor_is_the_referring_group_when_its_code_was_used(running, group, petition, hook, receiver):
-    """Interface 2.4, 2.7 platform:sponsor, referrer: and that group's own webhooks are told, too."""
+    """Interface 2.4, 2.7 platform:sponsor, referrer: and that group's own webhooks get it, too."""
     founder = running.admin("POST", "people", given_name="Referring")["person_id"]
     code = f"code-{group.key}"
     other = running.admin("POST", "groups", title="Referring", founder=founder, referrer_code=code)
@@ -236,12 +236,12 @@ def test_triggers_are_one_petition_or_all_with_uploads_or_without(running, group
         "POST", "uploads", petition=petition["id"], signatures=[{"comments": "uploaded", "person": {}}]
     )
     wait_for(lambda: len(receiver.got) == 6)
-    told = {
+    delivered = {
         (request.path.rpartition("/")[2], element["osdi:signature"]["comments"])
         for request, [element] in zip(receiver.got, receiver.deliveries(), strict=True)
     }
     everywhere = {("one", "first"), ("all", "first"), ("uploads", "first")}
-    assert told == everywhere | {("all", "other"), ("uploads", "other"), ("uploads", "uploaded")}
+    assert delivered == everywhere | {("all", "other"), ("uploads", "other"), ("uploads", "uploaded")}
 
 
 @pytest.mark.contract("6 no webhook of event endpoints")
@@ -326,7 +326,7 @@ def test_a_test_delivery_lacks_dates_and_has_always_the_same_key(running, hook, 
 
 
 def test_an_individual_s_petition_has_the_person_as_sponsor(running, person, receiver):
-    """Interface 2.7 platform:sponsor: always beside the signature; whom it names for a person is a choice."""
+    """Interface 2.7 platform:sponsor: always a sibling of the signature; whom it names for a person is a choice."""
     petition = running.admin("POST", "petitions", title="Mine", account=person.account)
     running.admin("POST", "webhooks", url=receiver.url, account=person.account)
     sign(person, petition)
