@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-from reference import Document
+
+from tests.reference import Document
 
 LISTED = ".json", ".jsonl", ".ndjson", ".zip", ".tar", ".tgz"
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
-from odd_values import ODD
+
+from tests.odd_values import ODD
 
 PREFIXES = "platform", "action_network", "change_desk"
 

@@ -11,11 +11,11 @@ import time
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from commands import run
 
 import osdi_frames as of
 from osdi_frames.cli import COMMANDS, group
 from osdi_frames.cli.status import Status
+from tests.commands import run
 
 
 def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):

@@ -4,7 +4,8 @@ import re
 import time
 
 import pytest
-from notebook_runs import LIMIT, NOTEBOOKS, code, executed, figures, read
+
+from tests.notebook_runs import LIMIT, NOTEBOOKS, code, executed, figures, read
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layouts import lines
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
+from tests.layouts import lines
 
 #: Not every archive has elements of every table.
 pytestmark = pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")

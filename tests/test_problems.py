@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from layouts import compact, lines, tarred, zipped, zstd
 
 import osdi_frames as of
 from osdi_frames.errors import BadDocument, ProblemsWarning
+from tests.layouts import compact, lines, tarred, zipped, zstd
 
 GOOD = {"identifiers": ["platform:good"], "title": "Good", "total_accepted": 1}
 SIGNED = [{"osdi:signature": {"identifiers": ["platform:good"]}}]

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import run
 from matplotlib import pyplot as plt
 
 from osdi_frames import sandbox
+from tests.commands import run
 
 ROOT = Path(__file__).parents[1]
 GUIDES = {

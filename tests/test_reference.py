@@ -10,13 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layouts import LAYOUTS, write
-from reference import Document
-from reference_files import documents_at
-from strategies import (
+
+import osdi_frames as of
+from tests import reference
+from tests.layouts import LAYOUTS, write
+from tests.reference import Document
+from tests.reference_files import documents_at
+from tests.strategies import (
     ATTENDANCE,
     PREFIXES,
     RESOURCES,
@@ -28,8 +30,6 @@ from strategies import (
     spelled,
     with_one_odd_value,
 )
-
-import osdi_frames as of
 
 TABLES = list(reference.TABLES)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from strategies import ATTENDANCE, EVENT_CAMPAIGN, SIBLINGS, SIGNATURE, SIGNATURE_OF_A_PAGE, spelled
 
 import osdi_frames as of
+from tests.strategies import ATTENDANCE, EVENT_CAMPAIGN, SIBLINGS, SIGNATURE, SIGNATURE_OF_A_PAGE, spelled
 
 MONDAY, TUESDAY = "2026-05-04T00:00:00Z", "2026-05-05T00:00:00Z"
 

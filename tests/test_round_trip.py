@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import (
+
+import osdi_frames as of
+from tests.strategies import (
     ATTENDANCE,
     EVENT_CAMPAIGN,
     PERSON,
@@ -25,8 +27,6 @@ from strategies import (
     WHOLE_PERSON,
     spelled,
 )
-
-import osdi_frames as of
 
 Leaves = dict[tuple[str | int, ...], Any]
 

@@ -19,7 +19,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import commands
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -30,6 +29,7 @@ from osdi_frames import sample
 from osdi_frames.cli.sample import command
 from osdi_frames.errors import DestinationExists
 from osdi_frames.sample import words
+from tests import commands
 
 DATA = Path(__file__).parents[1] / "data"
 PREFIXES = ("action_network:", "platform:")

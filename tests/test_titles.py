@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from odd_titles import LABELS, TITLES, archive
 
 import osdi_frames as of
 from osdi_frames.reporting import read
 from osdi_frames.reports.titles import labelled
+from tests.odd_titles import LABELS, TITLES, archive
 
 ARCHIVE = archive()
 FRAMES = of.read_tables(ARCHIVE, ["events", "event_campaigns", "petitions", "attendances", "signatures"])

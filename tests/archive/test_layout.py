@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layouts import compact
 
-from tests.archive.reading import agreed, documents, event, numbers, placed
+from tests.layouts import compact
+
+from .reading import agreed, documents, event, numbers, placed
 
 SCALARS = st.one_of(
     st.none(), st.integers(-9, 9), st.sampled_from(["", "}\n{", "]\\\n[", '"', "\u2028", "é{"])

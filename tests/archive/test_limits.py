@@ -12,12 +12,13 @@ import zipfile
 import zlib
 
 import pytest
-from layouts import compact, lines, tarred, zipped, zstd
 
 import osdi_frames as of
 from osdi_frames.archive import Limits
 from osdi_frames.errors import BadDocument, ProblemsWarning
-from tests.archive.reading import documents, event, numbers
+from tests.layouts import compact, lines, tarred, zipped, zstd
+
+from .reading import documents, event, numbers
 
 PROGRAM = """
 import json, re, sys, time

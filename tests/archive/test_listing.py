@@ -10,12 +10,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from layouts import compact, lines, tarred, zstd
 
 import osdi_frames as of
 from osdi_frames.archive.listing import files, open_file
 from osdi_frames.errors import SourceNotFound
-from tests.archive.reading import agreed, documents, event, numbers
+from tests.layouts import compact, lines, tarred, zstd
+
+from .reading import agreed, documents, event, numbers
 
 NOBODY = 65534
 

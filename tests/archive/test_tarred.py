@@ -7,9 +7,10 @@ import io
 import tarfile
 
 import pytest
-from layouts import compact, tarred
 
-from tests.archive.reading import agreed, documents, event, numbers
+from tests.layouts import compact, tarred
+
+from .reading import agreed, documents, event, numbers
 
 MEMBERS = 25  # 50 blocks of header and content, and the end marker: 52
 FILES = {f"in/{number:03}.json": compact(event(number)) for number in range(MEMBERS)}

@@ -19,9 +19,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.archives import path_of
-from tests.benchmarks.lines import Contestant, Figure, Line, Target, large_lines, lines
-from tests.benchmarks.measure import disagreement
+from .archives import path_of
+from .lines import Contestant, Figure, Line, Target, large_lines, lines
+from .measure import disagreement
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = ("osdi-frames", "duckdb", "polars", "pandas", "pyarrow", "orjson")

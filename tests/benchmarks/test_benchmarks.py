@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.benchmarks import archives
-from tests.benchmarks.answers import digest
-from tests.benchmarks.lines import lines
-from tests.benchmarks.measure import contestant, disagreement
+from . import archives
+from .answers import digest
+from .lines import lines
+from .measure import contestant, disagreement
 
 COUNT = 300
 READINGS = {line.name: line for line in lines(COUNT) if "by_duckdb.totals" not in str(line) and line.agreeing}

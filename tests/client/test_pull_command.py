@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from commands import run
-
 from osdi_frames.client.manifest import manifests
+from tests.commands import run
 
 from .hostile import listening
 

@@ -9,8 +9,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from odd_values import ODD
-from strategies import PREFIXES, SIBLINGS, SIGNATURE, V1, V2, places, spelled
+from tests.odd_values import ODD
+from tests.strategies import PREFIXES, SIBLINGS, SIGNATURE, V1, V2, places, spelled
 
 from .building import Node
 

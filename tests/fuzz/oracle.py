@@ -20,8 +20,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
-from reference import KINDS, Document, is_page, kind_of_single
-from reference_files import is_listed
+
+from tests.reference import KINDS, Document, is_page, kind_of_single
+from tests.reference_files import is_listed
 
 SPACE = re.compile(r"[ \t\r\n]*")
 #: DuckDB reads them in any case, Python in one. Which it is does not matter: its document is not compared.

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import reference
-
 import osdi_frames as of
+from tests import reference
 
 from .oracle import Reading, files_of, reading_of
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from odd_titles import LABELS, TITLES, archive
 
 from osdi_frames.page.tables import visible
+from tests.odd_titles import LABELS, TITLES, archive
 
 from .conftest import rendered
 

@@ -21,7 +21,8 @@ from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.validation import elements, validate_body
 from osdi_frames.receiver.worker import Worker, quarantine, torn
-from tests.receiver.process import quarantined, stored
+
+from .process import quarantined, stored
 
 AT = "2026-11-21T10:42:07.000000Z"
 NOW = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.receiver.process import SERVE, Receiver, stored
-from tests.receiver.sender import TOKEN, Connection, delivery, request
+from .process import SERVE, Receiver, stored
+from .sender import TOKEN, Connection, delivery, request
 
 
 @contextlib.contextmanager
