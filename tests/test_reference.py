@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from tests import reference
+from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write
 from tests.reference import Document
-from tests.reference_files import documents_at
 from tests.strategies import (
     ATTENDANCE,
     PREFIXES,
@@ -129,7 +129,7 @@ def test_any_odd_value_at_any_place_reads_as_the_reference_reads_it(table: str) 
 @pytest.fixture(scope="module")
 def sample(data: Path) -> list[Document]:
     """Return the documents of the sample archive, as the reference finds them in its files."""
-    return list(documents_at(data))
+    return documents_at(data)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -180,7 +180,7 @@ def test_every_layout_reads_as_the_reference_reads_it_and_as_the_objects_do(
 ) -> None:
     made = some_of_everything()
     folder = write(LAYOUTS[layout](made), tmp_path)
-    found = list(documents_at(folder))
+    found = documents_at(folder)
     assert [document.value for document in found] == made
     for table in table_of(list(LAYOUTS).index(layout)):
         same(scanned(folder, table, dedupe=False), reference.read(found, table, dedupe=False))

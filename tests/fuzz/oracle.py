@@ -22,8 +22,8 @@ from typing import Any
 import pyarrow as pa
 
 from tests.reference import KINDS, Document, is_page, kind_of_single
-from tests.reference_files import is_listed
 
+LISTED = ".json", ".jsonl", ".ndjson", ".zip", ".tar", ".tgz"
 SPACE = re.compile(r"[ \t\r\n]*")
 #: DuckDB reads them in any case, Python in one. Which it is does not matter: its document is not compared.
 STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(nan|inf(?:inity)?)\b', re.IGNORECASE)
@@ -54,6 +54,22 @@ class Reading:
             for unclear, start in self.unclear.items()
             if name == unclear or name.startswith(f"{unclear}!")
         )
+
+
+def documents_at(folder: Path) -> list[Document]:
+    """Return the documents of a folder in which nothing is damaged."""
+    readings = [reading_of(file) for file in files_of(folder)]
+    assert not [error for reading in readings for error in reading.errors]
+    return [document for reading in readings for document in reading.documents]
+
+
+def is_listed(name: str) -> bool:
+    plain = name.lower()
+    while plain.endswith((".gz", ".zst")):
+        plain = plain.removesuffix(".gz").removesuffix(".zst")
+    return plain.endswith(LISTED) and not any(
+        part.startswith(".") and part != ".." for part in Path(name).parts
+    )
 
 
 def files_of(folder: Path) -> Iterator[str]:
