@@ -52,9 +52,9 @@ class Worker:
     def _ask(self, question: Spec) -> list[str]:
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", f"{__package__}", "--worker"],
+                [sys.executable, "-m", "tests.fuzz", "--worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                cwd=Path(__file__).parents[__package__.count(".") + 1], preexec_fn=limited,
+                cwd=Path(__file__).parents[2], preexec_fn=limited,
             )  # fmt: skip
             self.process.stdout.readline()  # it has started
         self.process.stdin.write(json.dumps(question).encode() + b"\n")
