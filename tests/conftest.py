@@ -1,10 +1,25 @@
 """What tests of several rooms use."""
 
 import os
-from collections.abc import Iterator
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
 import pytest
+
+import osdi_frames as of
+from osdi_frames.errors import SourceWarning
+from osdi_frames.reading.check import Inspection, inspect
+
+
+def pytest_configure() -> None:
+    """Keep compiled modules: each worker, and each process that a test starts, would compile them again."""
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True)
@@ -17,5 +32,29 @@ def own_umask() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """Give the sample archive of the repository."""
+    """Return the sample archive of the repository."""
     return Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="session")
+def sample_table(data: Path) -> Callable[[str], pa.Table]:
+    """Return what scans a table of the sample archive, once."""
+
+    @cache
+    def scan(table: str) -> pa.Table:
+        with warnings.catch_warnings(action="ignore", category=SourceWarning):  # some tables are not there
+            return of.scan(data, table).read_all()
+
+    return scan
+
+
+@pytest.fixture(scope="session")
+def inspected(data: Path) -> Inspection:
+    """Return what is in the sample archive."""
+    return inspect(data)
+
+
+@pytest.fixture(scope="session")
+def reported(data: Path) -> dict[str, pd.DataFrame]:
+    """Return the reports of the sample archive."""
+    return of.report(data)

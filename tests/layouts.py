@@ -71,7 +71,7 @@ def mixed(values: Sequence[Any]) -> dict[str, bytes]:
 LAYOUTS: dict[str, Callable[[Sequence[Any]], dict[str, bytes]]] = {
     "one a file, compact": lambda values: numbered(values, ".json", compact),
     "one a file, pretty": lambda values: numbered(values, ".json", pretty),
-    "one a file, gz": lambda values: numbered(values, ".json.gz", lambda each: gzip.compress(pretty(each))),
+    "one a file, gz": lambda values: numbered(values, ".json.gz", lambda value: gzip.compress(pretty(value))),
     "lines": lambda values: {"all.ndjson": lines(values)},
     "lines, jsonl": lambda values: {"all.jsonl": lines(values).rstrip()},
     "lines under the name json": lambda values: {"all.json": lines(values)},
@@ -80,7 +80,7 @@ LAYOUTS: dict[str, Callable[[Sequence[Any]], dict[str, bytes]]] = {
     },
     "lines, gz": lambda values: {"all.jsonl.gz": gzip.compress(lines(values))},
     "lines, gz in members": lambda values: {
-        "all.jsonl.gz": b"".join(gzip.compress(compact(each) + b"\n") for each in values)
+        "all.jsonl.gz": b"".join(gzip.compress(compact(value) + b"\n") for value in values)
     },
     "lines, zst": lambda values: {"all.ndjson.zst": zstd(lines(values))},
     "glued": lambda values: {"all.json": b"".join(map(compact, values))},
@@ -91,7 +91,7 @@ LAYOUTS: dict[str, Callable[[Sequence[Any]], dict[str, bytes]]] = {
     "tar": lambda values: {"all.tar": tarred(numbered(values, ".json", compact))},
     "tar.gz": lambda values: {"all.tar.gz": tarred({"in/all.ndjson": lines(values)}, "w:gz")},
     "tgz of gz": lambda values: {
-        "all.tgz": tarred(numbered(values, ".json.gz", lambda each: gzip.compress(compact(each))), "w:gz")
+        "all.tgz": tarred(numbered(values, ".json.gz", lambda value: gzip.compress(compact(value))), "w:gz")
     },
     "tar.zst": lambda values: {"all.tar.zst": zstd(tarred(numbered(values, ".json", pretty)))},
     "zip in tar in zip": lambda values: {

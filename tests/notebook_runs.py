@@ -1,4 +1,4 @@
-"""The notebooks, executed as a newcomer executes them: from the top, in a fresh kernel, beside the sample archive.
+"""The notebooks, executed as a newcomer executes them: from the top, in a fresh kernel, next to the sample archive.
 
 ``python tests/notebook_runs.py`` executes them all and keeps what they show as their committed outputs.
 """
@@ -49,17 +49,17 @@ def executed(path: Path, folder: Path) -> NotebookNode:
 
 
 def code(notebook: NotebookNode) -> list[NotebookNode]:
-    """Give the cells that are executed."""
+    """Return the cells that are executed."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def figures(cell: NotebookNode) -> list[str]:
-    """Give what a cell shows, as words: a table without its markup, and of a picture only that it is there."""
+    """Return what a cell shows, as words: a table without its markup, and of a picture only that it is there."""
     return [_words(output) for output in cell.outputs]
 
 
 def _is_bar(output: NotebookNode) -> bool:
-    """Tell a progress bar, which is there only where the machine is slow."""
+    """Return a progress bar, which is there only where the machine is slow."""
     return "application/vnd.jupyter.widget-view+json" in output.get("data", {})
 
 
@@ -77,7 +77,7 @@ def _words(output: NotebookNode) -> str:
 
 
 if __name__ == "__main__":
-    for each in NOTEBOOKS:
+    for notebook in NOTEBOOKS:
         with tempfile.TemporaryDirectory() as scratch:
-            nbformat.write(executed(each, Path(scratch)), each)
-        print(f"{each.name}: {each.stat().st_size:,} bytes")
+            nbformat.write(executed(notebook, Path(scratch)), notebook)
+        print(f"{notebook.name}: {notebook.stat().st_size:,} bytes")

@@ -49,7 +49,7 @@ KNOWN = ("platform", "action_network")
 
 
 def kind_of(table: str) -> str:
-    """Give the kind of which a table has the elements."""
+    """Return the kind of which a table has the elements."""
     if table == "people":
         return "person"
     return next(kind for kind in sorted(KINDS, reverse=True) if table.startswith(kind))
@@ -60,7 +60,7 @@ class Element(NamedTuple):
 
     value: Row
     position: int
-    beside: Row
+    siblings: Row
     stamps: Row
     document: Document
 
@@ -72,7 +72,7 @@ def read(
     dedupe: bool | str = True,
     prefix: str | None = None,
 ) -> list[Row]:
-    """Give the rows of a table, in the order of the documents."""
+    """Return the rows of a table, in the order of the documents."""
     prefixes = [*([prefix] if prefix else []), *KNOWN]
     kind = kind_of(table)
     elements = list(elements_of(documents, kind, prefixes))
@@ -86,7 +86,7 @@ def read(
 
 
 def elements_of(documents: Iterable[Document], kind: str, prefixes: Sequence[str]) -> Iterator[Element]:
-    """Give the elements of one kind: of pages, of deliveries, single ones; out of their envelopes."""
+    """Return the elements of one kind: of pages, of deliveries, single ones; out of their envelopes."""
     for document in documents:
         body, stamps = document.value, {}
         if isinstance(body, dict) and "body" in body and ("received_at" in body or "fetched_at" in body):
@@ -97,23 +97,25 @@ def elements_of(documents: Iterable[Document], kind: str, prefixes: Sequence[str
             found = delivered(body, KINDS[kind].delivered)
         elif isinstance(body, dict) and is_page(body, prefixes):
             embedded = body["_embedded"]
-            entries = [each for key in collections_of(kind, prefixes) for each in as_list(embedded.get(key))]
-            found = [(position, {}, each) for position, each in enumerate(entries)]
+            entries = [
+                entry for key in collections_of(kind, prefixes) for entry in as_list(embedded.get(key))
+            ]
+            found = [(position, {}, entry) for position, entry in enumerate(entries)]
         elif isinstance(body, dict):
             found = [(0, {}, body)] if kind_of_single(body) == kind else []
         else:
             found = []
-        for position, beside, value in found:
+        for position, siblings, value in found:
             if isinstance(value, dict):
-                yield Element(value, position, beside, stamps, document)
+                yield Element(value, position, siblings, stamps, document)
 
 
 def delivered(body: list[Any], key: str | None) -> list[tuple[int, Row, Any]]:
-    """Give what the elements of a delivery have under the type key of a kind."""
+    """Return what the elements of a delivery have under the type key of a kind."""
     return [
-        (position, each, each[key])
-        for position, each in enumerate(body)
-        if isinstance(each, dict) and key in each
+        (position, item, item[key])
+        for position, item in enumerate(body)
+        if isinstance(item, dict) and key in item
     ]
 
 
@@ -137,14 +139,14 @@ def has_body_alone(body: Any, prefixes: Sequence[str]) -> bool:
 
 
 def kind_of_single(body: Row) -> str | None:
-    """Tell a single event by a key that nothing else has; any resource by its address."""
+    """Return a single event by a key that nothing else has; any resource by its address."""
     keys = "start_date", "start", "total_accepted", "transparence"
     guests = "guests_can_invite_others", "guestsCanInviteOthers"
     href = at(body, "_links", "self", "href")
     if any(key in body for key in (*keys, *guests)):
         return "event"
     above = path_of(href).rpartition("/")[0] if isinstance(href, str) else ""
-    return next((kind for kind, each in KINDS.items() if re.search(f"/{each.segment}$", above)), None)
+    return next((kind for kind, declared in KINDS.items() if re.search(f"/{declared.segment}$", above)), None)
 
 
 def newest(
@@ -172,8 +174,8 @@ def identity_of_resource(element: Element, prefixes: list[str], _: bool | str) -
 
 
 def identity_of_action(element: Element, prefixes: list[str], dedupe: bool | str) -> Any:
-    """Give what tells an action from others; with ``"message"``, a delivery of it from others."""
-    key, own = text(element.beside.get("idempotency_key")), id_of(element.value, prefixes)
+    """Return what tells an action from others; with ``"message"``, a delivery of it from others."""
+    key, own = text(element.siblings.get("idempotency_key")), id_of(element.value, prefixes)
     if dedupe == "message":
         if key is not None:
             return ("message", key, own if own is not None else element.position, own is None)
@@ -224,7 +226,7 @@ def number(value: Any) -> float | None:
 
 
 def moment(value: Any) -> datetime | None:
-    """Give an ISO 8601 datetime in the extended form, with the zone that it names, if any."""
+    """Return an ISO 8601 datetime in the extended form, with the zone that it names, if any."""
     if not isinstance(value, str) or not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
         return None
     try:
@@ -251,7 +253,7 @@ def local(value: Any) -> datetime | None:
 def texts(value: Any) -> list[str] | None:
     if not isinstance(value, list):
         return None
-    return [each for each in map(text, value) if each is not None]
+    return [item for item in map(text, value) if item is not None]
 
 
 def json_text(value: Any) -> str | None:
@@ -274,33 +276,33 @@ def as_list(value: Any) -> list[Any]:
 
 
 def first(*values: Any) -> Any:
-    """Give the first value that there is."""
+    """Return the first value that there is."""
     return next((value for value in values if value is not None), None)
 
 
 def chosen(entries: Any) -> Any:
-    """Give the entry that is marked as primary, else the first that there is."""
-    present = [each for each in as_list(entries) if each is not None]
-    marked = [each for each in present if boolean(at(each, "primary"))]
+    """Return the entry that is marked as primary, else the first that there is."""
+    present = [entry for entry in as_list(entries) if entry is not None]
+    marked = [entry for entry in present if boolean(at(entry, "primary"))]
     return first(*marked, *present)
 
 
 def path_of(href: str) -> str:
-    """Give the path of an address, without a slash at its end."""
+    """Return the path of an address, without a slash at its end."""
     path = re.split("[?#]", href, maxsplit=1)[0]
     return re.sub("^([^/:]+:)?//[^/]*", "", path).rstrip("/")
 
 
 def id_at(href: Any) -> str | None:
-    """Give the last path segment of an address."""
+    """Return the last path segment of an address."""
     address = text(href)
     return None if address is None else path_of(address).rpartition("/")[2] or None
 
 
 def own_id(identifiers: Any, prefixes: Sequence[str]) -> str | None:
-    """Give the service's own identifier, without its prefix."""
+    """Return the service's own identifier, without its prefix."""
     heads = tuple(f"{prefix}:" for prefix in prefixes)
-    own = [each for each in texts(identifiers) or [] if each.startswith(heads)]
+    own = [identifier for identifier in texts(identifiers) or [] if identifier.startswith(heads)]
     return own[0].partition(":")[2] or None if own else None
 
 
@@ -309,7 +311,7 @@ def id_of(value: Any, prefixes: Sequence[str]) -> str | None:
 
 
 def under(value: Any, prefixes: Sequence[str], key: str, *inner: str) -> list[Any]:
-    """Give what stands at a key of the service's own, by each of its prefixes."""
+    """Return what stands at a key of the service's own, by each of its prefixes."""
     return [at(value, f"{prefix}:{key}", *inner) for prefix in prefixes]
 
 
@@ -413,7 +415,7 @@ def sponsor_url(value: Row, prefixes: list[str]) -> Row:
 
 def embedded_person(value: Row, role: str) -> Row | None:
     people = at(value, "_embedded", role), value.get(role)
-    return first(*(each if isinstance(each, dict) else None for each in people))
+    return first(*(person if isinstance(person, dict) else None for person in people))
 
 
 def person_of(value: Row, role: str, prefixes: list[str]) -> str | None:
@@ -430,16 +432,16 @@ def event_reminders(element: Element, prefixes: list[str]) -> list[Row]:
         {
             "event_id": id_of(element.value, prefixes),
             "position": position,
-            "method": text(each.get("method")),
-            "minutes": integer(each.get("minutes")),
+            "method": text(reminder.get("method")),
+            "minutes": integer(reminder.get("minutes")),
         }
-        for position, each in enumerate(as_list(element.value.get("reminders")))
-        if isinstance(each, dict)
+        for position, reminder in enumerate(as_list(element.value.get("reminders")))
+        if isinstance(reminder, dict)
     ]
 
 
 def identifiers(element: Element, prefixes: list[str]) -> list[Row]:
-    pairs = [each.partition(":") for each in texts(element.value.get("identifiers")) or []]
+    pairs = [identifier.partition(":") for identifier in texts(element.value.get("identifiers")) or []]
     return [
         {"system": head if colon else None, "identifier": tail if colon else head}
         for head, colon, tail in pairs
@@ -448,7 +450,7 @@ def identifiers(element: Element, prefixes: list[str]) -> list[Row]:
 
 def event_identifiers(element: Element, prefixes: list[str]) -> list[Row]:
     key = {"event_id": id_of(element.value, prefixes)}
-    return [key | each for each in identifiers(element, prefixes)]
+    return [key | identifier for identifier in identifiers(element, prefixes)]
 
 
 def event_people(element: Element, prefixes: list[str]) -> list[Row]:
@@ -564,7 +566,7 @@ def people(element: Element, prefixes: list[str]) -> list[Row]:
 
 def keys(element: Element, prefixes: list[str], kind: str = "signature") -> Row:
     return {
-        "idempotency_key": text(element.beside.get("idempotency_key")),
+        "idempotency_key": text(element.siblings.get("idempotency_key")),
         "element": element.position,
         f"{kind}_id": id_of(element.value, prefixes),
     }
@@ -593,12 +595,12 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         "person_created_date": utc(at(person, "created_date")),
         "person_modified_date": utc(at(person, "modified_date")),
         "add_tags": texts(value.get("add_tags")),
-        "sponsor_title": first(*map(text, under(element.beside, prefixes, "sponsor", "title"))),
+        "sponsor_title": first(*map(text, under(element.siblings, prefixes, "sponsor", "title"))),
         "self_url": links(value, "self"),
         "person_url": links(value, "osdi:person"),
         f"{parent}_url": links(value, f"osdi:{parent}"),
     }
-    own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.beside, prefixes)
+    own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.siblings, prefixes)
     return own | read_at(element, "received_at", "fetched_at")
 
 
@@ -618,28 +620,28 @@ def signature_tags(element: Element, prefixes: list[str]) -> list[Row]:
 
 
 def entries(element: Element, prefixes: list[str], name: str) -> Iterator[tuple[Row, Row]]:
-    for position, each in enumerate(as_list(at(element.value, "person", name))):
-        if isinstance(each, dict):
-            row = {"position": position, "primary": boolean(each.get("primary"))}
-            yield keys(element, prefixes) | row, each
+    for position, entry in enumerate(as_list(at(element.value, "person", name))):
+        if isinstance(entry, dict):
+            row = {"position": position, "primary": boolean(entry.get("primary"))}
+            yield keys(element, prefixes) | row, entry
 
 
 def signature_emails(element: Element, prefixes: list[str]) -> list[Row]:
     return [
-        row | {"address": text(each.get("address")), "status": text(each.get("status"))}
-        for row, each in entries(element, prefixes, "email_addresses")
+        row | {"address": text(entry.get("address")), "status": text(entry.get("status"))}
+        for row, entry in entries(element, prefixes, "email_addresses")
     ]
 
 
 def signature_phones(element: Element, prefixes: list[str]) -> list[Row]:
     return [
-        row | {key: text(each.get(key)) for key in ("number", "number_type", "status")}
-        for row, each in entries(element, prefixes, "phone_numbers")
+        row | {key: text(entry.get(key)) for key in ("number", "number_type", "status")}
+        for row, entry in entries(element, prefixes, "phone_numbers")
     ]
 
 
 def signature_addresses(element: Element, prefixes: list[str]) -> list[Row]:
-    return [row | location(each) for row, each in entries(element, prefixes, "postal_addresses")]
+    return [row | location(entry) for row, entry in entries(element, prefixes, "postal_addresses")]
 
 
 def signature_custom_fields(element: Element, prefixes: list[str]) -> list[Row]:
@@ -649,12 +651,12 @@ def signature_custom_fields(element: Element, prefixes: list[str]) -> list[Row]:
 
 
 def signature_identifiers(element: Element, prefixes: list[str]) -> list[Row]:
-    return [keys(element, prefixes) | each for each in identifiers(element, prefixes)]
+    return [keys(element, prefixes) | identifier for identifier in identifiers(element, prefixes)]
 
 
 TABLES: dict[str, Callable[[Element, list[str]], list[Row]]] = {
-    each.__name__: each
-    for each in (
+    function.__name__: function
+    for function in (
         events,
         event_reminders,
         event_identifiers,

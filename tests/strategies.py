@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
-from odd_values import ODD
+
+from tests.odd_values import ODD
 
 PREFIXES = "platform", "action_network", "change_desk"
 
@@ -242,7 +243,7 @@ RESOURCES = {
     "osdi:people": WHOLE_PERSON,
 }
 
-BESIDE = {
+SIBLINGS = {
     "<p>:sponsor": {"title": "Progress", "url": "https://example.org/groups/progress"},
     "idempotency_key": "5f70",
 }
@@ -276,7 +277,7 @@ def spelled(value: Any, prefix: str) -> Any:
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Give every place of a document: what holds it, and its key there."""
+    """Return every place of a document: what holds it, and its key there."""
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield value, key
@@ -284,7 +285,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def with_one_odd_value(of: Any, *, start: int = 0, step: int = 1) -> Iterator[Any]:
-    """Give a copy of a document for each of its places and each odd value, or for every so many of these."""
+    """Return a copy of a document for each of its places and each odd value, or for every so many of these."""
     count = sum(1 for _ in places(of))
     for number in range(start, count * len(ODD), step):
         place, odd = divmod(number, len(ODD))
@@ -296,7 +297,7 @@ def with_one_odd_value(of: Any, *, start: int = 0, step: int = 1) -> Iterator[An
 
 @st.composite
 def edited(draw: st.DrawFn, of: Any, *, most: int = 4) -> Any:
-    """Give a copy of a document with a few of its places changed: taken away, replaced, added to."""
+    """Return a copy of a document with a few of its places changed: taken away, replaced, added to."""
     value = copy.deepcopy(of)
     for _ in range(draw(st.integers(0, most))):
         found = list(places(value))
@@ -322,7 +323,7 @@ def edited(draw: st.DrawFn, of: Any, *, most: int = 4) -> Any:
 
 @st.composite
 def identified(draw: st.DrawFn, of: Any) -> Any:
-    """Give a copy of an event or signature under one of a few ids, changed at one of a few times."""
+    """Return a copy of an event or signature under one of a few ids, changed at one of a few times."""
     value = copy.deepcopy(of)
     number = draw(st.integers(0, 3))
     value["identifiers"][0] = f"<p>:x{number}"
@@ -334,7 +335,7 @@ def identified(draw: st.DrawFn, of: Any) -> Any:
 
 @st.composite
 def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
-    """Give a document of any kind, in an envelope or without, in any spelling of the prefix."""
+    """Return a document of any kind, in an envelope or without, in any spelling of the prefix."""
     events = st.sampled_from([V1, V2]).flatmap(identified)
     signatures = identified(SIGNATURE)
     kind = draw(
@@ -361,11 +362,11 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
         name, each = ("osdi:events", events) if kind == "page" else ("osdi:signatures", signatures)
         body = {"total_pages": 1, "page": 1, "_embedded": {name: draw(st.lists(each, max_size=3))}}
     else:
-        beside = st.sampled_from([{}, BESIDE, BESIDE | {"idempotency_key": "77aa"}])
+        siblings = st.sampled_from([{}, SIBLINGS, SIBLINGS | {"idempotency_key": "77aa"}])
         size = (1, 1) if kind == "delivery" else (0, 3)
         acts = st.sampled_from([("osdi:signature", SIGNATURE), ("osdi:attendance", ATTENDANCE)])
         drawn = [draw(acts) for _ in range(draw(st.integers(*size)))]
-        body = [{key: draw(identified(each))} | draw(beside) for key, each in drawn]
+        body = [{key: draw(identified(resource))} | draw(siblings) for key, resource in drawn]
     stamp = draw(st.sampled_from([None, None, "received_at", "fetched_at"]))
     if stamp:
         body = {

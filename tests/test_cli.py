@@ -15,11 +15,7 @@ from click.testing import CliRunner
 import osdi_frames as of
 from osdi_frames.cli import COMMANDS, group
 from osdi_frames.cli.status import Status
-
-
-def run(*words, cwd=None):
-    command = [sys.executable, "-c", "from osdi_frames.cli import main; main()", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+from tests.commands import run
 
 
 def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
@@ -42,7 +38,7 @@ def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
 def test_report_and_export_take_filters_and_say_them(tmp_path):
     petitions = [[{"osdi:signature": {"created_date": f"2026-0{n}-01T00:00:00Z", "comments": str(n),
         "_links": {"osdi:petition": {"href": f"https://x.example/petitions/{n}"}}}}] for n in (4, 5)]  # fmt: skip
-    (tmp_path / "a.json").write_text("\n".join(json.dumps(each) for each in petitions))
+    (tmp_path / "a.json").write_text("\n".join(json.dumps(petition) for petition in petitions))
     filters = ("--petition", "5", "--since", "2026-05", "--until", "2026-05")
     ran = run("report", "a.json", *filters, cwd=tmp_path)
     assert ran.stdout.startswith("0 events with 0 RSVPs; 1 signature of")
@@ -303,13 +299,12 @@ def test_a_wrong_value_is_one_line(words, said, tmp_path):
     assert said in line
 
 
-def test_report_as_json_has_the_numbers_of_the_frames(data):
+def test_report_as_json_has_the_numbers_of_the_frames(data, reported):
     ran = run("report", data, "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     found = json.loads(ran.stdout)
-    frames = of.report(data)
-    assert list(found["reports"]) == list(frames)
-    campaigns = frames["rsvps_by_campaign"]
+    assert list(found["reports"]) == list(reported)
+    campaigns = reported["rsvps_by_campaign"]
     assert found["summary"].startswith(f"{campaigns['events'].sum()} events")
     assert [row["rsvps"] for row in found["reports"]["rsvps_by_campaign"]] == campaigns["rsvps"].tolist()
 

@@ -154,10 +154,10 @@ ARCHIVE = [
 def test_a_filter_keeps_elements_and_the_rows_of_their_child_tables(filters, events, signatures, tmp_path):
     out = tmp_path / "out"
     rows = exported(ARCHIVE, out, **filters)
-    assert {int(each) for each in pd.read_parquet(out / "events.parquet")["event_id"]} == events
-    assert {int(each) for each in pd.read_parquet(out / "event_reminders.parquet")["minutes"]} == events
+    assert {int(id_) for id_ in pd.read_parquet(out / "events.parquet")["event_id"]} == events
+    assert {int(minute) for minute in pd.read_parquet(out / "event_reminders.parquet")["minutes"]} == events
     tags = pd.read_parquet(out / "signature_tags.parquet")["tag"]
-    assert {int(each.removeprefix("tag-")) for each in tags} == signatures
+    assert {int(tag.removeprefix("tag-")) for tag in tags} == signatures
     assert rows["signatures"] == rows["signature_identifiers"] == len(signatures)
     assert list(pd.read_parquet(out / "signature_tags.parquet")) == list(of.read_table([], "signature_tags"))
     assert counted(ARCHIVE, **filters) == {"events": len(events), "signatures": len(signatures)}
@@ -245,8 +245,8 @@ def test_check_lists_the_dates_that_reports_put_before_and_after_all_others():
     assert by_month[["before 2025-05", "after 2026-05"]].tolist() == [1, 2]
 
 
-def test_dates_that_stand_together_are_not_doubtful(data):
-    assert not of.check(data)["problem"].str.startswith("doubtful").any()
+def test_dates_that_stand_together_are_not_doubtful(inspected):
+    assert not inspected.problems["problem"].str.startswith("doubtful").any()
 
 
 # --------------------------------------------------------------------------------------------- growth
@@ -296,7 +296,7 @@ def test_a_part_pull_is_not_drawn_as_growth(tmp_path):
     pulled(tmp_path / "in" / "2", 8, {1: 9}, complete=False)
     pulled(tmp_path / "in" / "3", 15, {1: 10, 2: 4})
     reading = read(tmp_path / "in")
-    frames = {each.name: frame for each, frame in reading.reports}
+    frames = {report.name: frame for report, frame in reading.reports}
     assert frames["rsvps_by_pull"]["rsvps"].tolist() == [7, 14]
     assert "1 pull not complete, not drawn as growth" in str(reading)
     shutil.rmtree(tmp_path / "in" / "3")

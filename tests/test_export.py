@@ -26,12 +26,12 @@ HOSTILE = [
 ]
 
 
+#: What is exported where it does not matter what.
+SMALL = [{"title": "March", "total_accepted": 1}, [{"osdi:signature": {"comments": "Yes"}}]]
+
+
 def visible(folder):
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-
-
-def read(data, table):
-    return of.scan(data, table).read_all()
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,9 @@ def exported(data, tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")  # of tables that are not there
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_reads_back_equal_with_pyarrow_pandas_polars_and_duckdb(table, data, exported):
+def test_a_table_reads_back_equal_with_pyarrow_pandas_polars_and_duckdb(table, sample_table, exported):
     folder, counts = exported
-    path, expected = folder / f"{table}.parquet", read(data, table)
+    path, expected = folder / f"{table}.parquet", sample_table(table)
     assert counts[table] == expected.num_rows
     assert pq.read_table(path).equals(expected)
     pd.testing.assert_frame_equal(pd.read_parquet(path), expected.to_pandas())
@@ -80,45 +80,45 @@ def test_a_partition_by_month_reads_back_with_the_same_rows(data, tmp_path):
     assert (tmp_path / "out" / "signature_tags.parquet").is_file()
 
 
-def test_a_partition_by_a_column_leaves_the_column_as_it_is(data, tmp_path):
+def test_a_partition_by_a_column_leaves_the_column_as_it_is(data, sample_table, tmp_path):
     of.export(data, tmp_path / "out", tables=["events"], partition_by="location_postal_code")
     files = str(tmp_path / "out" / "events" / "**" / "*.parquet")
     again = pl.read_parquet(files, hive_partitioning=True).sort("event_id")
-    expected = pl.from_arrow(read(data, "events")).sort("event_id")
+    expected = pl.from_arrow(sample_table("events")).sort("event_id")
     assert again.drop("by_location_postal_code").equals(expected)
     assert (tmp_path / "out" / "events" / "by_location_postal_code=none").is_dir()
 
 
 @pytest.mark.parametrize("column", ["identifiers", "created_date"])
-def test_lists_and_times_are_no_partitions(column, data, tmp_path):
+def test_lists_and_times_are_no_partitions(column, tmp_path):
     with pytest.raises(InvalidColumn, match=column):
-        of.export(data, tmp_path / "out", tables=["events"], partition_by=column)
+        of.export(SMALL, tmp_path / "out", tables=["events"], partition_by=column)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_partition_names_the_nearest(data, tmp_path):
+def test_an_unknown_partition_names_the_nearest(tmp_path):
     with pytest.raises(UnknownColumn, match=r"'regon'.*location_region"):
-        of.export(data, tmp_path / "out", partition_by="regon")
+        of.export(SMALL, tmp_path / "out", partition_by="regon")
 
 
-def test_what_exists_is_refused_and_stays(data, tmp_path):
-    of.export(data, tmp_path / "out", tables=["events"])
+def test_what_exists_is_refused_and_stays(tmp_path):
+    of.export(SMALL, tmp_path / "out", tables=["events"])
     with pytest.raises(DestinationExists, match="overwrite=True"):
-        of.export(data, tmp_path / "out", tables=["signatures"])
+        of.export(SMALL, tmp_path / "out", tables=["signatures"])
     assert visible(tmp_path / "out") == ["events.parquet"]
 
 
-def test_overwrite_replaces_the_whole_export(data, tmp_path):
-    of.export(data, tmp_path / "out", tables=["events"])
-    of.export(data, tmp_path / "out", tables=["signatures"], overwrite=True)
+def test_overwrite_replaces_the_whole_export(tmp_path):
+    of.export(SMALL, tmp_path / "out", tables=["events"])
+    of.export(SMALL, tmp_path / "out", tables=["signatures"], overwrite=True)
     assert visible(tmp_path / "out") == ["signatures.parquet"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_overwrite_never_replaces_a_folder_with_other_things_in_it(data, tmp_path):
+def test_overwrite_never_replaces_a_folder_with_other_things_in_it(tmp_path):
     (tmp_path / "thesis.txt").write_text("five years of work")
     with pytest.raises(DestinationExists, match=r"did not create \(thesis.txt\); nothing was overwritten"):
-        of.export(data, tmp_path, tables=["events"], overwrite=True)
+        of.export(SMALL, tmp_path, tables=["events"], overwrite=True)
     assert (tmp_path / "thesis.txt").read_text() == "five years of work"
 
 
@@ -215,9 +215,9 @@ def test_csv_has_iso_datetimes_json_lists_and_negative_numbers_as_they_are(tmp_p
     assert row["location_longitude"] == "-122.25"
 
 
-def test_an_unknown_format_is_refused(data, tmp_path):
+def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ValueError, match="'parquet', 'csv', 'xlsx', not 'xls'"):
-        of.export(data, tmp_path / "out", format="xls")
+        of.export(SMALL, tmp_path / "out", format="xls")
 
 
 def test_one_table_that_is_no_list_is_refused(tmp_path):
@@ -245,10 +245,10 @@ def test_write_csv_escapes_texts_categories_and_names_and_leaves_numbers(tmp_pat
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077], ids=oct)
-def test_exports_are_readable_by_their_owner_only_whatever_the_umask(mask, data, tmp_path):
+def test_exports_are_readable_by_their_owner_only_whatever_the_umask(mask, tmp_path):
     before = os.umask(mask)
     try:
-        of.export(data, tmp_path / "new" / "out", tables=["events"], partition_by="location_region")
+        of.export(SMALL, tmp_path / "new" / "out", tables=["events"], partition_by="location_region")
         of.write_csv(pd.DataFrame({"a": [1]}), tmp_path / "new" / "a.csv")
     finally:
         os.umask(before)
@@ -257,9 +257,9 @@ def test_exports_are_readable_by_their_owner_only_whatever_the_umask(mask, data,
     assert {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()} == {0o600}
 
 
-def test_a_folder_that_was_there_keeps_its_mode(data, tmp_path):
+def test_a_folder_that_was_there_keeps_its_mode(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out").chmod(0o750)
     for _ in range(2):
-        of.export(data, tmp_path / "out", tables=["events"], overwrite=True)
+        of.export(SMALL, tmp_path / "out", tables=["events"], overwrite=True)
         assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750

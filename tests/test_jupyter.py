@@ -47,7 +47,7 @@ class Notebook:
 
     def widgets(self) -> list[dict[str, Any]]:
         states = self._notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
-        return [each["state"] for each in states.values()]
+        return [state["state"] for state in states.values()]
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,10 @@ def test_the_whole_traceback_with_its_cause_is_still_there_to_be_asked_for(noteb
     assert "transport.py" in whole
 
 
-def test_what_was_passed_over_is_told_at_the_own_line(notebook):
+def test_a_warning_of_passed_over_problems_names_the_own_line(notebook):
     shown = notebook.shown(SKIPPED)  # with a bar, too, where the machine is slow
     warned, frame = (
-        each for each in shown if "application/vnd.jupyter.widget-view+json" not in each.get("data", {})
+        output for output in shown if "application/vnd.jupyter.widget-view+json" not in output.get("data", {})
     )
     assert re.match(r"\S+ipykernel_\S+:1: ProblemsWarning: passed over 1 problem, the first", warned.text)
     assert warned.text.endswith(f"\n  {SKIPPED}\n")

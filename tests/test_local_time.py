@@ -97,10 +97,10 @@ def test_the_note_on_settling_what_is_marked_takes_the_later_of_a_fold_and_the_e
         row.start_date.tz_localize(row.timezone, ambiguous=False, nonexistent="shift_forward")
         for row in (in_new_york("2026-11-01 01:30"), in_new_york("2026-03-08 02:30"))
     ]
-    assert [f"{each.tz_convert('UTC'):%m-%d %H:%M}" for each in settled] == ["11-01 06:30", "03-08 07:00"]
+    assert [f"{moment.tz_convert('UTC'):%m-%d %H:%M}" for moment in settled] == ["11-01 06:30", "03-08 07:00"]
 
 
-def test_start_and_end_are_told_apart():
+def test_start_and_end_are_distinguished():
     row = local_to_utc(frame(("2026-10-31 23:00", "2026-11-01 01:30", *PLACES["America/New_York"]))).loc[0]
     assert row.start_utc == pd.Timestamp("2026-11-01 03:00", tz="UTC")
     assert (row.end_ambiguity, pd.isna(row.end_utc), pd.isna(row.start_ambiguity)) == ("fold", True, True)
@@ -267,7 +267,7 @@ def test_a_zone_that_someone_put_on_the_wall_clock_does_not_shift_it():
     pd.testing.assert_frame_equal(local_to_utc(as_utc)[ADDED], local_to_utc(events)[ADDED])
 
 
-def test_a_frame_that_lacks_the_columns_is_told_which():
+def test_a_frame_that_lacks_columns_raises_an_error_that_names_them():
     with pytest.raises(
         MissingColumn, match="local_to_utc needs end_date, location_latitude, which the frame"
     ):
@@ -285,7 +285,7 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
         local_to_utc(frame())
 
 
-def test_a_machine_without_the_zone_is_told_to_renew_its_data():
+def test_a_machine_without_the_zone_raises_an_error_that_names_the_data():
     program = """
 import sys
 sys.modules["tzdata"] = None

@@ -32,7 +32,7 @@ def nightly(service, folder, key):
 
 
 def kept(folder):
-    """Give what the script keeps for its readers: the reports, and the table without where rows were read."""
+    """Return what the script keeps for its readers: the reports, and the table without where rows were read."""
     events = pd.read_parquet(folder / "tables" / "events.parquet").sort_values("event_id", ignore_index=True)
     reports = {name: (folder / name).read_text() for name in REPORTS}
     return reports | {"events": events.drop(columns=["fetched_at", "source_file", "source_line"]).to_csv()}
@@ -55,7 +55,7 @@ def test_a_second_run_gives_the_same_from_what_changed_and_a_passing_error_is_no
     second = nightly(service, tmp_path, service.group_key)
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
     assert kept(tmp_path) == before
-    asked = Counter(each["path"].split("/")[3] for each in service.requests())
+    asked = Counter(request["path"].split("/")[3] for request in service.requests())
     assert asked == {
         "events": 1,
         "event_campaigns": 1 + 13,

@@ -4,7 +4,8 @@ import re
 import time
 
 import pytest
-from notebook_runs import LIMIT, NOTEBOOKS, code, executed, figures, read
+
+from tests.notebook_runs import LIMIT, NOTEBOOKS, code, executed, figures, read
 
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -20,8 +21,8 @@ def test_a_notebook_shows_the_committed_figures_within_a_minute_and_leaves_nothi
     assert time.monotonic() - started < LIMIT
     for committed, cell in zip(code(read(path)), code(again), strict=True):
         assert figures(cell) == figures(committed), f"after:\n{cell.source}"
-    left = {each.name for each in (tmp_path / "notebooks").iterdir()}
-    assert left == {each.name for each in path.parent.iterdir() if not each.name.startswith(("_", "."))}
+    left = {path.name for path in (tmp_path / "notebooks").iterdir()}
+    assert left == {entry.name for entry in path.parent.iterdir() if not entry.name.startswith(("_", "."))}
 
 
 @each_notebook

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from layouts import lines
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
+from tests.layouts import lines
 
 #: Not every archive has elements of every table.
 pytestmark = pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
@@ -27,14 +27,14 @@ def signature(own: str | None = "s1", *, modified: str | None = None, **keys: An
 
 
 def delivery(*values: dict[str, Any], key: str | None = None, at: str | None = None) -> Any:
-    """Give a delivery of signatures under one key of a message; in an envelope if it says when it came."""
-    beside = {} if key is None else {"idempotency_key": key}
-    body = [{"osdi:signature": value} | beside for value in values]
+    """Return a delivery of signatures under one key of a message; in an envelope if it says when it came."""
+    siblings = {} if key is None else {"idempotency_key": key}
+    body = [{"osdi:signature": value} | siblings for value in values]
     return body if at is None else {"received_at": at, "body": body}
 
 
-def told(documents: Sequence[Any], *, dedupe: Any = True) -> list[str]:
-    """Give the comments of the signatures that are kept: what tells them apart here."""
+def rows_of(documents: Sequence[Any], *, dedupe: Any = True) -> list[str]:
+    """Return the comments of the signatures that are kept: what tells them apart here."""
     return of.read_signatures(list(documents), columns=["comments"], dedupe=dedupe)["comments"].tolist()
 
 
@@ -47,44 +47,44 @@ MONDAY, TUESDAY, SUNDAY = "2026-05-04T00:00:00Z", "2026-05-05T00:00:00Z", "2026-
 def test_retries_of_a_message_are_one_row() -> None:
     once = delivery(signature(comments="a", modified=MONDAY), key="k1")
     for dedupe in (True, "message"):
-        assert told([once, once, once], dedupe=dedupe) == ["a"]
+        assert rows_of([once, once, once], dedupe=dedupe) == ["a"]
 
 
 def test_the_elements_of_a_batch_share_a_key_and_are_all_kept() -> None:
     batch = delivery(signature("s1", comments="a"), signature("s2", comments="b"), key="k1")
     for dedupe in (True, "message"):
-        assert told([batch, batch], dedupe=dedupe) == ["a", "b"]
+        assert rows_of([batch, batch], dedupe=dedupe) == ["a", "b"]
 
 
-def test_the_elements_of_a_batch_without_any_id_are_told_apart_by_their_position() -> None:
+def test_the_elements_of_a_batch_without_any_id_are_distinguished_by_their_position() -> None:
     batch = delivery(signature(None, comments="a"), signature(None, comments="b"), key="k1")
     for dedupe in (True, "message"):
-        assert told([batch, batch], dedupe=dedupe) == ["a", "b"]
+        assert rows_of([batch, batch], dedupe=dedupe) == ["a", "b"]
 
 
 def test_the_same_signature_of_two_webhooks_is_one_row_but_two_messages() -> None:
     first = delivery(signature(comments="a", modified=MONDAY), key="k1", at=MONDAY)
     second = delivery(signature(comments="a", modified=MONDAY), key="k2", at=TUESDAY)
-    assert told([first, second]) == ["a"]
-    assert told([first, second], dedupe="message") == ["a", "a"]
+    assert rows_of([first, second]) == ["a"]
+    assert rows_of([first, second], dedupe="message") == ["a", "a"]
 
 
 def test_a_late_update_wins_wherever_it_is_read() -> None:
     old = delivery(signature(comments="old", modified=MONDAY), key="k1", at=SUNDAY)
     new = delivery(signature(comments="new", modified=TUESDAY), key="k2", at=TUESDAY)
-    assert told([old, new]) == told([new, old]) == ["new"]
+    assert rows_of([old, new]) == rows_of([new, old]) == ["new"]
 
 
 def test_of_equally_new_ones_the_one_received_last_wins_wherever_it_is_read() -> None:
     first = delivery(signature(comments="first", modified=MONDAY), key="k1", at=MONDAY)
     last = delivery(signature(comments="last", modified=MONDAY), key="k2", at=TUESDAY)
-    assert told([first, last]) == told([last, first]) == ["last"]
+    assert rows_of([first, last]) == rows_of([last, first]) == ["last"]
 
 
 def test_newest_is_by_the_moment_and_not_by_the_text() -> None:
     earlier = delivery(signature(comments="earlier", modified="2026-05-04T23:00:00+10:00"), key="k1")
     later = delivery(signature(comments="later", modified="2026-05-04T14:00:00Z"), key="k2")
-    assert told([earlier, later]) == told([later, earlier]) == ["later"]
+    assert rows_of([earlier, later]) == rows_of([later, earlier]) == ["later"]
 
 
 def test_one_that_names_no_time_gives_way_to_one_that_does() -> None:
@@ -92,40 +92,40 @@ def test_one_that_names_no_time_gives_way_to_one_that_does() -> None:
         delivery(signature(comments="a"), key="k1"),
         delivery(signature(comments="b", modified=MONDAY)),
     )
-    assert told([without, dated]) == told([dated, without]) == ["b"]
+    assert rows_of([without, dated]) == rows_of([dated, without]) == ["b"]
 
 
 def test_without_a_key_the_signature_and_its_time_decide() -> None:
     monday = delivery(signature(comments="a", modified=MONDAY))
     tuesday = delivery(signature(comments="b", modified=TUESDAY))
     documents = [monday, tuesday, monday, tuesday]
-    assert told(documents) == ["b"]
-    assert sorted(told(documents, dedupe="message")) == ["a", "b"]
+    assert rows_of(documents) == ["b"]
+    assert sorted(rows_of(documents, dedupe="message")) == ["a", "b"]
 
 
 def test_what_has_no_identity_at_all_is_kept() -> None:
     documents = [delivery(signature(None, comments="a")), delivery(signature(None, comments="a"))]
     for dedupe in (True, "message", False):
-        assert told(documents, dedupe=dedupe) == ["a", "a"]
+        assert rows_of(documents, dedupe=dedupe) == ["a", "a"]
 
 
 def test_a_signature_is_the_same_by_its_link_where_it_has_no_identifier() -> None:
     link = {"_links": {"self": {"href": "https://example.org/api/v2/petitions/q1/signatures/s1"}}}
     by_link = delivery(signature(None, comments="a", modified=MONDAY, **link), key="k1")
     by_identifier = delivery(signature("s1", comments="b", modified=TUESDAY), key="k2")
-    assert told([by_link, by_identifier]) == ["b"]
+    assert rows_of([by_link, by_identifier]) == ["b"]
 
 
 def test_send_test_under_its_one_key_collapses_and_takes_no_other_signature_along() -> None:
     test = delivery(signature("test", comments="test", **{"platform:referrer_data": {}}), key="k0")
     real = delivery(signature("s1", comments="real"), key="k1")
     for dedupe in (True, "message"):
-        assert sorted(told([test, real, test, test], dedupe=dedupe)) == ["real", "test"]
+        assert sorted(rows_of([test, real, test, test], dedupe=dedupe)) == ["real", "test"]
 
 
 def test_dedupe_of_nothing_keeps_every_delivery_in_the_order_of_reading() -> None:
     documents = [delivery(signature(comments=name), key="k1") for name in "abca"]
-    assert told(documents, dedupe=False) == list("abca")
+    assert rows_of(documents, dedupe=False) == list("abca")
 
 
 def test_the_tags_are_those_of_the_row_that_is_kept_even_if_it_has_none() -> None:
@@ -169,7 +169,7 @@ def test_events_are_no_messages() -> None:
 
 @st.composite
 def archives(draw: st.DrawFn) -> list[list[Any]]:
-    """Give the documents of some files; no two tellings of a thing are equally new and differ."""
+    """Return the documents of some files; no two versions of a thing are equally new and differ."""
     moments = itertools.count()
     made = []
 
@@ -205,8 +205,8 @@ def archives(draw: st.DrawFn) -> list[list[Any]]:
             if draw(st.booleans()):
                 own = ["s3", "s4"]
             values = [
-                signature(each, modified=time, add_tags=[text or "c"], referrer_data={"source": text})
-                for each in own
+                signature(row, modified=time, add_tags=[text or "c"], referrer_data={"source": text})
+                for row in own
             ]
             made.append(delivery(*values, key=f"k{time}", at=time if draw(st.booleans()) else None))
     cuts = sorted(draw(st.lists(st.integers(0, len(made)), max_size=3)))
@@ -230,7 +230,7 @@ KEYS = {
 
 
 def contents(source: Any) -> dict[str, pd.DataFrame]:
-    """Give the tables of an archive, without where they were read, and the totals."""
+    """Return the tables of an archive, without where they were read, and the totals."""
     found = {}
     for table, keys in KEYS.items():
         frame = of.read_table(source, table).drop(columns=["source_file", "source_line"], errors="ignore")

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from layouts import compact, lines, tarred, zipped, zstd
 
 import osdi_frames as of
 from osdi_frames.errors import BadDocument, ProblemsWarning
+from tests.layouts import compact, lines, tarred, zipped, zstd
 
 GOOD = {"identifiers": ["platform:good"], "title": "Good", "total_accepted": 1}
 SIGNED = [{"osdi:signature": {"identifiers": ["platform:good"]}}]
@@ -45,7 +45,7 @@ def message(source: Any, table: str) -> str:
 
 
 def listed(source: Any) -> list[tuple[Any, ...]]:
-    """Give what `check` lists beside what is merely not read."""
+    """Return what `check` lists but for what is merely not read."""
     found = of.check(source)
     found = found[found["severity"] != "info"]
     found = found.astype(object).where(found.notna(), None)
@@ -172,11 +172,11 @@ MISFITS = {
 
 
 def full_key(misfit: Misfit) -> str:
-    """Give the key as a message names it, from the document on."""
+    """Return the key as a message names it, from the document on."""
     if isinstance(misfit.document, dict):
         return misfit.where
-    beside = misfit.where.startswith("../")
-    return f"[0].{misfit.where[3:]}" if beside else f"[0].osdi:signature.{misfit.where}"
+    is_sibling = misfit.where.startswith("../")
+    return f"[0].{misfit.where[3:]}" if is_sibling else f"[0].osdi:signature.{misfit.where}"
 
 
 @pytest.fixture(params=MISFITS, ids=[name.replace(" ", "-") for name in MISFITS])
@@ -206,12 +206,15 @@ def test_skipping_keeps_the_row_of_a_misfit_without_the_value(misfit: Misfit, tm
     assert all(row[misfit.column] is None for row in bad)
 
 
-def test_check_lists_a_misfit_by_its_key(misfit: Misfit, tmp_path: Path) -> None:
-    path = archive_of(misfit, tmp_path)
-    kind = "event" if isinstance(misfit.document, dict) else "signature"
-    where = misfit.where.replace("[1]", "[]")
-    detail = f"{kind}: {where} = {misfit.shown}"
-    assert listed(path) == [(str(path), 2, "error", misfit.problem, detail, 1)]
+def test_check_lists_each_misfit_by_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(lines([GOOD, *(misfit.document for misfit in MISFITS.values()), SIGNED]))
+    expected = []
+    for line, misfit in enumerate(MISFITS.values(), 2):
+        kind = "event" if isinstance(misfit.document, dict) else "signature"
+        detail = f"{kind}: {misfit.where.replace('[1]', '[]')} = {misfit.shown}"
+        expected.append((str(path), line, "error", misfit.problem, detail, 1))
+    assert sorted(listed(path)) == sorted(expected)
 
 
 def test_a_misfit_in_an_embedded_event_and_in_a_batch_is_named_by_its_position() -> None:
@@ -234,7 +237,7 @@ def test_columns_that_are_not_asked_for_stop_nothing() -> None:
 
 
 #: Documents that hold nothing for a table, though something is wrong: name → document, table, problem, detail.
-STRANGE = {
+UNRECOGNISED = {
     "text is no document": ("archive", "signatures", "not a page, an event or a delivery", '"…"'),
     "an object of nothing that is known": (
         {"a": 1},
@@ -270,9 +273,9 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("name", STRANGE)
-def test_a_strange_document_stops_is_passed_over_and_is_listed(name: str, tmp_path: Path) -> None:
-    document, table, problem, detail = STRANGE[name]
+@pytest.mark.parametrize("name", UNRECOGNISED)
+def test_an_unrecognised_document_stops_is_passed_over_and_is_listed(name: str, tmp_path: Path) -> None:
+    document, table, problem, detail = UNRECOGNISED[name]
     path = tmp_path / "a.ndjson"
     path.write_bytes(lines([document, GOOD, SIGNED]))
     assert message(path, table) == f"{path}:1: {problem}: {detail}"
@@ -348,7 +351,7 @@ def test_of_a_truncated_gz_the_good_part_is_read_to_its_last_whole_line(tmp_path
     assert len(rows) == readable.count(b"\n") > 100
 
 
-def test_a_broken_zip_is_a_problem_of_its_own_and_the_files_beside_it_are_read(tmp_path: Path) -> None:
+def test_a_broken_zip_is_a_problem_of_its_own_and_the_other_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zipped({"x.json": compact(GOOD)})[:-30])
     (tmp_path / "b.json").write_bytes(compact(GOOD))
     assert message(tmp_path, "events").startswith(f"{tmp_path}/a.zip: unreadable file: ")
@@ -372,7 +375,7 @@ def test_a_broken_member_of_a_zip_is_named_and_the_others_are_read(tmp_path: Pat
 
 def test_of_a_broken_tar_the_members_before_the_break_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
-    files = {f"{number}.json": compact(each) for number, each in enumerate(many(4))}
+    files = {f"{number}.json": compact(document) for number, document in enumerate(many(4))}
     path.write_bytes(tarred(files)[: 512 * 5 + 10])  # each member is a header and a block
     assert message(path, "events").startswith(f"{path}")
     rows, _ = skipped(path, "events")
@@ -461,7 +464,7 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_read_all_the_same(tmp_p
     assert reader.read_all()["event_id"].to_pylist() == ["good", "other"]
 
 
-@pytest.mark.parametrize("spelling", ["NaN", "nan", "-Infinity", "INF", "1E400"])
+@pytest.mark.parametrize("spelling", ["NaN", "nan", "-NaN", "-nAn", "-Infinity", "INF", "1E400"])
 def test_a_number_that_is_none_of_json_is_text_where_text_is_declared_and_listed(spelling: str) -> None:
     """So it is whatever else the document holds, and whoever reads it: the query or the mending."""
     for capacity in ("1", '"lots"'):

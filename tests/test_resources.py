@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from strategies import ATTENDANCE, BESIDE, EVENT_CAMPAIGN, SIGNATURE, SIGNATURE_OF_A_PAGE, spelled
 
 import osdi_frames as of
+from tests.strategies import ATTENDANCE, EVENT_CAMPAIGN, SIBLINGS, SIGNATURE, SIGNATURE_OF_A_PAGE, spelled
 
 MONDAY, TUESDAY = "2026-05-04T00:00:00Z", "2026-05-05T00:00:00Z"
 
@@ -53,7 +53,7 @@ def test_a_misfit_in_a_collection_of_the_services_own_is_named_and_the_others_ar
     assert of.check(found)["detail"].tolist() == ['event_campaign: total_rsvps = "lots"']
 
 
-def test_a_single_resource_is_told_by_its_address():
+def test_a_single_resource_is_recognised_by_its_address():
     kinds = {
         "event_campaigns/c1": ("event_campaigns", "event_campaign_id"),
         "petitions/c1/": ("petitions", "petition_id"),
@@ -68,10 +68,10 @@ def test_a_single_resource_is_told_by_its_address():
 
 
 def test_a_delivery_of_signatures_and_attendances_is_read_into_both_tables():
-    elements = [{"osdi:signature": SIGNATURE} | BESIDE, {"osdi:attendance": ATTENDANCE} | BESIDE]
+    elements = [{"osdi:signature": SIGNATURE} | SIBLINGS, {"osdi:attendance": ATTENDANCE} | SIBLINGS]
     delivery = spelled({"received_at": MONDAY, "body": elements}, "platform")
     tables = of.read_tables(delivery, ["signatures", "attendances"])
-    (signature,), (attendance,) = (each.to_dict("records") for each in tables.values())
+    (signature,), (attendance,) = (table.to_dict("records") for table in tables.values())
     assert (signature["signature_id"], signature["element"]) == ("s1", 0)
     assert (attendance["attendance_id"], attendance["element"]) == ("a1", 1)
     assert (attendance["event_id"], attendance["person_id"], attendance["status"]) == ("e1", "p9", "accepted")

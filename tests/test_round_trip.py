@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import (
+
+import osdi_frames as of
+from tests.strategies import (
     ATTENDANCE,
-    BESIDE,
     EVENT_CAMPAIGN,
     PERSON,
     PETITION,
+    SIBLINGS,
     SIGNATURE,
     SIGNATURE_OF_A_PAGE,
     V1,
@@ -25,8 +27,6 @@ from strategies import (
     WHOLE_PERSON,
     spelled,
 )
-
-import osdi_frames as of
 
 Leaves = dict[tuple[str | int, ...], Any]
 
@@ -56,10 +56,10 @@ def without_curies(of: Any) -> Any:
 
 
 def with_primary_first(of: Any) -> Any:
-    """Give a person whose primary address stands first: its place is not a column of event_people."""
+    """Return a person whose primary address stands first: its place is not a column of event_people."""
     value = copy.deepcopy(of)
     for name in ("email_addresses", "phone_numbers", "postal_addresses"):
-        value.get(name, []).sort(key=lambda each: not each["primary"])
+        value.get(name, []).sort(key=lambda entry: not entry["primary"])
     return value
 
 
@@ -85,25 +85,25 @@ OF_PAGES = (
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Give all objects of a document, the inner ones first."""
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from objects(each)
+    """Return all objects of a document, the inner ones first."""
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(inner)
     if isinstance(value, dict):
         yield value
 
 
 @st.composite
 def thinned_and_extended(draw: st.DrawFn, of: Any) -> Any:
-    """Give a copy without some of its keys, and with some that nothing declares."""
+    """Return a copy without some of its keys, and with some that nothing declares."""
     value = copy.deepcopy(of)
-    for each in objects(value):
-        spare = sorted(each.keys() - KEPT)[1:]
+    for held in objects(value):
+        spare = sorted(held.keys() - KEPT)[1:]
         if spare and draw(st.booleans()):
             for key in draw(st.lists(st.sampled_from(spare), unique=True, max_size=4)):
                 if key != "primary":
-                    del each[key]
+                    del held[key]
     free = value.get("person", value).get("custom_fields")
-    found = [each for each in objects(value) if each is not free]
+    found = [inner for inner in objects(value) if inner is not free]
     for _ in range(draw(st.integers(0, 2))):
         extra = draw(st.sampled_from([7, "x", {"a": 1}, {"a": {"b": [1, {}]}}, [1, 2], True]))
         draw(st.sampled_from(found))[draw(st.sampled_from(["mood", "x:mood"]))] = extra
@@ -114,7 +114,7 @@ def thinned_and_extended(draw: st.DrawFn, of: Any) -> Any:
 
 @st.composite
 def archives(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give events and signatures by id; a signature with what stands beside it and when it was received."""
+    """Return events and signatures by id; a signature with its sibling keys and when it was received."""
     prefix = draw(st.sampled_from(["platform", "action_network"]))
     events, signatures = {}, {}
     for number in range(draw(st.integers(1, 4))):
@@ -123,11 +123,11 @@ def archives(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
         events[f"e{number}"] = spelled(event, prefix)
         signature = draw(thinned_and_extended(SIGNATURE))
         signature["identifiers"][0] = f"<p>:s{number}"
-        beside = draw(thinned_and_extended(BESIDE))
+        drawn = draw(thinned_and_extended(SIBLINGS))
         whole = {"osdi:signature": signature} | {
-            # A key with a colon beside the hash is a type, and no key of a type that is known.
+            # A sibling key with a colon is a type, and no key of a type that is known.
             key: value
-            for key, value in beside.items()
+            for key, value in drawn.items()
             if key != "x:mood"
         }
         signatures[f"s{number}"] = spelled(whole, prefix)
@@ -138,11 +138,11 @@ def archives(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def rows_by(source: Any, tables: Any, key: str) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Give the rows of all tables by the element to which they belong."""
+    """Return the rows of all tables by the element to which they belong."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for table in tables:
         for row in of.scan(source, table).read_all().to_pylist():
-            found.setdefault(row[key], {each: [] for each in tables})[table].append(row)
+            found.setdefault(row[key], {table: [] for table in tables})[table].append(row)
     return found
 
 
@@ -362,8 +362,8 @@ def leaves_of_row(row: dict[str, Any], places: dict[str, str]) -> Leaves:
             if isinstance(value, dict)
             else None
         )
-        for key, each in [("", value)] if many is None else many:
-            put(found, (), {"each": each}, each=f"{where}/{key}".rstrip("/").replace("<p>", prefix))
+        for key, item in [("", value)] if many is None else many:
+            put(found, (), {"item": item}, item=f"{where}/{key}".rstrip("/").replace("<p>", prefix))
     for path in list(found):
         for at, name in enumerate(path):
             if name in ONE_OF and name != "address_lines":
@@ -377,14 +377,14 @@ def leaves_of_row(row: dict[str, Any], places: dict[str, str]) -> Leaves:
 
 
 def flattened(value: Any, at: tuple[str | int, ...] = ()) -> Leaves:
-    """Give every leaf of a document; an empty object or list is one."""
+    """Return every leaf of a document; an empty object or list is one."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    inner = {path: leaf for key, each in pairs for path, leaf in flattened(each, (*at, key)).items()}
+    inner = {path: leaf for key, pair in pairs for path, leaf in flattened(pair, (*at, key)).items()}
     return inner or {at: value}
 
 
 def lost(original: Leaves, rebuilt: Leaves) -> set[tuple[str | int, ...]]:
-    """Give the highest places of which nothing was put back."""
+    """Return the highest places of which nothing was put back."""
     held = {path[:length] for path in rebuilt for length in range(len(path) + 1)}
     return {
         next(path[:length] for length in range(len(path) + 1) if path[:length] not in held)
@@ -397,15 +397,15 @@ ONE_OF = {"address_lines", "email_addresses", "phone_numbers", "postal_addresses
 
 
 def spelled_as_check_does(kind: str, path: tuple[str | int, ...], *, delivered: bool) -> str:
-    beside = ""
+    siblings = ""
     if delivered:
-        beside, path = ("", path[1:]) if path[0] == f"osdi:{kind}" else ("../", path)
+        siblings, path = ("", path[1:]) if path[0] == f"osdi:{kind}" else ("../", path)
     text = "".join("[]" if isinstance(step, int) else f".{step}" for step in path)
-    return f"{kind}: {beside}{text.lstrip('.')}"
+    return f"{kind}: {siblings}{text.lstrip('.')}"
 
 
 def lost_of(kind: str, original: Any, rebuilt: Leaves, *, delivered: bool) -> Counter[str]:
-    """Give what was not put back, as `check` spells it; what was put back has to be what was there."""
+    """Return what was not put back, as `check` spells it; what was put back has to be what was there."""
     there = flattened(original)
     invented = {path: value for path, value in rebuilt.items() if there.get(path) != value}
     assert not invented, f"{kind}: {invented}"
@@ -430,7 +430,7 @@ def all_is_put_back_but_what_check_lists(archive: tuple[dict[str, Any], dict[str
     reports_what_is_not_put_back(documents, undeclared)
 
 
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=3)
 @given(archives())
 def test_all_is_put_back_but_what_check_lists_as_undeclared(
     archive: tuple[dict[str, Any], dict[str, Any]],
@@ -453,8 +453,10 @@ def reports_what_is_not_put_back(documents: list[Any], undeclared: Counter[str])
     assert dict(zip(listed["detail"], listed["count"], strict=True)) == undeclared
 
 
-@pytest.mark.parametrize(("kind", "table", "key", "of_service"), OF_PAGES, ids=[each[0] for each in OF_PAGES])
-@settings(deadline=None, max_examples=10)
+@pytest.mark.parametrize(
+    ("kind", "table", "key", "of_service"), OF_PAGES, ids=[of_page[0] for of_page in OF_PAGES]
+)
+@settings(deadline=None, max_examples=6)
 @given(data=st.data(), prefix=st.sampled_from(["platform", "action_network"]))
 def test_all_of_a_page_is_put_back_but_what_check_lists(
     data: st.DataObject, prefix: str, kind: str, table: str, key: str, of_service: Any
@@ -467,12 +469,12 @@ def test_all_of_a_page_is_put_back_but_what_check_lists(
     )
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=6)
 @given(data=st.data(), prefix=st.sampled_from(["platform", "action_network"]))
 def test_all_of_a_delivered_attendance_is_put_back_but_what_check_lists(
     data: st.DataObject, prefix: str
 ) -> None:
-    original = spelled({"osdi:attendance": data.draw(thinned_and_extended(ATTENDED))} | BESIDE, prefix)
+    original = spelled({"osdi:attendance": data.draw(thinned_and_extended(ATTENDED))} | SIBLINGS, prefix)
     (row,) = of.scan([original], "attendances").read_all().to_pylist()
     rebuilt = leaves_of_row(row, DELIVERED_ATTENDANCE)
     reports_what_is_not_put_back([[original]], lost_of("attendance", original, rebuilt, delivered=True))

@@ -29,6 +29,7 @@ from osdi_frames import sample
 from osdi_frames.cli.sample import command
 from osdi_frames.errors import DestinationExists
 from osdi_frames.sample import words
+from tests import commands
 
 DATA = Path(__file__).parents[1] / "data"
 PREFIXES = ("action_network:", "platform:")
@@ -166,7 +167,7 @@ class Archive:
 
     def listed(self, key: str) -> list[dict[str, Any]]:
         """Return what the pages of a collection embed."""
-        return [each for page in self.pages for each in page["_embedded"].get(key, [])]
+        return [resource for page in self.pages for resource in page["_embedded"].get(key, [])]
 
     def lists(self, key: str) -> list[list[dict[str, Any]]]:
         return [person[key] for person in self.persons if key in person]
@@ -367,22 +368,24 @@ FEATURES: dict[str, Callable[[Archive], object]] = {
     "a title of 200 characters": lambda a: any(len(e["title"]) >= 200 for e in a.v2),
     # what events and signatures belong to, and RSVPs
     "a campaign with totals": lambda a: any(
-        each["total_rsvps"] > each["total_events"] > 1
+        campaign["total_rsvps"] > campaign["total_events"] > 1
         for page in a.pages
-        for each in own(page["_embedded"], "event_campaigns") or []
+        for campaign in own(page["_embedded"], "event_campaigns") or []
     ),
     "two campaigns of one title": lambda a: any(
         count > 1
         for _, count in Counter(
-            each["title"] for page in a.pages for each in own(page["_embedded"], "event_campaigns") or []
+            campaign["title"]
+            for page in a.pages
+            for campaign in own(page["_embedded"], "event_campaigns") or []
         ).items()
     ),
     "a petition with its creator embedded": lambda a: any(
-        "email_addresses" in each["_embedded"]["osdi:creator"] for each in a.listed("osdi:petitions")
+        "email_addresses" in petition["_embedded"]["osdi:creator"] for petition in a.listed("osdi:petitions")
     ),
     "attendances": lambda a: len(a.listed("osdi:attendances")) > 1000,
     "an attendance without a source": lambda a: any(
-        own(each, "referrer_data")["source"] == "none" for each in a.listed("osdi:attendances")
+        own(attendance, "referrer_data")["source"] == "none" for attendance in a.listed("osdi:attendances")
     ),
     "a person who attends two events": lambda a: any(
         count > 1 for count in count_of(a.listed("osdi:attendances"), "osdi:person").values()
@@ -579,10 +582,12 @@ def test_the_totals_of_the_service_are_those_of_what_is_in_the_archive(archive: 
         if campaign := own(event, "event_campaign_id") or campaign_of(event):
             campaigns.setdefault(campaign, []).append(event["total_accepted"])
     found = [own(page["_embedded"], "event_campaigns") or [] for page in archive.pages]
-    for campaign in (each for page in found for each in page):
+    for campaign in (item for page in found for item in page):
         rsvps_of = campaigns.get(self_url(campaign).rpartition("/")[2], [])
         assert (campaign["total_events"], campaign["total_rsvps"]) == (len(rsvps_of), sum(rsvps_of))
-    petitions = {self_url(each): each["total_signatures"] for each in archive.listed("osdi:petitions")}
+    petitions = {
+        self_url(petition): petition["total_signatures"] for petition in archive.listed("osdi:petitions")
+    }
     unique = {self_url(s): s for s in archive.signatures + archive.collected if "created_date" in s}
     assert count_of(list(unique.values()), "osdi:petition") == petitions
 
@@ -606,7 +611,7 @@ def test_campaigns_are_of_several_events_within_some_years() -> None:
 
 
 def test_a_delivered_attendance_is_one_of_its_event_with_the_person_inline(archive: Archive) -> None:
-    listed = {self_url(each): each for each in archive.listed("osdi:attendances")}
+    listed = {self_url(attendance): attendance for attendance in archive.listed("osdi:attendances")}
     brought = [e["osdi:attendance"] for e in archive.elements if "osdi:attendance" in e]
     assert brought
     for attendance in brought:
@@ -782,15 +787,15 @@ def test_a_world_that_ends_earlier_holds_nothing_later() -> None:
 def test_v1_and_v2_say_the_same_of_an_event() -> None:
     world = sample.World.make(events=50)
     for event in world.events:
-        told = world.v1(event)
-        assert (told["summary"], told["created_at"]) == (event["title"], event["created_date"])
-        assert told.get("start") == event.get("start_date")
-        assert told["total_accepted"] == event["total_accepted"]
-        assert own(told, "event_instructions") == event.get("instructions")
+        shown = world.v1(event)
+        assert (shown["summary"], shown["created_at"]) == (event["title"], event["created_date"])
+        assert shown.get("start") == event.get("start_date")
+        assert shown["total_accepted"] == event["total_accepted"]
+        assert own(shown, "event_instructions") == event.get("instructions")
         sponsor = own(event, "sponsor")
-        assert (own(told, "sponsor") or {}).get("summary") == (sponsor or {}).get("title")
-        assert {"capacity", "end_date", "name", "featured_image_url"}.isdisjoint(told)
-        assert "/api/v2/" not in json.dumps(told["_links"]) + json.dumps(told["_embedded"])
+        assert (own(shown, "sponsor") or {}).get("summary") == (sponsor or {}).get("title")
+        assert {"capacity", "end_date", "name", "featured_image_url"}.isdisjoint(shown)
+        assert "/api/v2/" not in json.dumps(shown["_links"]) + json.dumps(shown["_embedded"])
 
 
 def test_the_addresses_of_a_world_are_where_it_is_said_to_be() -> None:
@@ -859,7 +864,7 @@ def test_deliveries_of_a_month_are_in_the_file_of_that_month(tmp_path: Path) -> 
                 assert document["received_at"][:7] == path.stem
 
 
-def test_a_folder_that_holds_something_is_left_alone_unless_told_otherwise(tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_is_left_alone_without_overwrite(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep me")
     with pytest.raises(DestinationExists, match=re.escape(str(tmp_path))):
         sample.write(tmp_path, signatures=10, events=10)
@@ -870,10 +875,10 @@ def test_a_folder_that_holds_something_is_left_alone_unless_told_otherwise(tmp_p
 
 def test_the_command_says_what_it_wrote_and_a_taken_folder_is_one_line(tmp_path: Path) -> None:
     out = str(tmp_path / "out")
-    first = run("--signatures", "50", "--events", "10", out)
+    first = commands.run("sample", "--signatures", "50", "--events", "10", out)
     assert (first.returncode, first.stderr) == (0, "")  # no progress bar in a pipe
     assert re.fullmatch(re.escape(out) + r": \d+ files, \d\.\d MB\n", first.stdout)
-    second = run("--signatures", "50", "--events", "10", out)
+    second = commands.run("sample", "--signatures", "50", "--events", "10", out)
     assert (second.returncode, second.stdout) == (1, "")
     assert second.stderr.count("\n") == 1
     assert "Traceback" not in second.stderr
@@ -896,10 +901,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def peak(out: Path, signatures: int) -> int:
     """Write an archive in a process of its own and say how much memory that took, in kB."""
-    told = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-c", MEMORY, str(out), str(signatures)], capture_output=True, text=True, check=True
     )
-    return int(told.stdout)
+    return int(ran.stdout)
 
 
 @pytest.mark.parametrize("signatures", [10_000, pytest.param(200_000, marks=pytest.mark.long)])

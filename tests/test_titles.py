@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from odd_titles import LABELS, TITLES, archive
 
 import osdi_frames as of
 from osdi_frames.reporting import read
 from osdi_frames.reports.titles import labelled
+from tests.odd_titles import LABELS, TITLES, archive
 
 ARCHIVE = archive()
 FRAMES = of.read_tables(ARCHIVE, ["events", "event_campaigns", "petitions", "attendances", "signatures"])
@@ -71,7 +71,7 @@ def test_a_campaign_called_none_is_not_the_row_of_events_without_a_campaign() ->
 
 
 @pytest.mark.parametrize("name", [*BY_ROW, *BY_COLUMN])
-def test_every_plot_draws_each_title_as_text_that_is_told_apart(
+def test_every_plot_draws_each_title_as_distinct_text(
     name: str, tmp_path: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
     report = (BY_ROW | BY_COLUMN)[name]

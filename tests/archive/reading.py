@@ -45,7 +45,7 @@ def event(number: int) -> dict[str, Any]:
 
 
 def numbers(found: list[Any]) -> list[int]:
-    return [each["total_accepted"] for each in found]
+    return [document["total_accepted"] for document in found]
 
 
 def agreed(source: Any) -> tuple[list[str], list[str]]:

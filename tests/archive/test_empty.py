@@ -6,9 +6,10 @@ import gzip
 from collections.abc import Callable
 
 import pytest
-from layouts import tarred, zipped, zstd
 
-from tests.archive.reading import agreed
+from tests.layouts import tarred, zipped, zstd
+
+from .reading import agreed
 
 NOTHING: dict[str, tuple[bytes, str]] = {
     "a.json.gz": (gzip.compress(b""), "empty file: holds no document"),

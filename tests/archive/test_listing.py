@@ -10,12 +10,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from layouts import compact, lines, tarred, zstd
 
 import osdi_frames as of
 from osdi_frames.archive.listing import files, open_file
 from osdi_frames.errors import SourceNotFound
-from tests.archive.reading import agreed, documents, event, numbers
+from tests.layouts import compact, lines, tarred, zstd
+
+from .reading import agreed, documents, event, numbers
 
 NOBODY = 65534
 
@@ -39,8 +40,8 @@ def shared():
     yield folder
     if root:
         os.seteuid(0)
-    for each, _, _ in os.walk(folder):
-        Path(each).chmod(0o700)
+    for node, _, _ in os.walk(folder):
+        Path(node).chmod(0o700)
     shutil.rmtree(folder)
 
 
@@ -211,8 +212,8 @@ def test_while_segments_are_sealed_each_is_listed_exactly_once(tmp_path):
     readings = 0
     while sealing.is_alive() or not readings:
         listed = files([str(tmp_path)], print)
-        assert sorted(Path(each).name[:12] for each in listed) == [f"{number:012}" for number in range(count)]
-        for each in listed:
-            open_file(each).close()
+        assert sorted(Path(path).name[:12] for path in listed) == [f"{number:012}" for number in range(count)]
+        for name in listed:
+            open_file(name).close()
         readings += 1
     sealing.join()

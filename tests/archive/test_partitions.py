@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from layouts import LAYOUTS, compact, gzip, lines, pretty, tarred, zipped
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, InvalidSource, SourceNotFound
 from tests.archive.reading import placed
+from tests.layouts import LAYOUTS, compact, gzip, lines, pretty, tarred, zipped
 
 COUNTS = (1, 2, 3, 8, 50, 128)
 WORDS = ("März 🗳️", "集会", "a}\n{", "Ð", "]\\n[")

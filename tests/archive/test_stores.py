@@ -12,7 +12,6 @@ import fsspec
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from layouts import compact, lines, zipped
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
@@ -27,6 +26,7 @@ from osdi_frames.errors import (
 )
 from tests.archive.reading import event
 from tests.archive.stores import BUCKET, Store, serving
+from tests.layouts import compact, lines, zipped
 
 
 @pytest.fixture(scope="module")

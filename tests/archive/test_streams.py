@@ -9,10 +9,11 @@ import zlib
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from layouts import lines, zstd
 
 from osdi_frames.archive.streams import Pieces, Reader, gunzipped, unzstd
-from tests.archive.reading import agreed, event
+from tests.layouts import lines, zstd
+
+from .reading import agreed, event
 
 if sys.version_info >= (3, 14):
     from compression import zstd as zstandard

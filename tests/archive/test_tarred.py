@@ -7,9 +7,10 @@ import io
 import tarfile
 
 import pytest
-from layouts import compact, tarred
 
-from tests.archive.reading import agreed, documents, event, numbers
+from tests.layouts import compact, tarred
+
+from .reading import agreed, documents, event, numbers
 
 MEMBERS = 25  # 50 blocks of header and content, and the end marker: 52
 FILES = {f"in/{number:03}.json": compact(event(number)) for number in range(MEMBERS)}
@@ -33,7 +34,7 @@ def test_of_a_flipped_byte_in_any_header_all_other_members_are_read_and_a_proble
             damaged[number * 1024 + offset] ^= 0x15
             path.write_bytes(PACK[kind](bytes(damaged)))
             found, problems = documents(path)
-            assert numbers(found) == [each for each in range(MEMBERS) if each != number]
+            assert numbers(found) == [member for member in range(MEMBERS) if member != number]
             assert problems
 
 

@@ -7,9 +7,10 @@ import stat
 import zipfile
 
 import pytest
-from layouts import compact, zipped
 
-from tests.archive.reading import agreed, documents, event, numbers
+from tests.layouts import compact, zipped
+
+from .reading import agreed, documents, event, numbers
 
 MEMBERS = 8
 FILES = {f"{number:03}.json": compact(event(number)) for number in range(MEMBERS)}

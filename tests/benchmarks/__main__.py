@@ -19,9 +19,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.archives import path_of
-from tests.benchmarks.lines import Contestant, Figure, Line, Target, cluster_lines, large_lines, lines
-from tests.benchmarks.measure import disagreement
+from .archives import path_of
+from .lines import Contestant, Figure, Line, Target, cluster_lines, large_lines, lines
+from .measure import disagreement
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = ("osdi-frames", "duckdb", "polars", "pandas", "pyarrow", "orjson")
@@ -43,7 +43,9 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     chosen = [*lines(options.deliveries), *cluster_lines(options.deliveries, options.deliveries)]
     chosen += large_lines() if options.large else []
-    chosen = [line for line in chosen if not options.only or any(each in line.name for each in options.only)]
+    chosen = [
+        line for line in chosen if not options.only or any(words in line.name for words in options.only)
+    ]
     machine = {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()}
     machine |= {"load before": os.getloadavg()[0], "versions": {name: version(name) for name in LIBRARIES}}
     measured, failures = [], []
@@ -59,7 +61,7 @@ def main() -> None:
         results = [_result(target, rounds, line) for target in line.targets]
         for result in results:
             print(_row(line, result), flush=True)
-        medians = {name: _medians([each[name] for each in rounds]) for name in line.contestants}
+        medians = {name: _medians([one[name] for one in rounds]) for name in line.contestants}
         measured.append({"line": line.name, "contestants": medians, "targets": results})
     print("\n" + _table_of_contestants(measured))
     machine["load after"] = os.getloadavg()[0]
@@ -101,25 +103,29 @@ def _call(contestant: Contestant, keep: Path, *options: str) -> Figures:
 
 
 def _make_archives(line: Line, keep: Path) -> None:
-    for name in {each.archive for each in line.contestants.values()} - {""}:
+    for name in {contestant.archive for contestant in line.contestants.values()} - {""}:
         if not path_of(keep, name).exists():
             _run("archives", keep, name)
 
 
 def _compare_answers(line: Line, keep: Path) -> None:
-    answers = {name: _call(each, keep, "--answer")["answer"] for name, each in line.agreeing.items()}
+    answers = {
+        name: _call(contestant, keep, "--answer")["answer"] for name, contestant in line.agreeing.items()
+    }
     if differing := disagreement(answers):
         raise Failed(differing)
 
 
 def _measure(line: Line, keep: Path, runs: int) -> list[Round]:
-    return [{name: _call(each, keep) for name, each in line.contestants.items()} for _ in range(runs)]
+    return [
+        {name: _call(contestant, keep) for name, contestant in line.contestants.items()} for _ in range(runs)
+    ]
 
 
 def _result(target: Target, rounds: list[Round], line: Line) -> dict[str, Any]:
-    values = [_value(each, target.of, target.figure) for each in rounds]
+    values = [_value(one, target.of, target.figure) for one in rounds]
     if target.against is not None:
-        others = (_value(each, target.against, target.figure) for each in rounds)
+        others = (_value(one, target.against, target.figure) for one in rounds)
         values = [value / other for value, other in zip(values, others, strict=True)]
     measured = statistics.median(values)
     return {
@@ -151,15 +157,16 @@ def _row(line: Line, result: dict[str, Any]) -> str:
 
 def _medians(figures: list[Figures]) -> dict[str, float]:
     return {
-        name: statistics.median(each[name] for each in figures) for name in ("seconds", "processor", "peak")
+        name: statistics.median(figure[name] for figure in figures)
+        for name in ("seconds", "processor", "peak")
     }
 
 
 def _table_of_contestants(measured: list[dict[str, Any]]) -> str:
     rows = [
-        f"| {line['line']} | {name} | {each['seconds']:.2f} | {each['processor']:.2f} | {each['peak'] / 1e6:,.0f} |"
+        f"| {line['line']} | {name} | {own['seconds']:.2f} | {own['processor']:.2f} | {own['peak'] / 1e6:,.0f} |"
         for line in measured
-        for name, each in line["contestants"].items()
+        for name, own in line["contestants"].items()
     ]
     return "\n".join(
         ["| line | contestant | seconds | processor seconds | peak MB |", "|---|---|--:|--:|--:|", *rows]

@@ -98,13 +98,13 @@ def _changed(rng: random.Random, body: list[Any], now: datetime) -> list[Any]:
     later = {"modified_date": _stamp(now), "comments": "\n".join(rng.sample(_WORDS, 3))}
     return [
         {
-            **each,
-            "osdi:signature": each["osdi:signature"] | later,
+            **element,
+            "osdi:signature": element["osdi:signature"] | later,
             "idempotency_key": f"{rng.getrandbits(64):x}",
         }
-        if "osdi:signature" in each
-        else each
-        for each in body
+        if "osdi:signature" in element
+        else element
+        for element in body
     ]
 
 

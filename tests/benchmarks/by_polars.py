@@ -1,6 +1,6 @@
 """The queries that a good user of polars writes by hand for an archive whose shape is known.
 
-`custom_fields` is left out: polars keeps no JSON text of an object beside columns of a declared schema.
+`custom_fields` is left out: polars keeps no JSON text of an object next to columns of a declared schema.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def _struct(*names: str, **others: pl.DataType | type[pl.DataType]) -> pl.Struct
 
 _PREFIXES = ("action_network:", "platform:", "")
 _LINKS = pl.Struct(dict.fromkeys(("self", "osdi:petition", "osdi:person"), _struct("href")))
-_REFERRERS = {f"{each}referrer_data": _struct("source", "referrer", "website") for each in _PREFIXES}
-_SPONSORS = {f"{each}sponsor": _struct("title", "browser_url", "url") for each in _PREFIXES[:2]}
+_REFERRERS = {f"{prefix}referrer_data": _struct("source", "referrer", "website") for prefix in _PREFIXES}
+_SPONSORS = {f"{prefix}sponsor": _struct("title", "browser_url", "url") for prefix in _PREFIXES[:2]}
 _PLACE = {"location": _struct("accuracy", latitude=pl.Float64, longitude=pl.Float64)}
 _PERSON = _struct(
     *("given_name", "family_name", "created_date", "modified_date"),
@@ -77,7 +77,7 @@ _ID = pl.coalesce(_OWN.list.first(), _last(_HREF["self"]))
 
 
 def _referred(name: str) -> pl.Expr:
-    return pl.coalesce(_S.field(f"{each}referrer_data").struct.field(name) for each in _PREFIXES)
+    return pl.coalesce(_S.field(f"{prefix}referrer_data").struct.field(name) for prefix in _PREFIXES)
 
 
 def _utc(expression: pl.Expr) -> pl.Expr:
@@ -103,7 +103,7 @@ def scan(path: str) -> pl.DataFrame:
     email, phone, place = (pl.col(name).struct for name in ("email", "phone", "place"))
 
     def sponsor(*names: str) -> pl.Expr:
-        return pl.coalesce(body.field(each).struct.field(name) for each in _SPONSORS for name in names)
+        return pl.coalesce(body.field(sponsor).struct.field(name) for sponsor in _SPONSORS for name in names)
 
     return parts.select(
         "element",

@@ -101,7 +101,7 @@ def large_lines() -> list[Line]:
         *(
             Line(
                 f"memory of {name}",
-                {each: Contestant(f"by_command_line.{call}", sizes[each]) for each in sizes},
+                {size: Contestant(f"by_command_line.{call}", sizes[size]) for size in sizes},
                 peaks,
             )
             for name, call in commands.items()
@@ -109,7 +109,10 @@ def large_lines() -> list[Line]:
         *(
             Line(
                 f"growth of {name}",
-                {each: Contestant(f"by_osdi_frames.{name}", growing[each]) for each in growing},
+                {
+                    contestant: Contestant(f"by_osdi_frames.{name}", growing[contestant])
+                    for contestant in growing
+                },
                 (Target(at_most, "50,000", figure="seconds a delivery"),),
             )
             for name, at_most in (("streamed", 1.1), ("streamed_deduped", 1.25))
@@ -125,7 +128,7 @@ def _readings(archive: str) -> list[Line]:
         "polars": Contestant("by_polars.scan", archive),
         "json_normalize": Contestant("by_pandas.scan", archive),
     }
-    by_source = {name: Contestant(f"by_{each}.by_source", archive) for name, each in _BY_SOURCE.items()}
+    by_source = {name: Contestant(f"by_{module}.by_source", archive) for name, module in _BY_SOURCE.items()}
     scanned = (Target(1.6, "duckdb"), Target(0.75, "polars"), Target(0.12, "json_normalize"))
     counted = (Target(2, "duckdb"), Target(0.9, "polars"))
     return [

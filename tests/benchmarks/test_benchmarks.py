@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.benchmarks import archives
-from tests.benchmarks.answers import digest
-from tests.benchmarks.lines import cluster_lines, lines
-from tests.benchmarks.measure import contestant, disagreement
+from . import archives
+from .answers import digest
+from .lines import cluster_lines, lines
+from .measure import contestant, disagreement
 
 COUNT = 300
 READINGS = {line.name: line for line in lines(COUNT) if "by_duckdb.totals" not in str(line) and line.agreeing}
@@ -33,9 +33,9 @@ def archive(tmp_path_factory):
 @pytest.mark.parametrize("name", READINGS)
 def test_all_who_read_an_archive_agree(name, archive):
     answers = {}
-    for who, each in READINGS[name].agreeing.items():
-        function, answer = contestant(each.call)
-        answers[who] = digest(answer(function(archive(each.archive))))
+    for who, reading in READINGS[name].agreeing.items():
+        function, answer = contestant(reading.call)
+        answers[who] = digest(answer(function(archive(reading.archive))))
     assert len(answers) > 1
     assert disagreement(answers) is None
 
@@ -64,5 +64,5 @@ def test_every_line_is_measured(tmp_path):
 def test_one_other_value_is_another_answer(column):
     row = {"self_url": "a", "source": "x", "created_date": "2026-05-01T00:00:00Z", "add_tags": ["t"]}
     other = {"source": "y", "created_date": "2026-05-01T00:00:01Z", "add_tags": ["t", "u"]}
-    one, two = (digest(pa.Table.from_pylist([each])) for each in (row, row | {column: other[column]}))
+    one, two = (digest(pa.Table.from_pylist([values])) for values in (row, row | {column: other[column]}))
     assert {name for name in one if one[name] != two[name]} == {column}

@@ -31,7 +31,7 @@ class Stocked:
         return list(self.running.admin("POST", "events", account=account, events=events)["event_ids"])
 
     def truth(self, account: str = GROUP, version: str = "v2") -> pd.DataFrame:
-        """Give what the store holds, as a frame in the order of ids."""
+        """Return what the store holds, as a frame in the order of ids."""
         events = self.running.admin("GET", f"events?account={account}&version={version}")
         return comparable(read_table([{"_embedded": {"osdi:events": events}}], "events"))
 
@@ -43,12 +43,14 @@ class Stocked:
         return Client(base, settings.pop("key", self.running.group_key), **settings)
 
     def asked(self) -> list[dict[str, Any]]:
-        """Give the requests that the API saw."""
+        """Return the requests that the API saw."""
         return self.running.requests()
 
     def asked_for_events(self) -> list[dict[str, Any]]:
-        """Give the requests for the list of all events; a pull asks for the event campaigns, too."""
-        return [each for each in self.asked() if each["path"] in ("/api/v2/events", "/api/v1/events")]
+        """Return the requests for the list of all events; a pull asks for the event campaigns, too."""
+        return [
+            request for request in self.asked() if request["path"] in ("/api/v2/events", "/api/v1/events")
+        ]
 
     def forget(self) -> None:
         """Take back faults and the list of requests."""

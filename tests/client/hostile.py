@@ -1,4 +1,4 @@
-"""A service that answers as it is told, byte by byte, and keeps the headers that it got; no sandbox would do this."""
+"""A service that answers as it is set to, byte by byte, and keeps the headers that it got; no sandbox would do this."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Listener:
         return f"{self.scheme}://{self.host}:{self.port}/api/v2"
 
     def got(self, text: str) -> bool:
-        """Tell whether a text was in anything that was sent."""
+        """Return whether a text was in anything that was sent."""
         return any(
             text in path or any(text in value for value in headers.values()) for path, headers in self.asked
         )

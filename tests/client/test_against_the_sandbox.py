@@ -188,8 +188,8 @@ def test_retry_after_holds_back_every_thread(stocked):
         served.running.inject("status", status=429, retry_after=1, page=9, times=1)
         assert len(client.events()) == 20
         seen = served.asked()
-        refused = next(each["at"] for each in seen if each["status"] == 429)
-        held = [each["at"] for each in seen if refused + 0.2 < each["at"] < refused + 0.95]
+        refused = next(request["at"] for request in seen if request["status"] == 429)
+        held = [request["at"] for request in seen if refused + 0.2 < request["at"] < refused + 0.95]
         assert not held
         assert seen[-1]["at"] >= refused + 1.0
 
@@ -201,11 +201,11 @@ def test_a_retry_after_that_is_too_long_is_an_error_at_once(stocked):
         with pytest.raises(ServiceError) as caught:
             client.events()
         assert caught.value.retry_after == 9999
-        assert sum(each["page"] == 9 for each in served.asked()) == 1
+        assert sum(request["page"] == 9 for request in served.asked()) == 1
         assert time.monotonic() - began < 20
 
 
-def test_html_errors_are_told_as_short_text(stocked):
+def test_html_errors_are_reported_as_short_text(stocked):
     with stocked(pages=1) as served, served.client() as client:
         served.running.inject("html_error", status=500)
         with pytest.raises(ServiceError) as caught:
@@ -300,7 +300,7 @@ def test_an_answer_without_content_is_an_error(stocked):
 # -- where it runs --
 
 
-def test_an_address_that_does_not_tell_the_version_is_asked_when_it_is_told(stocked, tmp_path):
+def test_an_address_without_a_version_is_asked_for_where_a_version_is_given(stocked, tmp_path):
     with stocked() as served:
         address = served.running.base_url.removesuffix("/v2")
         asked = CliRunner(env={"OSDI_API_KEY": "any"}).invoke(
@@ -331,7 +331,7 @@ def test_a_closed_client_says_so(stocked):
             client.events()
 
 
-def test_a_retry_that_helped_is_not_told_where_nobody_set_up_logging():
+def test_a_retry_that_helped_is_not_logged_where_nobody_set_up_logging():
     program = """
 from osdi_frames import sandbox
 from osdi_frames.client import Client
@@ -382,12 +382,12 @@ def test_a_pull_is_an_archive_of_the_pages_as_they_came(stocked, tmp_path):
         "event_campaigns: all pages report 0 records; 0 were read",
         "event_campaigns/{id}/events: 0 lists, one for each of event_campaigns; each is proved to be complete",
     ]
-    told = json.loads((manifest.folder / ".manifest.json").read_text())
-    assert told["complete"] is True
-    of_events = told["collections"][0]
+    recorded = json.loads((manifest.folder / ".manifest.json").read_text())
+    assert recorded["complete"] is True
+    of_events = recorded["collections"][0]
     assert (of_events["pages"], of_events["rows"], of_events["distinct_ids"]) == (6, 30, 30)
     assert (of_events["total_records_at_start"], of_events["total_records_at_end"]) == (30, 30)
-    assert [path.name for path in manifest.folder.iterdir() if path.name[0] != "."] == told["files"]
+    assert [path.name for path in manifest.folder.iterdir() if path.name[0] != "."] == recorded["files"]
 
 
 def test_a_pull_reads_campaigns_too_and_keeps_one_row_an_event(stocked, tmp_path):
@@ -399,7 +399,7 @@ def test_a_pull_reads_campaigns_too_and_keeps_one_row_an_event(stocked, tmp_path
         manifest = client.pull(tmp_path, campaigns=[campaign])
         truth = served.truth()
     assert manifest.complete
-    assert [each.distinct_ids for each in manifest.collections] == [6, 9]
+    assert [collection.distinct_ids for collection in manifest.collections] == [6, 9]
     assert_frame_equal(comparable(read_table(tmp_path, "events")), truth)
 
 

@@ -42,23 +42,24 @@ def demo() -> Iterator[Stocked]:
 
 
 def records(folder: Path, key: str) -> dict[str, dict[str, Any]]:
-    """Give the records of one kind in a pulled archive, read without osdi-frames, by the service's identifier."""
+    """Return the records of one kind in a pulled archive, read without osdi-frames, by the service's identifier."""
     found = {}
     for path in sorted(folder.rglob("pages-*.ndjson.gz")):
         for line in gzip.decompress(path.read_bytes()).splitlines():
             embedded = json.loads(line)["body"]["_embedded"]
             for name in (key, key.removesuffix("s") if key == "osdi:attendances" else key):
-                found |= {_own(each): each for each in embedded.get(name, ())}
+                found |= {_own(resource): resource for resource in embedded.get(name, ())}
     return found
 
 
 def _own(record: dict[str, Any]) -> str:
-    return next(each for each in record["identifiers"] if each.startswith("platform:")).partition(":")[2]
+    native = (name for name in record["identifiers"] if name.startswith("platform:"))
+    return next(native).partition(":")[2]
 
 
 def asked(served: Stocked) -> Counter[str]:
     """Count the requests by kind of list: attendances, signatures and so on."""
-    return Counter(each["path"].rpartition("/")[2] for each in served.asked())
+    return Counter(request["path"].rpartition("/")[2] for request in served.asked())
 
 
 @pytest.mark.parametrize("version", ["v2", "v1"])
@@ -78,17 +79,17 @@ def test_every_count_of_a_pull_of_everything_is_the_services_own(demo, tmp_path,
     assert len(petitions) == len(held["petitions"]) > 0
     assert len(attendances) == len(held["attendances"]) > 1000
     people = records(tmp_path, "osdi:people")
-    acted = {each["platform:person_id"] for each in [*attendances.values(), *signatures.values()]}
+    acted = {attendance["platform:person_id"] for attendance in [*attendances.values(), *signatures.values()]}
     assert acted <= set(people)
     assert len(people) <= len(held["people"])
-    per_event = Counter(each["platform:event_id"] for each in attendances.values())
+    per_event = Counter(attendance["platform:event_id"] for attendance in attendances.values())
     assert {
-        id_: each["total_accepted"] for id_, each in events.items() if each["total_accepted"]
+        id_: event["total_accepted"] for id_, event in events.items() if event["total_accepted"]
     } == per_event
-    per_petition = Counter(each["platform:petition_id"] for each in signatures.values())
-    assert all(each["total_signatures"] == per_petition[id_] for id_, each in petitions.items())
-    per_campaign = Counter(each.get("platform:event_campaign_id") for each in events.values())
-    assert all(each["total_events"] == per_campaign[id_] for id_, each in campaigns.items())
+    per_petition = Counter(signature["platform:petition_id"] for signature in signatures.values())
+    assert all(petition["total_signatures"] == per_petition[id_] for id_, petition in petitions.items())
+    per_campaign = Counter(event.get("platform:event_campaign_id") for event in events.values())
+    assert all(campaign["total_events"] == per_campaign[id_] for id_, campaign in campaigns.items())
 
 
 def test_events_that_only_campaigns_list_come_without_being_named(demo, tmp_path):
@@ -110,12 +111,15 @@ def test_people_attendances_and_signatures_are_not_fetched_unless_they_are_asked
 
 def test_what_a_list_is_of_is_read_before_it():
     for name in NAMES:
-        order = [each.name for each in needed([name], campaigns=None)]
-        for each in needed([name], campaigns=None):
+        order = [collection.name for collection in needed([name], campaigns=None)]
+        for need in needed([name], campaigns=None):
             assert all(
-                order.index(parent) < order.index(each.name) for parent in each.parents if parent in order
+                order.index(parent) < order.index(need.name) for parent in need.parents if parent in order
             )
-    assert [each.name for each in needed(["signatures"], campaigns=None)] == ["petitions", "signatures"]
+    assert [collection.name for collection in needed(["signatures"], campaigns=None)] == [
+        "petitions",
+        "signatures",
+    ]
 
 
 def test_an_unknown_collection_is_an_error_with_the_nearest_and_leaves_no_folder(demo, tmp_path):
@@ -129,7 +133,7 @@ def test_an_unknown_collection_is_an_error_with_the_nearest_and_leaves_no_folder
 
 def test_attendances_of_an_event_that_only_its_campaign_knows_are_read_below_the_campaign(tmp_path):
     def page(key: str, *ids: str) -> bytes:
-        rows = [{"identifiers": [f"platform:{each}"]} for each in ids]
+        rows = [{"identifiers": [f"platform:{campaign}"]} for campaign in ids]
         return json.dumps({"total_pages": 1, "total_records": len(ids), "_embedded": {key: rows}}).encode()
 
     answers = {
@@ -206,12 +210,14 @@ def test_a_collection_that_was_never_read_asks_all_parents_although_those_were_r
     clock.pass_by(5)
     manifest = client.pull(tmp_path, collections=["events", "attendances"], since="last")
     assert manifest.complete
-    assert {each.name: each.since for each in manifest.collections}["attendances"] is None
+    assert {collection.name: collection.since for collection in manifest.collections}["attendances"] is None
     assert len(records(tmp_path, "osdi:attendances")) == 6
     # From then on each has its own.
     clock.pass_by(5)
     third = client.pull(tmp_path, collections=["events", "attendances"], since="last")
-    assert all(each.since for each in third.collections if each.name in ("events", "attendances"))
+    assert all(
+        collection.since for collection in third.collections if collection.name in ("events", "attendances")
+    )
 
 
 def test_campaigns_are_listed_whole_so_that_no_new_event_of_theirs_is_missed(clocked, tmp_path):
@@ -302,11 +308,13 @@ def test_a_manifest_is_read_back_as_it_was_written(demo, tmp_path):
 
 def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_listed(clocked, tmp_path):
     served, client, _, _ = clocked
-    ids = [served.running.admin("POST", "campaigns", title=each, account=GROUP)["id"] for each in "AB"]
-    hidden = [served.add(1, **{"platform:event_campaign_id": each, "listed": False})[0] for each in ids]
+    ids = [served.running.admin("POST", "campaigns", title=title, account=GROUP)["id"] for title in "AB"]
+    hidden = [
+        served.add(1, **{"platform:event_campaign_id": campaign, "listed": False})[0] for campaign in ids
+    ]
     manifest = client.pull(tmp_path, collections=["events", "event_campaigns"], campaigns=ids[:1])
     assert manifest.complete
-    assert {each.name: each.lists for each in manifest.collections}["campaign_events"] == 1
+    assert {collection.name: collection.lists for collection in manifest.collections}["campaign_events"] == 1
     assert set(read_table(tmp_path, "events").event_id) & set(hidden) == {hidden[0]}
     assert len(records(tmp_path, "platform:event_campaigns")) == 2
 
@@ -346,4 +354,4 @@ def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(clocked, t
     assert manifest.complete
     assert asked(served)["attendances"] == len(events) - kept
     assert len(records(tmp_path, "osdi:attendances")) == len(events)
-    assert len({each.folder for each in manifests(tmp_path)}) == 1
+    assert len({manifest.folder for manifest in manifests(tmp_path)}) == 1

@@ -86,10 +86,10 @@ def check(served: Stocked) -> bool:
 
 
 def at_every_page(served: Stocked, order: str, pages: int, *, times: int | None) -> list[bool]:
-    fault, told = ORDERS[order]
+    fault, options = ORDERS[order]
     outcomes = []
     for page in range(1, pages + 2):
-        served.running.inject(fault, page=page, times=times, **told)
+        served.running.inject(fault, page=page, times=times, **options)
         outcomes.append(check(served))
         served.forget()
     return outcomes
@@ -110,8 +110,8 @@ def test_one_fault_once_at_every_page(stocked, order):
 
 def test_one_fault_always_at_the_same_page(stocked):
     with stocked(pages=SMALL, per_page=3) as served:
-        for order, (fault, told) in ORDERS.items():
-            served.running.inject(fault, page=3, **told)
+        for order, (fault, options) in ORDERS.items():
+            served.running.inject(fault, page=3, **options)
             complete = check(served)
             assert complete != order.startswith(("4", "5", "no answer", "half", "a row on two pages, an")), (
                 order
@@ -128,21 +128,21 @@ def test_one_fault_at_every_page_of_fifty(stocked, order):
 
 
 def no_totals_and(also: Sequence[str], served: Stocked) -> None:
-    for fault, told in ORDERS.values():
-        for each in ("no totals", *also):
-            served.running.inject(ORDERS[each][0])
-        served.running.inject(fault, page=3, times=1, **told)
+    for fault, options in ORDERS.values():
+        for lenience in ("no totals", *also):
+            served.running.inject(ORDERS[lenience][0])
+        served.running.inject(fault, page=3, times=1, **options)
         check(served)
         served.forget()
 
 
-def test_one_fault_where_no_totals_are_told_and_next_leads_nowhere(stocked):
+def test_one_fault_where_no_totals_are_reported_and_next_leads_nowhere(stocked):
     with stocked(pages=SMALL, per_page=3) as served:
         no_totals_and(["next leads to the same page"], served)
 
 
 @pytest.mark.long
-def test_one_fault_where_no_totals_are_told(stocked):
+def test_one_fault_where_no_totals_are_reported(stocked):
     with stocked(pages=SMALL, per_page=3) as served:
         no_totals_and([], served)
         no_totals_and(["no next"], served)
@@ -173,8 +173,8 @@ def try_mixture(mixture: list[tuple[str, dict[str, Any]]], *, pages: int, per_pa
         served = Stocked(running)
         served.add(pages * per_page)
         for order, chosen in mixture:
-            fault, told = ORDERS[order]
-            running.inject(fault, **told, **chosen)
+            fault, options = ORDERS[order]
+            running.inject(fault, **options, **chosen)
         check(served)
 
 

@@ -87,16 +87,16 @@ def all_of(error: BaseException) -> str:
 
     Frames of this test are left out: the canary is in their names.
     """
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    reported = traceback.TracebackException.from_exception(error, capture_locals=True)
     seen: list[str] = []
-    waiting = [told]
+    waiting = [reported]
     while waiting:
-        each = waiting.pop()
-        each.stack = traceback.StackSummary.from_list(
-            [frame for frame in each.stack if "tests" not in Path(frame.filename).parts]
+        described = waiting.pop()
+        described.stack = traceback.StackSummary.from_list(
+            [frame for frame in described.stack if "tests" not in Path(frame.filename).parts]
         )
-        seen += [*each.format(chain=False)]
-        waiting += [inner for inner in (each.__cause__, each.__context__) if inner]
+        seen += [*described.format(chain=False)]
+        waiting += [inner for inner in (described.__cause__, described.__context__) if inner]
     return "".join(seen) + repr(error) + str(vars(error)) + repr(pickle.dumps(error))
 
 
@@ -158,11 +158,11 @@ def test_redirects_within_the_origin_are_followed_but_not_without_end():
 def test_neither_repr_nor_pickle_shows_the_key():
     with client_of("http://127.0.0.1:1/v2") as client:
         assert repr(client) == "Client('http://127.0.0.1:1/v2')"
-        for each in (client, client._transport, client._transport._key, client._service):
-            assert CANARY not in repr(each)
-        for each in (client, client._transport._key):
+        for holder in (client, client._transport, client._transport._key, client._service):
+            assert CANARY not in repr(holder)
+        for owner in (client, client._transport._key):
             with pytest.raises(TypeError, match="not pickled"):
-                pickle.dumps(each)
+                pickle.dumps(owner)
         assert CANARY not in repr(vars(client)) + repr(vars(client._transport))
 
 
@@ -288,7 +288,7 @@ def test_http_to_this_machine_is_allowed(address):
     client_of(address).close()
 
 
-def test_the_version_is_that_of_the_address_or_is_told():
+def test_the_version_is_that_of_the_address_or_is_given():
     assert Address.parse("https://example.org/api/v1/").version == "v1"
     assert Address.parse("https://example.org/api", version="v2").version == "v2"
     with pytest.raises(BadAddress, match="version="):
@@ -480,7 +480,7 @@ def test_a_key_in_a_redirect_or_header_is_struck_from_the_error(echo, tmp_path):
 
 
 def everything_in(error: BaseException) -> list[object]:
-    """Give the words and attributes of an error and of all that led to it."""
+    """Return the words and attributes of an error and of all that led to it."""
     found: list[object] = []
     inner: BaseException | None = error
     while inner is not None:

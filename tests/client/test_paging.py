@@ -18,8 +18,8 @@ def page(number: int, *ids: str | None, **reported: Any) -> Page:
 
 def ledger(*pages: Page) -> Ledger:
     found = Ledger("events")
-    for each in pages:
-        found.add(each)
+    for read in pages:
+        found.add(read)
     return found
 
 
@@ -27,7 +27,7 @@ def event(number: int) -> dict[str, Any]:
     return {"identifiers": [f"platform:{number}"], "modified_date": f"2026-01-0{number}T00:00:00Z"}
 
 
-def test_a_page_tells_ids_totals_and_the_newest_change():
+def test_a_page_reports_ids_totals_and_the_newest_change():
     body = {
         "page": "2",
         "total_pages": 4,
@@ -57,7 +57,7 @@ def test_a_next_that_is_no_link_is_none(links):
     assert read_page({"_links": links}, number=1, prefixes=()).next is None
 
 
-def test_totals_tell_every_page_and_a_missing_next_does_not_end_them():
+def test_totals_announce_every_page_and_a_missing_next_does_not_end_them():
     assert list(ledger(page(1, "a", total_pages=4)).missing()) == [2, 3, 4]
 
 
@@ -134,7 +134,7 @@ def test_records_that_vanished_are_not_covered_by_a_number_that_fits():
     assert found.proof_after(check) is None
 
 
-def test_a_pass_reads_again_what_was_told_under_other_totals():
+def test_a_pass_reads_again_what_was_read_under_other_totals():
     found = ledger(page(1, "a", total_pages=2, total_records=2), page(2, "a", total_pages=3, total_records=3))
     found.begin_pass()
     assert list(found.missing()) == [1, 3]

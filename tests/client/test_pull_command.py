@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from osdi_frames.client.manifest import manifests
+from tests.commands import run
 
 from .hostile import listening
 
 
-def pull(base_url: str, *words: object, key: str = "key") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "osdi_frames", "pull", base_url, *map(str, words)]
-    environment = os.environ | {"OSDI_API_KEY": key}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
+def pull(base_url: str, *words: object, key: str = "key") -> CompletedProcess[str]:
+    return run("pull", base_url, *words, OSDI_API_KEY=key)
 
 
 def test_pull_as_json_is_the_manifest(stocked, tmp_path):

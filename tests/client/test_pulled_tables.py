@@ -47,7 +47,7 @@ def pulled(
 def held(served: Stocked, kind: str) -> set[str]:
     """Return the ids of what the sandbox holds, past its API."""
     found = served.running.admin("GET", kind)
-    return {each.get("id") or each["_links"]["self"]["href"].rpartition("/")[2] for each in found}
+    return {resource.get("id") or resource["_links"]["self"]["href"].rpartition("/")[2] for resource in found}
 
 
 def counts(frame: pd.DataFrame, column: str) -> Counter[str]:

@@ -56,7 +56,7 @@ def killed_pull(served: Stocked, folder: Path, seconds: float) -> bool:
 
 
 def kept(folder: Path) -> list[int]:
-    """Give the numbers of the pages of events on disk that are whole, the file that still grows included."""
+    """Return the numbers of the pages of events on disk that are whole, the file that still grows included."""
     numbers = []
     for path in sorted(folder.glob("*/*pages-*")):
         with gzip.open(path) as lines, suppress(EOFError):
@@ -137,9 +137,9 @@ def test_until_it_ends_a_manifest_says_that_it_has_not(stocked, tmp_path):
     with stocked(pages=10, per_page=2) as served:
         served.running.inject("latency", seconds=0.3)
         assert not killed_pull(served, tmp_path, 0.5)
-    told = json.loads(next(tmp_path.glob("*/.manifest.json")).read_text())
-    assert told["complete"] is False
-    assert told["why"][0].startswith("not finished")
+    recorded = json.loads(next(tmp_path.glob("*/.manifest.json")).read_text())
+    assert recorded["complete"] is False
+    assert recorded["why"][0].startswith("not finished")
 
 
 @pytest.mark.parametrize("torn", range(1, 60, 7))
@@ -188,7 +188,7 @@ def test_batches_are_files_of_a_hundred_pages(tmp_path):
     assert [path.name for path in sorted(tmp_path.iterdir())] == [
         f"pages-000{number}.ndjson.gz" for number in (1, 2, 3)
     ]
-    assert [each["page"] for each in Batches(tmp_path).read()] == list(range(250))
+    assert [batch["page"] for batch in Batches(tmp_path).read()] == list(range(250))
 
 
 def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path):

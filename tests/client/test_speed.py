@@ -36,7 +36,7 @@ def apart(per_page: int) -> Iterator[Stocked]:
 
 
 def pull_times(pages: int, per_page: int) -> tuple[float, float]:
-    """Give the seconds that events take one request after the other, and with the client's defaults."""
+    """Return the seconds that events take one request after the other, and with the client's defaults."""
     with apart(per_page) as served:
         served.add(pages * per_page)
         served.running.inject("latency", seconds=0.05)
@@ -64,7 +64,7 @@ def test_four_hundred_pages_take_an_eighth_of_the_time():
 
 def most_in_a_window(moments: list[float], per: float) -> int:
     moments = sorted(moments)
-    return max(sum(begin <= each < begin + per for each in moments) for begin in moments)
+    return max(sum(begin <= moment < begin + per for moment in moments) for begin in moments)
 
 
 @pytest.mark.parametrize("rate", [4, 1])
@@ -73,7 +73,7 @@ def test_no_second_ever_holds_more_requests_than_the_rate(stocked, rate):
         served.running.inject("status", status=503, page=2, times=1)  # retries count
         served.running.inject("latency", seconds=0.1, page=[3, 5])
         client.events()
-        seen = [each["at"] for each in served.asked()]
+        seen = [request["at"] for request in served.asked()]
         assert len(seen) == (10 if rate == 4 else 4)
         assert most_in_a_window(seen, 1.0) <= rate
 
@@ -86,7 +86,7 @@ def test_no_second_holds_more_with_faults_and_several_threads(stocked):
         served.running.inject("latency", seconds=0.4, probability=0.3, seed=5)
         with ThreadPoolExecutor(3) as threads:
             list(threads.map(lambda _: client.events(), range(3)))
-        seen = [each["at"] for each in served.asked()]
+        seen = [request["at"] for request in served.asked()]
         assert len(seen) > 60
         assert most_in_a_window(seen, 1.0) <= 4
 

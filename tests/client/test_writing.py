@@ -232,7 +232,7 @@ def test_an_unknown_creator_is_refused_before_the_event_is_sent(stocked, creator
         elsewhere = {"osdi:creator": {"href": "https://elsewhere.example/api/v2/people/sandbox-founder"}}
         with pytest.raises(InvalidField, match="creator is not known"):
             client.create_event(event | {"_links": elsewhere})
-        assert {each["method"] for each in served.asked()} == {"GET"}
+        assert {request["method"] for request in served.asked()} == {"GET"}
         assert len(client.create_event(event, creator=creator, strict=False)) == 1
 
 

@@ -15,7 +15,6 @@ import dask
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
-from layouts import lines, pretty
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
@@ -23,6 +22,7 @@ from osdi_frames import sample
 from osdi_frames.errors import BadDocument, InvalidSource, MissingColumn, SourceNotFound, UnknownColumn
 from osdi_frames.reports import REPORTS, STANDARD, function_of
 from osdi_frames.tables import TABLES
+from tests.layouts import lines, pretty
 
 COUNTS = [1, 2, 8, 127, 128, 129, 130]
 

@@ -47,12 +47,12 @@ def deep(raw: str) -> str:
 def leaf(node: Node) -> bytes:
     layout = node["layout"]
     if "array" in layout:
-        texts = ["[" + ", ".join(text_of(each, layout) for each in node["docs"]) + "]"]
+        texts = ["[" + ", ".join(text_of(doc, layout) for doc in node["docs"]) + "]"]
     else:
         first, rest = ("", "pretty") if layout == "compact then pretty" else (layout, layout)
-        texts = [text_of(each, rest if number else first) for number, each in enumerate(node["docs"])]
+        texts = [text_of(doc, rest if number else first) for number, doc in enumerate(node["docs"])]
     between = next((end for name, end in BETWEEN.items() if name in layout), "\n")
-    data = "".join(each + between for each in texts).encode()
+    data = "".join(text + between for text in texts).encode()
     return b"\xef\xbb\xbf" + data if "bom" in layout else data
 
 

@@ -9,8 +9,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from odd_values import ODD
-from strategies import BESIDE, PREFIXES, SIGNATURE, V1, V2, places, spelled
+from tests.odd_values import ODD
+from tests.strategies import PREFIXES, SIBLINGS, SIGNATURE, V1, V2, places, spelled
 
 from .building import Node
 
@@ -41,7 +41,7 @@ def make(random: Random, *, without: frozenset[str] = frozenset(), only: str | N
         FEATURES[name](spec, random)
     if "compact then pretty" in without:  # which some pretty files are, too, by their first document
         for node in leaves(spec):
-            node["docs"].sort(key=lambda each: not isinstance(each, dict | list) or not each)
+            node["docs"].sort(key=lambda doc: not isinstance(doc, dict | list) or not doc)
     return spec
 
 
@@ -60,7 +60,9 @@ def file(random: Random, number: int, depth: int = 0) -> Node:
     kind = random.choice(("", "", *PACKED) if depth < 2 else ("", "", "gz"))
     name = random.choice((f"{number}", f"in/{number}", f"2026/a b/{number}"))
     if kind in ARCHIVES:
-        return packed(name, kind, [file(random, each, depth + 1) for each in range(random.choice((1, 2, 4)))])
+        return packed(
+            name, kind, [file(random, number, depth + 1) for number in range(random.choice((1, 2, 4)))]
+        )
     layout = random.choice(LAYOUTS)
     suffix = random.choice((".ndjson", ".jsonl", ".json") if layout.startswith("lines") else (".json",))
     node = leaf(name + suffix, [document(random) for _ in range(random.choice((1, 2, 5, 12)))], layout)
@@ -80,15 +82,15 @@ def document(random: Random) -> Any:
     """Return a document of any kind, in an envelope or without."""
     events = [identified(random.choice((V1, V2)), random) for _ in range(random.randint(1, 3))]
     signatures = [identified(SIGNATURE, random) for _ in range(random.randint(1, 3))]
-    beside = random.choice(({}, BESIDE, BESIDE | {"idempotency_key": "77aa"}))
+    siblings = random.choice(({}, SIBLINGS, SIBLINGS | {"idempotency_key": "77aa"}))
     others = {"total_pages": 1}, [], [{"osdi:attendance": {}}], {"_embedded": {"osdi:people": []}}
     body = random.choice(
         (
             events[0],
             {"page": 1, "_embedded": {"osdi:events": events}},
             {"page": 1, "_embedded": {"osdi:signatures": signatures}},
-            [{"osdi:signature": each} | beside for each in signatures],
-            [{"osdi:signature": signatures[0]} | beside],
+            [{"osdi:signature": signature} | siblings for signature in signatures],
+            [{"osdi:signature": signatures[0]} | siblings],
             random.choice(others),
         )
     )
@@ -129,7 +131,7 @@ def a_container(spec: Spec, random: Random, kinds: Sequence[str]) -> Node:
 
 def a_place(spec: Spec, random: Random, of: type = object) -> tuple[Any, Any]:
     """Return a place in a document: what holds it, and its key there."""
-    found = [each for each in places(a_leaf(spec, random)["docs"]) if isinstance(each[0], of)]
+    found = [place for place in places(a_leaf(spec, random)["docs"]) if isinstance(place[0], of)]
     return random.choice(found or [({"": 0}, "")])
 
 
@@ -187,7 +189,7 @@ def many(spec: Spec, random: Random) -> None:
     node = a_leaf(spec, random)
     size = len(json.dumps(node["docs"]))
     times = min(random.choice((300, 2100)), 3_000_000 // size)
-    node["docs"] = [copy.deepcopy(each) for each in node["docs"] * times][:2100]
+    node["docs"] = [copy.deepcopy(doc) for doc in node["docs"] * times][:2100]
 
 
 def layout(name: str, spec: Spec, random: Random) -> None:
@@ -275,7 +277,7 @@ FEATURES: dict[str, Feature] = {
     "surrogate key": surrogate_key,
     "deep nesting": partial(raw, DEEP),
     "huge digits": partial(raw, "digits 400|digits 4300|digits 4301|digits 20000"),
-    "infinite": partial(raw, "NaN|Infinity|-Infinity|1E400|-1e400"),
+    "infinite": partial(raw, "NaN|nan|-NAN|Infinity|-Infinity|inf|-inf|INF|infinity|1E400|-1e400"),
     "number spelling": partial(raw, NUMBERS),
     "no number": partial(raw, "01|1.|.5|+1|0x1|1_0|True|'a'|undefined|"),
     "string spelling": partial(raw, STRINGS),
@@ -308,7 +310,7 @@ def with_one_thing_less(spec: Spec) -> Iterator[Spec]:
     """Return copies of a case without one of its files, members, edits, documents, or values in these."""
     for number in range(sum(1 for _ in removable(spec))):
         copied = copy.deepcopy(spec)
-        holder, piece = next(each for at, each in enumerate(removable(copied)) if at == number)
+        holder, piece = next(place for at, place in enumerate(removable(copied)) if at == number)
         del holder[piece]
         yield copied
 
@@ -317,10 +319,10 @@ def removable(spec: Spec) -> Iterator[tuple[Any, Any]]:
     """Return what can be left out, the larger pieces first."""
     found = list(nodes(spec["files"]))
     parts = [node[part] for node in found for part in ("members", "docs", "edits") if part in node]
-    for each in (spec["files"], *parts):
-        if len(each) > 3:
-            yield each, slice(len(each) // 2, None)
-            yield each, slice(None, len(each) // 2)
-        yield from ((each, at) for at in range(len(each)))
-    for document in (each for node in found for each in node.get("docs", ())):
+    for holder in (spec["files"], *parts):
+        if len(holder) > 3:
+            yield holder, slice(len(holder) // 2, None)
+            yield holder, slice(None, len(holder) // 2)
+        yield from ((holder, at) for at in range(len(holder)))
+    for document in (doc for node in found for doc in node.get("docs", ())):
         yield from sorted(places(document), key=lambda place: -len(json.dumps(place[0][place[1]])))

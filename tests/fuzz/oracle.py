@@ -20,10 +20,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
-from reference import KINDS, Document, is_page, kind_of_single
-from reference_files import is_listed
 
+from tests.reference import KINDS, Document, is_page, kind_of_single
+
+LISTED = ".json", ".jsonl", ".ndjson", ".zip", ".tar", ".tgz"
 SPACE = re.compile(r"[ \t\r\n]*")
+#: DuckDB reads them in any case, Python in one. Which it is does not matter: its document is not compared.
+STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(nan|inf(?:inity)?)\b', re.IGNORECASE)
 DEEPEST = 400  # levels; what is nested deeper is ambiguous
 
 
@@ -48,9 +51,25 @@ class Reading:
             return False
         return all(
             line < start
-            for each, start in self.unclear.items()
-            if name == each or name.startswith(f"{each}!")
+            for unclear, start in self.unclear.items()
+            if name == unclear or name.startswith(f"{unclear}!")
         )
+
+
+def documents_at(folder: Path) -> list[Document]:
+    """Return the documents of a folder in which nothing is damaged."""
+    readings = [reading_of(file) for file in files_of(folder)]
+    assert not [error for reading in readings for error in reading.errors]
+    return [document for reading in readings for document in reading.documents]
+
+
+def is_listed(name: str) -> bool:
+    plain = name.lower()
+    while plain.endswith((".gz", ".zst")):
+        plain = plain.removesuffix(".gz").removesuffix(".zst")
+    return plain.endswith(LISTED) and not any(
+        part.startswith(".") and part != ".." for part in Path(name).parts
+    )
 
 
 def files_of(folder: Path) -> Iterator[str]:
@@ -62,12 +81,12 @@ def files_of(folder: Path) -> Iterator[str]:
         if real in been:
             return
         been.add(real)
-        for each in os.scandir(here):
-            if each.is_dir():
-                if not each.name.startswith("."):
-                    walk(each.path)
-            elif is_listed(each.name):
-                found.append(each.path)
+        for entry in os.scandir(here):
+            if entry.is_dir():
+                if not entry.name.startswith("."):
+                    walk(entry.path)
+            elif is_listed(entry.name):
+                found.append(entry.path)
 
     walk(str(folder))
     return iter(sorted(found))
@@ -141,7 +160,7 @@ def gunzipped(data: bytes) -> tuple[bytes, bool]:
 def of_zip(name: str, data: bytes, into: Reading) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            infos = sorted(archive.infolist(), key=lambda each: each.filename)
+            infos = sorted(archive.infolist(), key=lambda info: info.filename)
             if not infos:
                 into.notices.append(f"{name}: an empty zip")
             for info in infos:
@@ -195,7 +214,7 @@ def of_member(name: str, inner: str, content: Any, into: Reading) -> None:
 def of_text(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
     if not whole:  # the last line is cut
         into.unclear[name] = 1 + data.count(b"\n")
-    if any(each.lower() in (".ndjson", ".jsonl") for each in PurePosixPath(name).suffixes[-2:]):
+    if any(suffix.lower() in (".ndjson", ".jsonl") for suffix in PurePosixPath(name).suffixes[-2:]):
         for number, line in enumerate(data.split(b"\n"), 1):
             of_block(name, number, line, into, lines=True)
     else:
@@ -226,6 +245,7 @@ def of_block(name: str, first: int, data: bytes, into: Reading, *, lines: bool) 
         if not lines:
             into.unclear[name] = 0
         return
+    text = STRING_OR_CONSTANT.sub(lambda found: "NaN" if found[1] else found[0], text)
     at = SPACE.match(text, 0).end()
     line, before = first, 0
     while at < len(text):
@@ -247,7 +267,7 @@ def documents_in(value: Any, name: str, line: int, into: Reading) -> list[Docume
     """Return the documents of a value: itself, or those of an array of documents."""
     if isinstance(value, list) and value and all(map(is_document, value)):
         into.arrays = True
-        return [Document(name, line, each) for each in value]
+        return [Document(name, line, document) for document in value]
     return [Document(name, line, value)]
 
 
@@ -263,8 +283,8 @@ def is_document(value: Any) -> bool:
 def nesting(text: str) -> int:
     """Return how deep brackets nest, at most: those in strings count, too."""
     depth = deepest = 0
-    for each in re.findall(r"[\[{}\]]", text):
-        depth = depth + 1 if each in "[{" else max(0, depth - 1)
+    for match in re.findall(r"[\[{}\]]", text):
+        depth = depth + 1 if match in "[{" else max(0, depth - 1)
         deepest = max(deepest, depth)
     return deepest
 

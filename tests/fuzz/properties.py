@@ -9,9 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import reference
-
 import osdi_frames as of
+from tests import reference
 
 from .oracle import Reading, files_of, reading_of
 
@@ -26,7 +25,7 @@ def examine(folder: Path, turn: int) -> list[str]:
     readings = {file: reading_of(file) for file in files_of(folder)}
     checked = {file: checking(file, failures) for file in readings if Path(file).is_file()}
     whole = checking(str(folder), failures)
-    if any(each is None for each in (whole, *checked.values())):
+    if any(problems is None for problems in (whole, *checked.values())):
         return failures
     reported(readings, checked, whole, failures)
     agree(str(folder), LARGE[turn % 2], whole, failures)
@@ -53,8 +52,10 @@ def guarded(call: Callable[[], Any], what: str, failures: list[str]) -> tuple[An
             failures.append(f"crash: {what}: {type(error).__name__} at {place}: {str(error)[:200]!r}")
             return None
     own = (of.errors.ProblemsWarning, of.errors.SourceWarning)
-    failures += [f"warning: {what}: {each.message}" for each in caught if not issubclass(each.category, own)]
-    return result, any(issubclass(each.category, of.errors.ProblemsWarning) for each in caught)
+    failures += [
+        f"warning: {what}: {warning.message}" for warning in caught if not issubclass(warning.category, own)
+    ]
+    return result, any(issubclass(warning.category, of.errors.ProblemsWarning) for warning in caught)
 
 
 def checking(source: str, failures: list[str]) -> Any:
@@ -80,10 +81,10 @@ def reported(readings: dict[str, Reading], checked: dict[str, Any], whole: Any, 
             failures.append(f"silent: no error is listed for {reading.errors[0]}")
         elif reading.notices and not len(found):
             failures.append(f"silent: nothing is listed for {reading.notices[0]}")
-        names = [str(each) for each in found.source_file]
-        if file in checked and file.isprintable() and not all(each.startswith(file) for each in names):
+        names = [str(file_name) for file_name in found.source_file]
+        if file in checked and file.isprintable() and not all(name.startswith(file) for name in names):
             failures.append(f"unnamed: a problem of {file} names {names}")
-    severities = {each for found in checked.values() for each in found.severity}
+    severities = {severity for found in checked.values() for severity in found.severity}
     if checked.keys() == readings.keys() and severities != set(whole.severity):
         failures.append(f"disagree: check of files {severities}, of the folder {set(whole.severity)}")
 
@@ -91,7 +92,7 @@ def reported(readings: dict[str, Reading], checked: dict[str, Any], whole: Any, 
 def agree(source: str, main: str, checked: Any, failures: list[str]) -> None:
     """Find a table that raises and does not warn, or the reverse, or not as `check` lists errors."""
     errors = checked[checked.severity == "error"].to_dict("records")
-    for table in (main, *(each for each in reference.TABLES if each != main)):
+    for table in (main, *(table for table in reference.TABLES if table != main)):
         raised = scanned(source, table, failures, dedupe=False)
         if raised is None:
             return
@@ -116,8 +117,8 @@ def rows_agree(
     dedupe: bool = False,
 ) -> None:
     """Find rows and cells of what is clear that are not those of the reference."""
-    clear = not any(each.unclear or each.unclear_lines for each in readings.values())
-    arrays = any(each.arrays for each in readings.values())
+    clear = not any(reading.unclear or reading.unclear_lines for reading in readings.values())
+    arrays = any(reading.arrays for reading in readings.values())
     if not clear and table not in LARGE:
         return
     dedupe = dedupe and clear
@@ -125,7 +126,7 @@ def rows_agree(
     if found is None or isinstance(found[0], Exception):
         failures += [f"crash: skip {table} raises {found[0]!r}"] if found else []
         return
-    documents = [each for reading in readings.values() for each in reading.documents]
+    documents = [document for reading in readings.values() for document in reading.documents]
     compared = found[0], reference.read(documents, table, dedupe=dedupe)
     if not clear:
         compared = tuple([row for row in rows if is_clear(row, readings)] for rows in compared)
@@ -136,7 +137,7 @@ def rows_agree(
 def is_clear(row: Row, readings: dict[str, Reading]) -> bool:
     name = row["source_file"]
     owners = [readings[file] for file in readings if name == file or name.startswith(f"{file}!")]
-    return all(each.is_clear(name, row["source_line"]) for each in owners)
+    return all(owner.is_clear(name, row["source_line"]) for owner in owners)
 
 
 def differing(found: list[Row], expected: list[Row], *, ignored: set[str]) -> str:

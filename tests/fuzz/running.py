@@ -52,9 +52,9 @@ class Worker:
     def _ask(self, question: Spec) -> list[str]:
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", f"{__package__}", "--worker"],
+                [sys.executable, "-m", "tests.fuzz", "--worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                cwd=Path(__file__).parents[__package__.count(".") + 1], preexec_fn=limited,
+                cwd=Path(__file__).parents[2], preexec_fn=limited,
             )  # fmt: skip
             self.process.stdout.readline()  # it has started
         self.process.stdin.write(json.dumps(question).encode() + b"\n")
@@ -101,9 +101,9 @@ def work() -> None:
         Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
         failures = examine(Path(question["folder"]), question["turn"])
         peak = next(
-            int(each.split()[1]) << 10
-            for each in Path("/proc/self/status").read_text().splitlines()
-            if each.startswith("VmHWM")
+            int(line.split()[1]) << 10
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if line.startswith("VmHWM")
         )
         if peak > MOST:
             failures.append(f"memory: {peak >> 20} MB")
@@ -125,11 +125,11 @@ def smaller(worker: Worker, spec: Spec, turn: int, kind: str, seconds: float) ->
     shrunk = True
     while shrunk:
         shrunk = False
-        for each in making.with_one_thing_less(spec):
+        for reduced in making.with_one_thing_less(spec):
             if time.monotonic() > until:
                 return spec
-            if any(kind_of(failure) == kind for failure in worker.examine(each, turn)):
-                spec, shrunk = each, True
+            if any(kind_of(failure) == kind for failure in worker.examine(reduced, turn)):
+                spec, shrunk = reduced, True
                 break
     return spec
 

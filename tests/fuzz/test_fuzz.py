@@ -34,7 +34,7 @@ def read_or_reported(worker: Worker, seed: int, seconds: float, **options: Any) 
 
 
 def test_archives_made_by_chance_are_read_or_reported(worker: Worker) -> None:
-    read_or_reported(worker, 1, seconds=5, without=frozenset(KNOWN))
+    read_or_reported(worker, 1, seconds=3, without=frozenset(KNOWN))
 
 
 @pytest.mark.long

@@ -24,7 +24,7 @@ QUIET = ("background-networking", "component-update", "sync", "gpu", "extensions
 
 
 def rendered(source: Any, **options: Any) -> str:
-    """Give the page of a source, as the command makes it."""
+    """Return the page of a source, as the command makes it."""
     reading = read(source, places=True, **options)
     return page.render(
         reading.reports, reading.tables, now=NOW, inspection=reading.inspection, notes=reading.notes
@@ -72,19 +72,19 @@ def hostile_archive() -> list[object]:
 
 @pytest.fixture(scope="session")
 def hostile() -> str:
-    """Give the page of an archive whose every text tries to be more than text."""
+    """Return the page of an archive whose every text tries to be more than text."""
     return rendered(hostile_archive())
 
 
 @pytest.fixture(scope="session")
 def frames(data) -> dict[str, pd.DataFrame]:
-    """Give what the sample holds, as it is read."""
+    """Return what the sample holds, as it is read."""
     return of.read_tables(data, ["events", "attendances", "signatures"])
 
 
 @pytest.fixture(scope="session")
 def sample(data) -> str:
-    """Give the page of the sample archive."""
+    """Return the page of the sample archive."""
     return rendered(data)
 
 
@@ -97,7 +97,7 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
 
     def column(self, report: str, column: int) -> list[str]:
-        """Give the texts of a column, as they stand below its heading."""
+        """Return the texts of a column, as they stand below its heading."""
         return self.page.locator(f"#{report} tbody tr > :nth-child({column + 1})").all_inner_texts()
 
     def heading(self, report: str, name: str) -> Any:
@@ -115,7 +115,7 @@ def browser() -> Iterator[Any]:
         pytest.skip("no chromium on this machine")
     from playwright.sync_api import sync_playwright
 
-    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{each}" for each in QUIET)]
+    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{feature}" for feature in QUIET)]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=arguments)
         yield browser

@@ -1,4 +1,4 @@
-"""`osdi-frames report --out` writes the page beside the files, and only then draws."""
+"""`osdi-frames report --out` writes the page with the files, and only then draws."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def archive(tmp_path):
     return tmp_path
 
 
-def test_a_problem_that_was_passed_over_is_told_in_the_page(archive):
+def test_a_problem_that_was_passed_over_is_reported_in_the_page(archive):
     program = f"{COMMAND}; print('pyplot', 'matplotlib.pyplot' in sys.modules)"
     ran = run("report", "a.json", "--on-error", "skip", "--out", "out", cwd=archive, program=program)
     assert ran.returncode == 0, ran.stderr

@@ -9,24 +9,23 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-import osdi_frames as of
 from osdi_frames.reports import STANDARD
 
 from .conftest import HOSTILE, rendered, signature
 
 
 def ascending(values: list[str]) -> list[float]:
-    return sorted(float(each.replace(",", "")) for each in values)
+    return sorted(float(value.replace(",", "")) for value in values)
 
 
 def numbers(values: list[str]) -> list[float]:
-    return [float(each.replace(",", "")) for each in values]
+    return [float(value.replace(",", "")) for value in values]
 
 
 def test_it_asks_for_nothing_and_the_browser_has_nothing_to_complain_of(opened, sample):
     with opened(sample) as it:
         it.page.wait_for_load_state("networkidle")
-        assert [each.rpartition("/")[2] for each in it.requests] == ["report.html"]
+        assert [request.rpartition("/")[2] for request in it.requests] == ["report.html"]
         assert it.complaints == []
 
 
@@ -48,9 +47,9 @@ def test_what_the_policy_forbids_does_not_happen(opened, sample):
     intruder = "<b style='color: red'>x</b><img src='https://example.org/x.png'><script>alert(1)</script>"
     with opened(sample.replace("</main>", f"{intruder}</main>")) as it:
         assert len(it.complaints) == 3
-        assert all("Content Security Policy" in each for each in it.complaints)
+        assert all("Content Security Policy" in complaint for complaint in it.complaints)
         assert (
-            it.page.locator("main > b").evaluate("each => getComputedStyle(each).color") != "rgb(255, 0, 0)"
+            it.page.locator("main > b").evaluate("shown => getComputedStyle(shown).color") != "rgb(255, 0, 0)"
         )
 
 
@@ -91,28 +90,27 @@ def test_dates_sort_as_dates_and_text_by_the_alphabet_with_what_is_missing_last(
         assert down == [*sorted(named, reverse=True), *missing]
         it.heading("rsvps_by_region", "Capacity").locator("button").click()
         capacities = it.column("rsvps_by_region", 6)
-        present = [each for each in capacities if each != "–"]
+        present = [capacity for capacity in capacities if capacity != "–"]
         assert capacities == [*present, *["–"] * (len(capacities) - len(present))]
         assert numbers(present) == ascending(present)[::-1]
 
 
-def test_the_sums_of_each_table_are_those_of_its_report(opened, sample, data):
-    made_of = of.report(data)
+def test_the_sums_of_each_table_are_those_of_its_report(opened, sample, reported):
     with opened(sample) as it:
         for report in STANDARD:
             if report.kind == "growth":  # rows of it are states, which have no sum
                 continue
-            made = made_of[report.name]
+            made = reported[report.name]
             headings = it.page.locator(f"#{report.name} thead th").all_inner_texts()
             for name in [name for name in (report.table, "rsvps") if name in made]:
-                column = [each.strip("▴▾\u2009").lower() for each in headings].index(name)
+                column = [heading.strip("▴▾\u2009").lower() for heading in headings].index(name)
                 below = it.page.locator(f"#{report.name} tfoot tr > :nth-child({column + 1})")
                 *other, total = numbers(below.all_inner_texts())
                 assert sum(numbers(it.column(report.name, column)) + other) == total == made[name].sum()
 
 
-def test_a_table_is_copied_as_a_spreadsheet_takes_it(opened, data, sample):
-    report = of.report(data)["rsvps_by_region"]
+def test_a_table_is_copied_as_a_spreadsheet_takes_it(opened, reported, sample):
+    report = reported["rsvps_by_region"]
     with opened(sample, permissions=["clipboard-read", "clipboard-write"]) as it:
         it.page.get_by_role("button", name="Copy table: RSVPs by region").click()
         it.page.get_by_role("status").get_by_text(f"Copied {len(report)} rows").wait_for(state="attached")
@@ -162,14 +160,14 @@ def test_a_screen_reader_finds_its_way(opened, sample):
     with opened(sample) as it:
         for role, name in (("navigation", "Contents"), ("main", None), ("banner", None)):
             assert it.page.get_by_role(role, name=name).count() == 1
-        levels = it.page.locator("h1, h2, h3").evaluate_all("all => all.map(each => +each.tagName[1])")
+        levels = it.page.locator("h1, h2, h3").evaluate_all("all => all.map(heading => +heading.tagName[1])")
         assert levels[0] == 1
         assert levels.count(1) == 1
         assert all(after - before <= 1 for before, after in pairwise(levels))
-        for each in STANDARD:
-            assert it.page.get_by_role("table", name=each.heading, exact=True).count() == 1
-            assert it.page.get_by_role("img", name=f"Plot of {each.heading};").count() == 1
-        unnamed = "all => all.filter(each => !each.scope).length"
+        for report in STANDARD:
+            assert it.page.get_by_role("table", name=report.heading, exact=True).count() == 1
+            assert it.page.get_by_role("img", name=f"Plot of {report.heading};").count() == 1
+        unnamed = "all => all.filter(cell => !cell.scope).length"
         assert it.page.locator("th").evaluate_all(unnamed) == 0
 
 
@@ -192,14 +190,14 @@ def test_it_prints_every_row_and_no_button(opened, sample):
         assert it.page.pdf(format="A4").startswith(b"%PDF")
         it.page.emulate_media(media="print")
         assert it.page.locator("nav, .copy, .skip").locator("visible=true").count() == 0
-        clipped = "all => all.filter(each => each.scrollHeight > each.clientHeight + 1).length"
+        clipped = "all => all.filter(box => box.scrollHeight > box.clientHeight + 1).length"
         assert it.page.locator(".scroll").evaluate_all(clipped) == 0
 
 
-def test_without_its_script_it_is_whole_and_has_no_dead_button(opened, sample, data):
+def test_without_its_script_it_is_whole_and_has_no_dead_button(opened, sample, reported):
     with opened(sample, java_script_enabled=False) as it:
         assert it.page.locator("button").count() == 0
-        assert it.page.locator("table").count() == len(of.report(data)) + 1
+        assert it.page.locator("table").count() == len(reported) + 1
 
 
 def test_an_empty_archive_says_that_nothing_was_read(opened):
@@ -227,9 +225,9 @@ def test_ten_thousand_referrers_do_not_make_it_slow(opened):
 CONTRAST = """() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const luminance = ([r, g, b]) => [r, g, b]
-    .map((each) => each / 255)
-    .map((each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, each, at) => sum + each * [0.2126, 0.7152, 0.0722][at], 0);
+    .map((part) => part / 255)
+    .map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
   const ground = (element) => {
     for (let at = element; at; at = at.parentElement) {
       const [r, g, b, alpha = 1] = channels(getComputedStyle(at).backgroundColor);
@@ -239,7 +237,7 @@ CONTRAST = """() => {
   };
   const ratios = {};
   for (const element of document.querySelectorAll("body *")) {
-    const text = [...element.childNodes].find((each) => each.nodeType === 3 && each.data.trim());
+    const text = [...element.childNodes].find((part) => part.nodeType === 3 && part.data.trim());
     if (!text || !element.checkVisibility() || element.closest("script, .unseen")) continue;
     const style = getComputedStyle(element);
     const ink = channels(style.color);

@@ -17,7 +17,7 @@ COUNTS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 
 
 def column(table: tables.Table, heading: str) -> list[Cell]:
-    place = [each.heading for each in table.columns].index(heading)
+    place = [column.heading for column in table.columns].index(heading)
     return [row[place] for row in [*table.rows, *([table.other] if table.other else [])]]
 
 
@@ -72,7 +72,7 @@ def test_a_report_over_time_shows_the_newest_first_and_what_has_no_date_last():
     )
     table = tables.of_report(DECLARED["signatures_by_month"], of.signatures_by_month(signed))
     assert [cell.text for cell in column(table, "Month")] == ["2026-05", "2026-04", "2026-03", "(no date)"]
-    assert [each.sorted for each in table.columns] == ["descending", None, None, None]
+    assert [column.sorted for column in table.columns] == ["descending", None, None, None]
     assert column(table, "Month")[-1].sort is None
 
 

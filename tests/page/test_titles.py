@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from odd_titles import LABELS, TITLES, archive
 
 from osdi_frames.page.tables import visible
+from tests.odd_titles import LABELS, TITLES, archive
 
 from .conftest import rendered
 
@@ -25,7 +25,7 @@ def test_the_page_of_titles_holds_no_element_and_no_control_of_theirs(titles):
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_each_campaign_and_petition_has_a_row_that_is_told_apart(opened, titles, width):
+def test_each_campaign_and_petition_has_a_distinct_row(opened, titles, width):
     with opened(titles, width=width) as it:
         it.page.on("dialog", lambda dialog: it.complaints.append(dialog.message))
         it.page.wait_for_load_state("networkidle")
@@ -45,7 +45,7 @@ def test_each_campaign_and_petition_has_a_row_that_is_told_apart(opened, titles,
         assert it.page.evaluate("document.querySelectorAll('script').length") == 1
 
 
-def test_a_label_with_bidi_controls_turns_nothing_around_beside_it(opened, titles):
+def test_a_label_with_bidi_controls_turns_nothing_around_next_to_it(opened, titles):
     with opened(titles) as it:
         cell = it.page.locator("#rsvps_by_campaign tbody tr").filter(has_text="gnp.exe").locator("bdi").first
         assert cell.count() == 1

@@ -74,7 +74,7 @@ def made(name: str, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def axes(width: float = 8, height: float = 4.5) -> Axes:
-    """Give axes as a caller brings them, of a figure that pyplot does not know."""
+    """Return axes as a caller brings them, of a figure that pyplot does not know."""
     return Figure(figsize=(width, height)).subplots()
 
 
@@ -88,23 +88,23 @@ def render(ax: Axes) -> None:
 
 
 def names(ax: Axes) -> list[str]:
-    """Tell the labels of horizontal bars, from the top."""
+    """Return the labels of horizontal bars, from the top."""
     return [label.get_text() for label in ax.get_yticklabels()]
 
 
 def widths(ax: Axes) -> list[float]:
-    """Tell the lengths of the horizontal bars that count, from the top."""
+    """Return the lengths of the horizontal bars that count, from the top."""
     bars = [bar for bar in ax.patches if bar.get_height() > 0.2]
     return [bar.get_width() for bar in sorted(bars, key=lambda bar: bar.get_y())]
 
 
 def heights(ax: Axes) -> list[list[float]]:
-    """Tell the heights of upright bars, a list for each series."""
+    """Return the heights of upright bars, a list for each series."""
     return [[bar.get_height() for bar in container] for container in ax.containers]
 
 
 def texts(ax: Axes) -> list[str]:
-    """Tell what is written at bars."""
+    """Return what is written at bars."""
     return [text.get_text() for text in ax.texts if text.get_text()]
 
 
@@ -114,7 +114,7 @@ def legend(ax: Axes) -> list[str]:
 
 
 def every_text(ax: Axes) -> list[Text]:
-    """Give all Text there is on the figure, once it was drawn."""
+    """Return all Text there is on the figure, once it was drawn."""
     render(ax)
     return [text for text in ax.figure.findobj(Text) if text.get_text()]
 

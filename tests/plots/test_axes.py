@@ -43,7 +43,7 @@ def test_every_report_has_its_plot_and_every_plot_its_report():
 def test_plots_are_called_alike(name):
     first, *others = inspect.signature(getattr(plots, name)).parameters.values()
     assert first.name == ("events" if name == "event_map" else "report")
-    assert all(each.kind is each.KEYWORD_ONLY for each in others)
+    assert all(other.kind is other.KEYWORD_ONLY for other in others)
     assert others[0].name == "ax"
     if name != "event_map":
         assert (others[1].name, others[1].default) == ("top", 20)

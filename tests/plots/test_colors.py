@@ -1,4 +1,4 @@
-"""Colours: told apart by everyone, and seen on white and on dark."""
+"""Colours: distinguished by everyone, and seen on white and on dark."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def lab(rgb: np.ndarray) -> np.ndarray:
 
 def contrast(one: str, other: str) -> float:
     light, dark = sorted(
-        (float(linear(each) @ [0.2126, 0.7152, 0.0722]) for each in (one, other)), reverse=True
+        (float(linear(color) @ [0.2126, 0.7152, 0.0722]) for color in (one, other)), reverse=True
     )
     return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-def test_colours_are_told_apart(sight):
+def test_colours_are_distinct(sight):
     seen = [lab(np.clip(np.asarray(SIGHT[sight]) @ linear(colour), 0, 1)) for colour in (*PALETTE, GREY)]
     nearest = min(float(np.linalg.norm(one - other)) for one, other in combinations(seen, 2))
     assert nearest > 10  # a difference of 2.3 is just seen
@@ -69,7 +69,11 @@ def test_bars_and_outlines_stand_out_on_white_and_on_dark(colour, background):
 
 
 def test_twenty_values_look_different():
-    bars = {(each["facecolor"], each.get("hatch")) for each in (bar("value", number) for number in range(20))}
-    lines = {(each["color"], each["linestyle"]) for each in (line("value", number) for number in range(20))}
+    bars = {
+        (style["facecolor"], style.get("hatch")) for style in (bar("value", number) for number in range(20))
+    }
+    lines = {
+        (style["color"], style["linestyle"]) for style in (line("value", number) for number in range(20))
+    }
     assert len(bars) == len(lines) == 20
     assert len(PALETTE) * min(len(HATCHES), len(DASHES)) >= 20

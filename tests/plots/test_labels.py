@@ -98,7 +98,7 @@ def test_a_label_of_200_characters_keeps_its_ends():
     assert label.endswith("-final")
 
 
-def test_labels_that_look_the_same_stay_bars_of_their_own_and_are_told_apart():
+def test_labels_that_look_the_same_stay_bars_of_their_own_and_are_distinct():
     long = [f"{'x' * 100}{number}{'y' * 100}" for number in range(3)]
     ax = draw("signatures_by", counted({**dict.fromkeys(long, 1), "a\x00": 2, "a\x01": 2}))
     assert len(widths(ax)) == 5
@@ -155,7 +155,9 @@ def test_any_texts_become_as_many_different_labels_of_bounded_width(texts, width
     assert len(drawn) == len(set(drawn)) == len(texts)
     for label in drawn:
         assert len(label) <= width + len(" (15)")
-        assert not any(unicodedata.category(each) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp") for each in label)
+        assert not any(
+            unicodedata.category(letter) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp") for letter in label
+        )
 
 
 @settings(max_examples=15, deadline=None)

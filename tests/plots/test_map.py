@@ -124,11 +124,11 @@ def test_the_largest_places_are_named_where_there_is_room():
 
 
 @pytest.mark.parametrize(
-    ("place", "beside"), [((-122.3, 37.8), 0.3), ((12.5, 41.9), 5), ((100, 40), 60), ((179, -17), 3)]
+    ("place", "apart"), [((-122.3, 37.8), 0.3), ((12.5, 41.9), 5), ((100, 40), 60), ((179, -17), 3)]
 )
-def test_land_lies_below_the_discs_at_every_scale(place, beside):
+def test_land_lies_below_the_discs_at_every_scale(place, apart):
     longitude, latitude = place
-    ax = draw("event_map", events((longitude, latitude, 5), (longitude - beside, latitude, 5)))
+    ax = draw("event_map", events((longitude, latitude, 5), (longitude - apart, latitude, 5)))
     shores, *_ = ax.patches
     assert shores.get_zorder() < ax.collections[0].get_zorder()
     (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()

@@ -24,7 +24,7 @@ def signed(days: pd.DatetimeIndex, **columns: object) -> pd.DataFrame:
 
 
 def dates(ax) -> list[str]:
-    """Tell the dates that are written below the axis, left to right."""
+    """Return the dates that are written below the axis, left to right."""
     render(ax)
     left, right = ax.get_xlim()
     return [
@@ -169,7 +169,7 @@ def test_two_periods_are_joined_to_a_label():
 
 
 def fills(shape: PolyCollection, times: pd.Index, bottoms: object, tops: object) -> bool:
-    """Tell whether a shape reaches, at each time, from the one height to the other and no further."""
+    """Return whether a shape reaches, at each time, from the one height to the other and no further."""
     [outline] = shape.get_paths()
     at = date2num(times.tz_localize(None).to_numpy())
     bottoms, tops = np.asarray(bottoms), np.asarray(tops)
@@ -328,10 +328,10 @@ def test_periods_are_named_by_their_start_in_utc_whatever_time_zone_is_set():
     long = reports.signatures_over_time(
         signed(pd.date_range("2020-01-01", periods=90, freq="MS", tz="UTC")), freq="MS"
     )
-    here, long_here = (draw("signatures_over_time", each) for each in (report, long))
+    here, long_here = (draw("signatures_over_time", counts) for counts in (report, long))
     with mpl.rc_context({"timezone": "America/Los_Angeles"}):
-        for each, expected in ((report, here), (long, long_here)):
-            there = draw("signatures_over_time", each)
+        for table, expected in ((report, here), (long, long_here)):
+            there = draw("signatures_over_time", table)
             assert dates(there) == dates(expected)
             assert list(there.get_xticks()) == list(expected.get_xticks())
     assert "2024" in dates(long_here)

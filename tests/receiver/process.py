@@ -22,7 +22,8 @@ import osdi_frames
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.worker import quarantine, worker_folders
-from tests.receiver.sender import TOKEN
+
+from .sender import TOKEN
 
 SOURCE = str(Path(osdi_frames.__file__).parents[1])
 SERVE = """

@@ -15,8 +15,9 @@ from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.tokens import Tokens
 from osdi_frames.receiver.worker import Worker
-from tests.receiver.process import Receiver, quarantined, stored, tracing
-from tests.receiver.sender import TOKEN, Connection, delivery, request
+
+from .process import Receiver, quarantined, stored, tracing
+from .sender import TOKEN, Connection, delivery, request
 
 LIMIT = 100_000
 

@@ -21,7 +21,8 @@ from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.validation import elements, validate_body
 from osdi_frames.receiver.worker import Worker, quarantine, torn
-from tests.receiver.process import quarantined, stored
+
+from .process import quarantined, stored
 
 AT = "2026-11-21T10:42:07.000000Z"
 NOW = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
@@ -45,7 +46,7 @@ ANN, BOB = signature("ann-1", "Ann@Example.org"), signature("bob-2", "bob@exampl
 
 
 def write(archive: Path, bodies: list[bytes], *, segment_bytes: int = 1, worker: str = "main") -> None:
-    """Write an archive whose segments hold one delivery each, unless they are told to hold more."""
+    """Write an archive whose segments hold one delivery each, unless they are to hold more."""
     owner = Worker(archive, worker, segment_bytes=segment_bytes)
     for body in bodies:
         reason = validate_body(body)
@@ -357,7 +358,7 @@ def test_two_erasures_at_once_bring_nothing_back_and_lose_nothing(tmp_path):
     write(tmp_path, [f"[{ANN},{BOB},{signature('eve-3', 'eve@x.org')}]".encode()] * 40)
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(lambda person: erase(tmp_path, persons=[person]), ["ann-1", "bob-2"]))
-    assert [each.elements for each in done] == [40, 40]
+    assert [segment.elements for segment in done] == [40, 40]
     assert {entry.body for entry in lines(tmp_path)} == {f"[{signature('eve-3', 'eve@x.org')}]".encode()}
     assert verify(tmp_path).damages == []
 

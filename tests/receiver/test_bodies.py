@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from osdi_frames.receiver import Limits
 from osdi_frames.receiver.validation import validate_body
-from tests.receiver.process import Receiver, quarantined, stored
-from tests.receiver.sender import Connection, delivery, request
+
+from .process import Receiver, quarantined, stored
+from .sender import Connection, delivery, request
 
 DELIVERIES = {
     "a signature": delivery(1),

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.receiver.process import SERVE, Receiver, stored
-from tests.receiver.sender import TOKEN, Connection, delivery, request
+from .process import SERVE, Receiver, stored
+from .sender import TOKEN, Connection, delivery, request
 
 
 @contextlib.contextmanager
@@ -40,7 +40,10 @@ async def _deliver(port: int, numbers: range) -> list[int]:
     """Send each delivery over a connection of its own, all at once."""
     connections = await asyncio.gather(*(Connection.to(port) for _ in numbers))
     answers = await asyncio.gather(
-        *(each.send(request(delivery(number))) for each, number in zip(connections, numbers, strict=True))
+        *(
+            connection.send(request(delivery(number)))
+            for connection, number in zip(connections, numbers, strict=True)
+        )
     )
     for connection in connections:
         connection.close()

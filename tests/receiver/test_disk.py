@@ -15,8 +15,9 @@ import pytest
 
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
-from tests.receiver.process import Receiver, stored, tracing
-from tests.receiver.sender import TOKEN, Connection, delivery, request
+
+from .process import Receiver, stored, tracing
+from .sender import TOKEN, Connection, delivery, request
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Segment
 from osdi_frames.receiver.verification import verify
-from tests.receiver.sender import delivery
+
+from .sender import delivery
 
 AT = "2026-11-21T10:42:07.123456Z"
 

@@ -17,8 +17,9 @@ from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
-from tests.receiver.process import Receiver, stored, tracing, wait_for_tracer
-from tests.receiver.sender import Connection, delivery, request
+
+from .process import Receiver, stored, tracing, wait_for_tracer
+from .sender import Connection, delivery, request
 
 SEGMENT_BYTES = 100_000
 DELIVERIES = 150  # of about 1.9 KB: two rotations, and 300 calls of the writer alone

@@ -16,7 +16,8 @@ import pytest
 
 from osdi_frames.receiver import erase, verify
 from osdi_frames.receiver.worker import Worker
-from tests.receiver.test_archive import ANN, AT, BOB, lines, write
+
+from .test_archive import ANN, AT, BOB, lines, write
 
 SEGMENTS = 60
 _ERASE = """

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.receiver.process import Receiver, stored, tracing
-from tests.receiver.sender import Connection, Outcome, delivery, offer, request
+from .process import Receiver, stored, tracing
+from .sender import Connection, Outcome, delivery, offer, request
 
 MEMORY = 256 << 20
 SLOW_SYNC = ("-e", "inject=fsync:delay_exit=100000")  # microseconds

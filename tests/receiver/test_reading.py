@@ -12,7 +12,8 @@ import osdi_frames as of
 from osdi_frames.receiver import erase, verify
 from osdi_frames.receiver.sealing import seal_finished
 from osdi_frames.receiver.worker import Worker
-from tests.receiver.test_archive import write
+
+from .test_archive import write
 
 
 def _body(number: int, *, indent: int | None = None) -> bytes:

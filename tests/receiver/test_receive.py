@@ -20,8 +20,9 @@ from click.testing import CliRunner, Result
 from osdi_frames.cli.receive import _kept_tokens, command
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, WeakToken
 from osdi_frames.receiver.worker import Worker
-from tests.receiver.process import SOURCE, Receiver, stored
-from tests.receiver.sender import delivery
+
+from .process import SOURCE, Receiver, stored
+from .sender import delivery
 
 _MAIN = "import sys; sys.argv.insert(1, 'receive'); from osdi_frames.cli import main; main()"
 _RECEIVE = [sys.executable, "-c", _MAIN, "--port", "0"]

@@ -12,8 +12,9 @@ import pytest
 
 from osdi_frames.errors import SourceNotFound
 from osdi_frames.receiver.verification import verify
-from tests.receiver.process import Receiver, stored
-from tests.receiver.sender import TOKEN, delivery
+
+from .process import Receiver, stored
+from .sender import TOKEN, delivery
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from osdi_frames.receiver.sealing import Stopped, seal, seal_finished
 from osdi_frames.receiver.segments import Log, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker, quarantine, torn
-from tests.receiver.process import stored
+
+from .process import stored
 
 DAY = "2026-11-21"
 SIZE = 1 << 20

@@ -11,8 +11,9 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.receiver import verify
-from tests.receiver.process import Receiver, stored
-from tests.receiver.sender import TOKEN
+
+from .process import Receiver, stored
+from .sender import TOKEN
 
 sandbox: Any = pytest.importorskip("osdi_frames.sandbox")
 

@@ -52,7 +52,7 @@ class Delivery:
 
 @dataclass
 class Receiver:
-    """A webhook receiver that answers as it is told and keeps what it got, with the time."""
+    """A webhook receiver that answers as it is set to and keeps what it got, with the time."""
 
     url: str
     statuses: list[int] = field(default_factory=list)  # of the next answers; then 200

@@ -1,4 +1,4 @@
-"""Every row of the tables and every rule of interface sections 2 to 9, as they stand there, in order."""
+"""Every row of the tables and every rule of interface sections 2 to 9, in their order; tests are marked with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "2.7": (
         *("identifiers", "created_date", "modified_date", "comments", "platform:referrer_data", "person"),
         *("add_tags", "_links", "platform:sponsor", "idempotency_key", "source", "referrer", "website"),
-        *("self", "osdi:person", "osdi:petition", "person.created_date, person.modified_date"),
+        *("self", "osdi:person", "osdi:petition", "person.created_date and person.modified_date"),
         *("person.family_name", "person.postal_addresses", "person.email_addresses", "person.phone_numbers"),
         *("person.languages_spoken", "person.custom_fields"),
     ),
@@ -58,17 +58,17 @@ ROWS: dict[str, tuple[str, ...]] = {
             "page",
             "other query parameters",
         ),
-        *("rule 1", "rule 2", "rule 2, the creator's list", "rule 3", "rule 4", "POST <webhook_url>"),
+        *("rule 1", "rule 2", "rule 2 on the creator's list", "rule 3", "rule 4", "POST <webhook_url>"),
     ),
     "5": ("v2", "v1", "individual or group", "a missing or invalid key"),
     "6": (
         *("event type", "emission", "idempotency_key", "payload", "no webhook of event endpoints"),
         *("retries and success", "trigger"),
     ),
-    "7": ("1", "2", "3", "4", "200, not 201"),
+    "7": ("1", "2", "3", "4", "200 not 201"),
     "8": ("25 a page", "first address line", "1440 minutes", "sizes"),
     "9": (
-        *("header", "origin_system", "title and name", "created_date, modified_date", "instructions"),
+        *("header", "origin_system", "title and name", "created_date and modified_date", "instructions"),
         *("browser_url and featured_image_url", "start_date and end_date", "guests_can_invite_others"),
         *("platform:sponsor", "creator and organizer", "attendance links", "location", "identifiers"),
         *("capacity and platform:hidden", "webhook payload"),

@@ -134,12 +134,12 @@ def test_any_event_body_is_answered_as_the_tables_say(group: Caller, version, ex
             )
 
     check()
-    for each, name, item in (
+    for caller, name, item in (
         (client, version, schema),
         (other, "v1" if version == "v2" else "v2", other_schema),
     ):
         assert (
-            answered(each, "GET", "/events", collection("osdi:events", item, version=name))["total_records"]
+            answered(caller, "GET", "/events", collection("osdi:events", item, version=name))["total_records"]
             > 1
         )
 
@@ -274,7 +274,7 @@ def test_any_admin_request_is_answered_with_json(running, examples):
                 body = {
                     **body,
                     "url": None,
-                }  # what is registered here would be told of other tests' signatures
+                }  # what is registered here would get other tests' signatures
             answer = client.request(method, path, content=json.dumps(body).encode())
             assert answer.status_code in (200, 400, 404, 405, 409), answer.text
             answer.json()

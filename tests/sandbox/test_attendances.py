@@ -27,6 +27,7 @@ def test_a_person_counts_once_for_one_event(person):
     assert person.v2.get(f"/events/{event_id(other)}").json()["total_accepted"] == 1
 
 
+@pytest.mark.contract("2.5 osdi:record_attendance_helper")
 def test_an_attendance_can_name_a_person_by_link(running, person):
     """Interface 2.5 osdi:attendances, osdi:record_attendance_helper: POST and GET; v1 osdi:attendance (2.8)."""
     made = person.create()
@@ -146,13 +147,13 @@ def test_a_webhook_of_one_event_is_sent_its_attendances_and_nothing_else(running
         rsvp(running, event, f"{group.key}@example.org")
     running.admin("POST", "signatures", petition=petition, person={})
     wait_for(lambda: len(receiver.got) == 4)
-    told = [
+    delivered = [
         element
         for one, [element] in zip(receiver.got, receiver.deliveries(), strict=True)
         if one.path == "/hook"
     ]
     assert [
-        element["osdi:attendance"]["_links"]["osdi:event"]["href"].rpartition("/")[2] for element in told
+        element["osdi:attendance"]["_links"]["osdi:event"]["href"].rpartition("/")[2] for element in delivered
     ] == [here]
 
 

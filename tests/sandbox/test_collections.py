@@ -28,8 +28,8 @@ def pages(client, path="/events"):
 
 
 @pytest.mark.parametrize("version", ["v2", "v1"])
+@pytest.mark.contract("2.6 total_pages, per_page, page, total_records, _embedded.osdi:events", "8 25 a page")
 def test_the_pages_hold_every_event_once_newest_first(filled, version):
-    """Interface 2.6 total_pages, per_page, page, total_records, _links.next, _embedded.osdi:events; 8: 25 a page."""
     client, title = (filled.v2, "title") if version == "v2" else (filled.v1, "summary")
     read = list(pages(client))
     assert [page["page"] for page in read] == [1, 2, 3]
@@ -43,6 +43,7 @@ def test_the_pages_hold_every_event_once_newest_first(filled, version):
     assert titles == [str(number) for number in reversed(range(52))]
 
 
+@pytest.mark.contract("2.6 _links.self, _links.osdi:events, _links.curies")
 def test_links_of_a_page_are_self_the_events_and_curies(running, filled):
     """Interface 2.6 _links.self, _links.osdi:events, _links.curies; the event links are those of the page."""
     page = filled.v2.get("/events?page=2").json()
@@ -52,6 +53,7 @@ def test_links_of_a_page_are_self_the_events_and_curies(running, filled):
     assert [curie["name"] for curie in page["_links"]["curies"]] == ["osdi", "platform"]
 
 
+@pytest.mark.contract("2.6 _links.next")
 def test_next_is_the_collection_with_the_next_page(running, filled):
     """Interface 2.6 _links.next: `<collection_url>?page=<n>`, present when a next page exists."""
     assert filled.v2.get("/events").json()["_links"]["next"] == {"href": f"{running.base_url}/events?page=2"}
@@ -69,6 +71,7 @@ def test_a_page_past_the_end_is_empty(filled, page):
 
 
 @pytest.mark.parametrize("page", ["0", "00", "x", "-1", "1.5", "", "²", "1 ", "9" * 5000])
+@pytest.mark.contract("4 page")
 def test_an_impossible_page_is_refused_clearly(filled, page):
     """Interface 4: paging is by the query parameter page, a page number."""
     answer = filled.v2.get("/events", params={"page": page})
@@ -86,6 +89,7 @@ def test_an_empty_collection_has_one_empty_page(person):
     assert_valid(page, collection("osdi:events", event_v2()))
 
 
+@pytest.mark.contract("4 GET events")
 def test_a_trailing_slash_is_the_same_address(filled):
     """Interface 4: GET {base_url}/events, a trailing slash is also used."""
     assert filled.v2.get("/events/").json() == filled.v2.get("/events").json()
@@ -93,6 +97,7 @@ def test_a_trailing_slash_is_the_same_address(filled):
     assert filled.v2.get(f"/events/{first}/").json() == filled.v2.get(f"/events/{first}").json()
 
 
+@pytest.mark.contract("2.6 an individual event")
 def test_one_event_is_the_same_alone_and_in_its_collection(filled):
     """Interface 2.6: an individual event is returned directly, with curies."""
     listed = filled.v2.get("/events").json()["_embedded"]["osdi:events"][0]
@@ -101,6 +106,7 @@ def test_one_event_is_the_same_alone_and_in_its_collection(filled):
     assert "curies" in alone["_links"]
 
 
+@pytest.mark.contract("4 GET event_campaigns/<event_campaign_id>/events")
 def test_a_campaign_has_the_events_of_it_even_those_that_no_other_collection_shows(running, person):
     """Interface 4: GET {base_url}/event_campaigns/<event_campaign_id>/events."""
     campaign = running.admin("POST", "campaigns", title="Spring", account=person.account)["id"]
@@ -137,6 +143,7 @@ def dated(person):
         ("origin_system eq 'CRM' and title gt 'it''s 1'", ["it's 3", "it's 2"]),
     ],
 )
+@pytest.mark.contract("4 other query parameters")
 def test_a_filter_chooses_events(dated, text, found):
     """Interface 4: query parameters other than page are not shown; the small OData subset of deployments."""
     page = dated.v2.get("/events", params={"filter": text}).json()

@@ -76,8 +76,8 @@ def test_the_demo_is_the_sample_s_world():
         assert campaign.fields.get("total_rsvps", 0) == sum(
             event.fields.get("total_accepted", 0) for event in inside
         )
-    told = {event.parent for event in events}
-    assert told <= {None, *(campaign.resource_id for campaign in campaigns)}
+    parents = {event.parent for event in events}
+    assert parents <= {None, *(campaign.resource_id for campaign in campaigns)}
     sandbox.fill_demo(app)
     assert len(list(app.state.service.store.resources("event"))) == 120
     app.state.service.store.close()

@@ -97,13 +97,13 @@ def test_nothing_that_was_answered_200_is_lost_by_sigkill(tmp_path, receiver, ki
     assert attendances <= {one["_links"]["self"]["href"].rpartition("/")[2] for one in attended}
     assert counted["total_signatures"] == len(signed)
     assert sum(event["total_accepted"] for event in kept) == len(attended)
-    told = {
+    delivered = {
         element["osdi:signature"]["_links"]["self"]["href"].rpartition("/")[2]
         for element in receiver.elements()
     }
-    assert signatures <= told
+    assert signatures <= delivered
     acknowledged = f"{len(events)} events, {len(attendances)} RSVPs, {len(signatures)} signatures"
-    print(f"{kills} kills: {acknowledged} acknowledged, none lost; {len(told)} signatures delivered")
+    print(f"{kills} kills: {acknowledged} acknowledged, none lost; {len(delivered)} signatures delivered")
 
 
 def test_a_signature_whose_delivery_was_cut_off_is_delivered_after_the_restart(tmp_path, receiver):

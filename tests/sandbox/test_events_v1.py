@@ -41,8 +41,8 @@ RENAMED = [
 
 
 @pytest.mark.parametrize("name", EDITABLE)
+@pytest.mark.contract("2.8 originating_system, summary, description, platform:event_instructions, start")
 def test_an_editable_field_comes_back_as_it_was_posted_and_put(person, name):
-    """Interface 2.8: originating_system, summary, description, platform:event_instructions, start."""
     made = person.create_v1(**{name: EDITABLE[name]})
     assert made[name] == EDITABLE[name]
     changed = person.v1.put(f"/events/{event_id(made)}", json={name: EDITABLE[name].replace("2026", "2027")})
@@ -50,6 +50,11 @@ def test_an_editable_field_comes_back_as_it_was_posted_and_put(person, name):
 
 
 @pytest.mark.parametrize("name", NOT_EDITABLE)
+@pytest.mark.contract(
+    "2.8 created_at, modified_at, url, osdi:organizer, total_accepted, platform:event_campaign_id",
+    "2.8 platform:sponsor",
+    "4 rule 1",
+)
 def test_a_field_that_the_service_makes_is_ignored_in_post_and_put(person, name):
     """Interface 2.8, 4 rule 1: not editable fields are ignored."""
     untouched = person.create_v1().get(name)
@@ -61,8 +66,11 @@ def test_a_field_that_the_service_makes_is_ignored_in_post_and_put(person, name)
             assert answered.get(name) == untouched
 
 
+@pytest.mark.contract(
+    "2.8 status, transparence, visibility, guestsCanInviteOthers, reminders, reminders.method",
+    "2.8 reminders.minutes",
+)
 def test_constants_are_always_the_same(person):
-    """Interface 2.8 status, transparence, visibility, guestsCanInviteOthers, reminders.method, reminders.minutes."""
     made = person.create_v1()
     assert (made["status"], made["transparence"], made["visibility"]) == ("confirmed", "opaque", "public")
     assert made["guestsCanInviteOthers"] is True
@@ -72,6 +80,7 @@ def test_constants_are_always_the_same(person):
 
 
 @pytest.mark.parametrize("name", ["summary", "originating_system"])
+@pytest.mark.contract("2.8 originating_system, summary")
 def test_a_post_without_a_required_field_is_refused_with_its_name(person, name):
     """Interface 2.8: summary and originating_system are required on POST."""
     body = {"summary": "A", "originating_system": "B"}
@@ -81,6 +90,7 @@ def test_a_post_without_a_required_field_is_refused_with_its_name(person, name):
     assert name in answer.json()["error"]
 
 
+@pytest.mark.contract("2.8 location.postal_code", "9 location")
 def test_a_location_needs_its_postal_code(person):
     """Interface 2.8 location, location.postal_code; 9: required in v1, by no v2 event."""
     body = {"summary": "A", "originating_system": "B", "location": {"venue": "City Hall"}}
@@ -90,11 +100,17 @@ def test_a_location_needs_its_postal_code(person):
     assert person.create(location={"venue": "City Hall"})["location"]["venue"] == "City Hall"
 
 
+@pytest.mark.contract("2.8 the sample without postal_code")
 def test_without_any_location_a_post_is_answered_as_the_sample_is(person):
     """Interface 2.8: the v1 POST sample omits location.postal_code and is answered with 200."""
     assert person.create_v1()["location"]["country"] == "US"
 
 
+@pytest.mark.contract(
+    "2.8 location, location.venue, location.address_lines, location.locality, location.region",
+    "2.8 location.language, location.location, location.location.latitude",
+    "2.8 location.location.longitude, location.location.accuracy",
+)
 def test_location_is_overwritten_from_geocoding(person):
     """Interface 2.8 location.venue, address_lines, locality, region, language, location.*: as in v2."""
     lies = {"locality": "Atlantis", "region": "XX", "language": "tlh"}
@@ -117,6 +133,7 @@ def test_location_is_overwritten_from_geocoding(person):
     [("94607", "FR", "US"), ("H2X 1Y4", "US", "CA"), ("75001", "FR", "FR"), ("00000", "ZZ", "ZZ")],
     ids=["of another country", "of another country, default", "of the country", "unknown"],
 )
+@pytest.mark.contract("2.8 location.country", "9 location")
 def test_the_country_is_that_of_the_postal_code(person, postal_code, entered, answered):
     """Interface 2.8 location.country, 9: overwritten from geocoding in v1, kept in v2."""
     location = {"postal_code": postal_code, "country": entered}
@@ -124,6 +141,7 @@ def test_the_country_is_that_of_the_postal_code(person, postal_code, entered, an
     assert person.create(location=location)["location"]["country"] == entered
 
 
+@pytest.mark.contract("2.8 osdi:organizer, an embedded person", "9 creator and organizer")
 def test_the_creator_and_organizer_are_embedded_people(person):
     """Interface 2.8 osdi:creator, osdi:organizer: under _embedded, the organizer the same as the creator; 9."""
     for made in (person.create_v1(), person.v1.get(f"/events/{event_id(person.create())}").json()):
@@ -134,6 +152,7 @@ def test_the_creator_and_organizer_are_embedded_people(person):
         assert_valid(made, event_v1())
 
 
+@pytest.mark.contract("2.8 links of an embedded person")
 def test_every_link_of_an_embedded_person_resolves(person):
     """Interface 2.8: self, question_answers, attendance, signatures, submissions, donations."""
     links = person.create_v1()["_embedded"]["osdi:creator"]["_links"]
@@ -142,6 +161,7 @@ def test_every_link_of_an_embedded_person_resolves(person):
         assert person.v1.get(link["href"]).status_code == 200, name
 
 
+@pytest.mark.contract("2.8 v1 links", "9 attendance links")
 def test_v1_links_and_curies_are_those_of_v1(running, person):
     """Interface 2.8: self, osdi:attendance, osdi:creator, osdi:organizer, platform:embed, curies; 9."""
     made = person.create_v1()
@@ -155,8 +175,8 @@ def test_v1_links_and_curies_are_those_of_v1(running, person):
     assert not {"osdi:attendances", "osdi:record_attendance_helper"} & links.keys()
 
 
+@pytest.mark.contract("2.8 platform:sponsor.summary, platform:sponsor.url")
 def test_the_sponsor_has_its_v1_names(group):
-    """Interface 2.8 platform:sponsor.summary, platform:sponsor.url; 9."""
     assert group.create_v1()["platform:sponsor"] == {
         "summary": "Clean Water",
         "url": "https://group.example.org",
@@ -164,6 +184,7 @@ def test_the_sponsor_has_its_v1_names(group):
 
 
 @pytest.mark.parametrize(("v1", "v2", "value"), RENAMED, ids=[pair[0] for pair in RENAMED])
+@pytest.mark.contract("9 origin_system, title and name, instructions, start_date and end_date")
 def test_a_field_set_in_one_version_is_read_in_the_other_under_its_name(person, v1, v2, value):
     """Interface 9: one store, two names."""
     made = person.create_v1(**{v1: value})
@@ -172,6 +193,10 @@ def test_a_field_set_in_one_version_is_read_in_the_other_under_its_name(person, 
     assert person.v1.get(f"/events/{event_id(made)}").json()[v1] == value
 
 
+@pytest.mark.contract(
+    "9 created_date and modified_date, browser_url and featured_image_url",
+    "9 guests_can_invite_others, platform:sponsor",
+)
 def test_times_sponsor_and_guests_have_the_names_of_each_version(group):
     """Interface 9: created_at, modified_at, url, guestsCanInviteOthers, platform:sponsor."""
     v2 = group.create(browser_url="https://example.org/picnic")
@@ -184,6 +209,10 @@ def test_times_sponsor_and_guests_have_the_names_of_each_version(group):
     assert_valid(v2, event_v2())
 
 
+@pytest.mark.contract(
+    "9 title and name, browser_url and featured_image_url, start_date and end_date",
+    "9 capacity and platform:hidden",
+)
 def test_v2_only_fields_are_not_in_v1(running, person):
     """Interface 9: no name, end_date, featured_image_url, capacity, platform:hidden in v1."""
     body = {
@@ -215,6 +244,7 @@ def test_a_changed_person_is_embedded_as_changed(running, person, callers):
     assert again["_embedded"]["osdi:creator"]["given_name"] == "Zora"
 
 
+@pytest.mark.contract("2.8 identifiers")
 def test_identifiers_begin_with_the_service_s_own_and_keep_the_posted(person):
     """Interface 2.8 identifiers: merged next to the native one."""
     made = person.create_v1(identifiers=[f"crm:{person.key}", "no colon", 7])

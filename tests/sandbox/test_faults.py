@@ -1,4 +1,4 @@
-"""Faults to order: each does what it says, where and as often as it was told (issue of the sandbox, item 7)."""
+"""Injected faults: each does what it says, where and as often as it is to (issue of the sandbox, item 7)."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_webhook_batch_puts_several_into_one_message(alone, petition, receiver):
         assert len({element["idempotency_key"] for element in delivery}) == 1
 
 
-def test_webhook_overlap_tells_every_signature_in_several_messages(alone, petition, receiver):
+def test_webhook_overlap_delivers_every_signature_in_several_messages(alone, petition, receiver):
     alone.inject("webhook_overlap", copies=3)
     upload(alone, petition, 1)
     wait_for(lambda: len(receiver.got) == 3)

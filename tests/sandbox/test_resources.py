@@ -1,4 +1,4 @@
-"""The resources beside events: keys, fields, counts, filters and links of each collection, in both versions."""
+"""Resources other than events: keys, fields, counts, filters and links of each collection, in both versions."""
 
 from __future__ import annotations
 

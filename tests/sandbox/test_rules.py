@@ -28,6 +28,7 @@ def creator_of(event):
 # rule 1 is with the fields, in test_events_v2 and test_events_v1
 
 
+@pytest.mark.contract("4 rule 2", "7 2")
 def test_an_individual_key_creates_as_its_own_person_whatever_it_names(running, person):
     """Interface 4 rule 2, 7.2: absent or invalid links get the default creator, and are no error."""
     stranger = running.admin("POST", "people", given_name="Stranger")["person_id"]
@@ -74,6 +75,7 @@ def test_a_person_s_link_may_name_this_machine_in_any_way(running, crew, host):
         ("outsider", False, False),
     ],
 )
+@pytest.mark.contract("4 rule 2")
 def test_a_group_key_may_name_creators_by_their_role(running, crew, role, in_v2, in_v1):
     """Interface 4 rule 2: v2 an organizer or administrator, v1 a member or administrator; else the founder."""
     people, caller = crew
@@ -83,6 +85,7 @@ def test_a_group_key_may_name_creators_by_their_role(running, crew, role, in_v2,
 
 
 @pytest.mark.parametrize("holder", ["body", "_embedded"])
+@pytest.mark.contract("2.8 osdi:creator")
 def test_v1_takes_an_embedded_person_as_creator(running, crew, holder):
     """Interface 2.8 osdi:creator: embedded person, assigned from the key when none is given."""
     people, caller = crew
@@ -95,6 +98,7 @@ def test_v1_takes_an_embedded_person_as_creator(running, crew, holder):
     assert made["_embedded"]["osdi:creator"]["given_name"] == "member"
 
 
+@pytest.mark.contract("4 rule 1")
 def test_the_creator_cannot_be_changed(running, crew):
     """Interface 4 rule 1: the creator cannot be changed by PUT; 2.8: nor once created."""
     people, caller = crew
@@ -106,6 +110,7 @@ def test_the_creator_cannot_be_changed(running, crew):
         assert creator_of(changed.json()) == people["creator"]
 
 
+@pytest.mark.contract("4 rule 2 on the creator's list")
 def test_a_named_creator_gets_the_attendees_on_their_own_list_and_a_default_one_does_not(running, crew):
     """Interface 4 rule 2: people who take action are added to that creator's personal e-mail list."""
     people, caller = crew
@@ -120,6 +125,7 @@ def test_a_named_creator_gets_the_attendees_on_their_own_list_and_a_default_one_
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.contract("4 rule 3", "9 identifiers")
 def test_a_post_with_a_known_identifier_changes_that_event(person, version):
     """Interface 4 rule 3, 9: merged, and matched for update; v2 likewise within the same account."""
     create = person.create_v1 if version == "v1" else person.create
@@ -136,6 +142,7 @@ def test_a_post_with_a_known_identifier_changes_that_event(person, version):
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.contract("4 rule 3")
 def test_a_put_adds_an_identifier(person, version):
     """Interface 4 rule 3: a PUT with a new identifier adds it to the array."""
     made = person.create(identifiers=[f"crm:{person.key}"])
@@ -145,6 +152,7 @@ def test_a_put_adds_an_identifier(person, version):
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.contract("9 identifiers")
 def test_an_identifier_of_another_key_s_event_is_refused_and_nothing_is_written(person, group, version):
     """Interface 2.1, 9 identifiers: unique over all keys and groups; a POST with one is refused."""
     name = f"crm:{person.key}"
@@ -190,6 +198,7 @@ def test_identifiers_of_two_events_of_one_key_are_refused(person):
     assert person.v2.post("/events", json=both).status_code == 409
 
 
+@pytest.mark.contract("4 rule 4")
 def test_total_accepted_is_the_number_of_attendances(person):
     """Interface 4 rule 4: 0 on creation, then the count."""
     made = person.create()
@@ -204,6 +213,7 @@ def test_total_accepted_is_the_number_of_attendances(person):
 # endpoints and headers
 
 
+@pytest.mark.contract("4 headers, GET events/<event_id>, POST events", "7 200 not 201")
 def test_successful_answers_have_the_contract_s_headers(person):
     """Interface 4: Content-Type, Cache-Control; GET of collection, campaign, event, POST, PUT; 7: 200, not 201."""
     made = person.v2.post("/events", json={"title": "A", "origin_system": "B"})
@@ -221,6 +231,7 @@ def test_successful_answers_have_the_contract_s_headers(person):
         assert answer.headers["Cache-Control"] == "max-age=0, private, must-revalidate"
 
 
+@pytest.mark.contract("4 PUT events/<event_id>")
 def test_put_answers_the_whole_event_after_a_partial_change(person):
     """Interface 4 PUT: partial bodies are accepted; the answer is the whole event."""
     made = person.create(description="old", location={"venue": "Hall"})
@@ -231,6 +242,7 @@ def test_put_answers_the_whole_event_after_a_partial_change(person):
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.contract("4 DELETE events/<event_id>", "7 1")
 def test_an_event_cannot_be_deleted(person, version):
     """Interface 4 DELETE, 7.1: refused with an error."""
     made = person.create()
@@ -248,6 +260,7 @@ def test_an_event_cannot_be_deleted(person, version):
     ("version", "header"),
     [("v2", "OSDI-API-Token"), ("v1", "api-key")],
 )
+@pytest.mark.contract("5 v2, v1, a missing or invalid key", "9 header")
 def test_each_version_has_its_header(running, person, version, header):
     """Interface 5: OSDI-API-Token in v2, api-key in v1; 9."""
     address = f"{running.origin}/api/{version}/events"
@@ -259,6 +272,7 @@ def test_each_version_has_its_header(running, person, version, header):
         assert header in answer.json()["error"]
 
 
+@pytest.mark.contract("5 individual or group")
 def test_a_key_sees_its_own_events_only(person, group):
     """Interface 5: collections return the events associated with the key."""
     mine, theirs = person.create(), group.create()
@@ -294,6 +308,7 @@ def test_two_keys_of_one_group_see_the_same(group, callers):
         ("POST", "", 405),
     ],
 )
+@pytest.mark.contract("7 4")
 def test_an_unknown_id_address_or_method_is_a_json_error(person, method, path, status):
     """Interface 7.4: error format and codes are choices."""
     for client in (person.v2, person.v1):
@@ -336,6 +351,7 @@ def test_an_unknown_id_address_or_method_is_a_json_error(person, method, path, s
         *("brackets", "long number", "too large"),
     ],
 )
+@pytest.mark.contract("7 4", "8 sizes")
 def test_a_body_that_is_no_json_object_of_text_is_refused(person, body, status):
     """Interface 7.4, 8: a clear error, and nothing is written."""
     for client, method in ((person.v2, "POST"), (person.v1, "POST")):

@@ -58,8 +58,9 @@ def sign(caller, petition, **body):
     return caller.v2.post(f"/petitions/{petition['id']}/signatures", json=body).raise_for_status().json()
 
 
+@pytest.mark.contract("4 POST <webhook_url>", "6 event type, emission")
 def test_a_signature_is_delivered_as_the_contract_s_payload(group, petition, hook, receiver):
-    """Interface 2.7: a JSON array of objects keyed osdi:signature, sponsor and idempotency_key beside it; 4, 6."""
+    """Interface 2.7: a JSON array of objects keyed osdi:signature, sponsor and idempotency_key as siblings; 4, 6."""
     signed = sign(group, petition, comments="Now!", add_tags=["volunteer"], referrer_data={"source": "email"})
     wait_for(lambda: receiver.got)
     [[element]] = receiver.deliveries()
@@ -68,8 +69,10 @@ def test_a_signature_is_delivered_as_the_contract_s_payload(group, petition, hoo
     assert element["osdi:signature"]["_links"] | signed["_links"] == signed["_links"]
 
 
+@pytest.mark.contract(
+    "2.7 identifiers, created_date, modified_date, comments, platform:referrer_data, person, add_tags"
+)
 def test_signature_fields_are_what_was_entered(group, petition, hook, receiver):
-    """Interface 2.7 identifiers, created_date, modified_date, comments, platform:referrer_data, person, add_tags."""
     referrer_data = {"source": "email", "website": "example.org"}
     identifiers = [f"crm:{group.key}"]
     signed = sign(
@@ -81,16 +84,22 @@ def test_signature_fields_are_what_was_entered(group, petition, hook, receiver):
         referrer_data=referrer_data,
     )
     wait_for(lambda: receiver.got)
-    told = receiver.elements()[0]["osdi:signature"]
+    delivered = receiver.elements()[0]["osdi:signature"]
     own = signed["_links"]["self"]["href"].rpartition("/")[2]
-    assert told["identifiers"] == [f"platform:{own}", *identifiers]
-    assert told["created_date"] == told["modified_date"] == signed["created_date"]
-    assert (told["comments"], told["add_tags"]) == ("Now! <b>", ["a", "b"])
-    assert told["platform:referrer_data"] == referrer_data
-    assert told["person"] | PERSON == told["person"]
+    assert delivered["identifiers"] == [f"platform:{own}", *identifiers]
+    assert delivered["created_date"] == delivered["modified_date"] == signed["created_date"]
+    assert (delivered["comments"], delivered["add_tags"]) == ("Now! <b>", ["a", "b"])
+    assert delivered["platform:referrer_data"] == referrer_data
+    assert delivered["person"] | PERSON == delivered["person"]
 
 
 @pytest.mark.parametrize("entered", [*PERSON, None])
+@pytest.mark.contract(
+    "2.7 person.created_date and person.modified_date, person.family_name",
+    "2.7 person.postal_addresses, person.email_addresses, person.phone_numbers",
+    "2.7 person.languages_spoken, person.custom_fields",
+    "6 payload",
+)
 def test_a_payload_has_only_the_fields_that_the_person_entered(group, petition, hook, receiver, entered):
     """Interface 2.7 person and its sub-fields, 6: also when the record knows more."""
     sign(group, petition)
@@ -108,13 +117,13 @@ def test_a_person_named_by_link_has_entered_nothing(running, group, petition, ho
     body = {"_links": {"osdi:person": {"href": link}}, "comments": "by link"}
     group.v2.post(f"/petitions/{petition['id']}/signatures", json=body).raise_for_status()
     wait_for(lambda: receiver.got)
-    told = receiver.elements()[0]["osdi:signature"]
-    assert told["person"].keys() == {"created_date", "modified_date"}
-    assert told["_links"]["osdi:person"]["href"] == link
+    delivered = receiver.elements()[0]["osdi:signature"]
+    assert delivered["person"].keys() == {"created_date", "modified_date"}
+    assert delivered["_links"]["osdi:person"]["href"] == link
 
 
+@pytest.mark.contract("2.7 _links, self, osdi:person, osdi:petition")
 def test_links_of_a_signature_resolve(running, group, petition):
-    """Interface 2.7 _links: self, osdi:person, osdi:petition."""
     signed = sign(group, petition)
     base = f"{running.base_url}/petitions/{petition['id']}"
     assert signed["_links"]["osdi:petition"] == {"href": base}
@@ -123,6 +132,7 @@ def test_links_of_a_signature_resolve(running, group, petition):
         assert group.v2.get(signed["_links"][name]["href"]).status_code == 200
 
 
+@pytest.mark.contract("2.7 platform:sponsor")
 def test_the_sponsor_is_the_group_with_its_address_under_url(group, petition, hook, receiver):
     """Interface 2.4 title, 2.7 platform:sponsor: the sample payload shows the key url."""
     sign(group, petition)
@@ -133,8 +143,9 @@ def test_the_sponsor_is_the_group_with_its_address_under_url(group, petition, ho
     }
 
 
+@pytest.mark.contract("2.4 title")
 def test_the_sponsor_is_the_referring_group_when_its_code_was_used(running, group, petition, hook, receiver):
-    """Interface 2.4, 2.7 platform:sponsor, referrer: and that group's own webhooks are told, too."""
+    """Interface 2.4, 2.7 platform:sponsor, referrer: and that group's own webhooks get it, too."""
     founder = running.admin("POST", "people", given_name="Referring")["person_id"]
     code = f"code-{group.key}"
     other = running.admin("POST", "groups", title="Referring", founder=founder, referrer_code=code)
@@ -152,6 +163,7 @@ def test_the_sponsor_is_the_referring_group_when_its_code_was_used(running, grou
     )  # no permission on that petition
 
 
+@pytest.mark.contract("2.7 source, referrer, website")
 def test_a_referrer_must_be_a_valid_code(running, group, petition):
     """Interface 2.7 source, referrer, website: an unknown code is ignored, the others are kept."""
     person_s = f"ada-{group.key}"
@@ -207,6 +219,7 @@ def test_a_repeated_signature_replaces_the_one_of_the_same_person(group, petitio
 # triggers (6)
 
 
+@pytest.mark.contract("6 trigger")
 def test_triggers_are_one_petition_or_all_with_uploads_or_without(running, group, petition, receiver):
     """Interface 6: one request for each webhook whose trigger matches."""
     other = running.admin("POST", "petitions", title="Other", account=group.account)
@@ -223,14 +236,15 @@ def test_triggers_are_one_petition_or_all_with_uploads_or_without(running, group
         "POST", "uploads", petition=petition["id"], signatures=[{"comments": "uploaded", "person": {}}]
     )
     wait_for(lambda: len(receiver.got) == 6)
-    told = {
+    delivered = {
         (request.path.rpartition("/")[2], element["osdi:signature"]["comments"])
         for request, [element] in zip(receiver.got, receiver.deliveries(), strict=True)
     }
     everywhere = {("one", "first"), ("all", "first"), ("uploads", "first")}
-    assert told == everywhere | {("all", "other"), ("uploads", "other"), ("uploads", "uploaded")}
+    assert delivered == everywhere | {("all", "other"), ("uploads", "other"), ("uploads", "uploaded")}
 
 
+@pytest.mark.contract("6 no webhook of event endpoints")
 def test_events_and_attendances_emit_nothing(running, group, hook, receiver):
     """Interface 6: the event endpoints emit no webhook."""
     made = group.create()
@@ -242,6 +256,7 @@ def test_events_and_attendances_emit_nothing(running, group, hook, receiver):
 # delivery (2.7, 6)
 
 
+@pytest.mark.contract("2.7 idempotency_key", "6 idempotency_key")
 def test_the_idempotency_key_is_the_same_over_retries_and_another_for_each_message(
     group, petition, hook, receiver
 ):
@@ -255,6 +270,7 @@ def test_the_idempotency_key_is_the_same_over_retries_and_another_for_each_messa
     assert len({element["idempotency_key"] for element in receiver.elements()}) == 2
 
 
+@pytest.mark.contract("6 retries and success")
 def test_only_200_counts_and_after_three_retries_a_message_is_set_aside(
     running, group, petition, hook, receiver
 ):
@@ -310,7 +326,7 @@ def test_a_test_delivery_lacks_dates_and_has_always_the_same_key(running, hook, 
 
 
 def test_an_individual_s_petition_has_the_person_as_sponsor(running, person, receiver):
-    """Interface 2.7 platform:sponsor: always beside the signature; whom it names for a person is a choice."""
+    """Interface 2.7 platform:sponsor: always a sibling of the signature; whom it names for a person is a choice."""
     petition = running.admin("POST", "petitions", title="Mine", account=person.account)
     running.admin("POST", "webhooks", url=receiver.url, account=person.account)
     sign(person, petition)
@@ -319,6 +335,7 @@ def test_an_individual_s_petition_has_the_person_as_sponsor(running, person, rec
     assert_valid(receiver.deliveries()[0], delivery())
 
 
+@pytest.mark.contract("9 webhook payload")
 def test_a_v1_post_is_delivered_with_v2_names(group, petition, hook, receiver):
     """Interface 9: the webhook payload is described with v2 naming and links."""
     group.v1.post(f"/petitions/{petition['id']}/signatures", json={"person": PERSON}).raise_for_status()

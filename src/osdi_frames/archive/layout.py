@@ -30,7 +30,7 @@ _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
-_CONSTANT = re.compile(r"(-?)(?!(?-i:NaN|Infinity)\b)(nan|inf(?:inity)?)\b", re.IGNORECASE)
+_CONSTANT = re.compile(r"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 _LINE_1 = np.ones(1, np.int64)
@@ -287,10 +287,13 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            if spelled := _CONSTANT.match(text, getattr(error, "pos", len(text))):
-                # As DuckDB reads it; Python knows one spelling.
-                constant = "NaN" if spelled[2].lower() == "nan" else "Infinity"
-                text = f"{text[: spelled.start()]}{spelled[1]}{constant}{text[spelled.end() :]}"
+            if (
+                isinstance(error, json.JSONDecodeError)
+                and error.msg == "Expecting value"
+                and (spelled := _CONSTANT.match(text, error.pos))
+            ):
+                # DuckDB reads a constant in any spelling, as text; Python knows three.
+                text = f'{text[: spelled.start()]}"{spelled[0]}"{text[spelled.end() :]}'
                 continue
             yield line, Finding(ProblemKind.NOT_JSON, value=verbatim(_reason(error)))
             errors += 1

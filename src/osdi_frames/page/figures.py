@@ -12,7 +12,9 @@ from urllib.parse import quote
 from markupsafe import Markup
 from matplotlib import style
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
 WIDE: Final = 8.6  # inches
@@ -67,12 +69,13 @@ def _address(draw: Callable[[Axes], object], *, width: float, height: float) -> 
     with style.context(["default", _STYLE]), warnings.catch_warnings():
         # The reader's fonts have what those of this machine lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(width, height))
+        FigureCanvasSVG(figure)
         axes = figure.add_subplot()
         draw(axes)
         axes.set_title("", loc="left")  # the page has a heading
         axes.xaxis.label.set_wrap(width < WIDE)
-        figure.draw_without_rendering()
+        ConstrainedLayoutEngine().execute(figure)  # once: an engine of the figure would run for each drawing
         drawn = figure.get_tightbbox()
         # All that was drawn, and no empty lines above and below where a map needs less height.
         box = Bbox([[min(drawn.x0, 0), drawn.y0 - _BELOW], [max(drawn.x1, width), drawn.y1]])

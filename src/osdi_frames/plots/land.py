@@ -87,4 +87,4 @@ def _path(points: Points, window: Bbox, *, closed: bool) -> Path:
 def _add(ax: Axes, paths: list[Path], style: dict[str, Any]) -> None:
     seen = [path for path in paths if np.size(path.vertices)]
     if seen:
-        ax.add_patch(PathPatch(Path.make_compound_path(*seen), linewidth=0.5, zorder=0.5, **style))
+        ax.add_artist(PathPatch(Path.make_compound_path(*seen), linewidth=0.5, zorder=0.5, **style))
