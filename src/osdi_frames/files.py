@@ -282,7 +282,7 @@ class _Folder:
     def write(self, rows: pa.Table) -> None:
         added = pa.Table.from_batches(map(self.partition.add_to, rows.to_batches()), self.schema)
         self.waiting.append(added)
-        if sum(each.nbytes for each in self.waiting) > _TOGETHER:
+        if sum(table.nbytes for table in self.waiting) > _TOGETHER:
             self._flush()
 
     def close(self) -> None:
@@ -362,7 +362,7 @@ class _Sheet:
         self._book: Any = xlsxwriter.Workbook(str(path), options)
         self._sheet, self._name, self._count = self._book.add_worksheet(), path.stem, 0
         self._sheet.freeze_panes(1, 0)
-        self._write([f"{each.name} (UTC)" if _is_utc(each.type) else each.name for each in schema])
+        self._write([f"{field.name} (UTC)" if _is_utc(field.type) else field.name for field in schema])
 
     def write_table(self, rows: pa.Table) -> None:
         columns = [

@@ -214,9 +214,9 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
     match value:
         case dict() if depth:
             first = itertools.islice(value.items(), _SHOWN)
-            return {named(key): outlined(each, numbers=numbers, depth=depth - 1) for key, each in first}
+            return {named(key): outlined(kind, numbers=numbers, depth=depth - 1) for key, kind in first}
         case list() if depth:
-            return [outlined(each, numbers=numbers, depth=depth - 1) for each in value[:_SHOWN]]
+            return [outlined(character, numbers=numbers, depth=depth - 1) for character in value[:_SHOWN]]
         case None | bool() | []:
             return value
         case int() | float() if abs(value) < numbers:

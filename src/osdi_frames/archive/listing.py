@@ -129,8 +129,8 @@ class _Listing:
             found = self._matching(path)
             if not found:
                 raise SourceNotFound(f"no file matches {printable(path)}")
-            for each in found:
-                yield from self._matched(each)
+            for path in found:
+                yield from self._matched(path)
         else:
             hint = "; for JSON at hand: json.loads(…)" if path.lstrip().startswith(("{", "[")) else ""
             raise SourceNotFound(f"there is no file or folder {printable(path)}{hint}")
@@ -193,7 +193,7 @@ class _Listing:
     def _step(self, folder: str, part: str) -> Iterator[str]:
         """Yield what one part of a pattern matches in a folder."""
         if part == "**":
-            yield from (each for each, _ in self._walk(folder or ".", set()))
+            yield from (path for path, _ in self._walk(folder or ".", set()))
         elif not glob.has_magic(part):
             if _is_there(path := os.path.join(folder, part)):
                 yield path

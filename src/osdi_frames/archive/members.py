@@ -227,7 +227,7 @@ class _Links:
 
     def report(self) -> None:
         """Report the links, those to members that are read as warnings."""
-        read = {_normal(each) for each in self.read}
+        read = {_normal(name) for name in self.read}
         for link, target in self.targets.items():
             place, detail = Place(f"{self.name}!{printable(link)}"), f"a link to {printable(target)}"
             severity: Severity = "warning" if target in read else "error"

@@ -108,7 +108,7 @@ def cut(
     weights = [_weight(file) for file in files]
     step = max(1, -(-sum(weights) // count) if count else size)
     positions = itertools.accumulate(weights, initial=0)
-    laid = [_laid(*each, step) for each in zip(files, positions, weights, strict=False)]
+    laid = [_laid(*part, step) for part in zip(files, positions, weights, strict=False)]
     ranges = [part for _, parts in laid for part in parts if part.is_range]
     with ThreadPoolExecutor(_THREADS) as pool:
         surveys = iter(list((surveyed or pool.map)(_survey, ranges)))

@@ -84,12 +84,12 @@ def listed(address: str) -> list[Remote]:
     protocol = address.partition("://")[0]
     return [
         Remote(
-            shown(each if "://" in each else f"{protocol}://{each.lstrip('/')}"),
-            each,
+            shown(path if "://" in path else f"{protocol}://{path.lstrip('/')}"),
+            path,
             address,
             info.get("size"),
         )
-        for each, info in found.items()
+        for path, info in found.items()
         if info.get("type") != "directory"
     ]
 
@@ -101,10 +101,10 @@ def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]
     else:
         matched = {path: asked(address, filesystem.info, path)}
     found = dict(matched)
-    for folder in (each for each, info in matched.items() if info.get("type") == "directory"):
+    for folder in (path for path, info in matched.items() if info.get("type") == "directory"):
         inside = len(folder.rstrip("/")) + 1
         files = asked(address, filesystem.find, folder, detail=True)
-        found |= {each: info for each, info in files.items() if is_readable(each[inside:])}
+        found |= {path: info for path, info in files.items() if is_readable(path[inside:])}
     return found
 
 

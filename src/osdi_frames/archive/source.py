@@ -174,7 +174,7 @@ def _is_delivery(items: Sequence[Any]) -> bool:
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:
     try:
-        texts = [json.dumps(each).encode() for each in objects]
+        texts = [json.dumps(document).encode() for document in objects]
     except TypeError as error:
         raise _no_source(objects, f" with other values: {error}") from error
     return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))

@@ -20,7 +20,7 @@ class Card:
 def cards(events: pd.DataFrame, signatures: pd.DataFrame, *, hidden: Collection[str] = ()) -> list[Card]:
     """Return events, RSVPs, signatures, people, and the period they span; no totals of `hidden` tables."""
     starts, created = _span(events["start_date"]), _span(signatures["created_date"])
-    spans = [each for each in (starts, created) if each]
+    spans = [span for span in (starts, created) if span]
     period = (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
     few = "signatures" in hidden
     campaigns = events["event_campaign_id"].nunique()
@@ -48,7 +48,7 @@ def _span(times: pd.Series) -> tuple[pd.Timestamp, pd.Timestamp] | None:
 
 def _dates(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:
     # A date breaks nowhere.
-    return " – ".join(f"{each.day}\u00a0{each:%b}\u00a0{each.year}" for each in span) if span else "no date"
+    return " – ".join(f"{date.day}\u00a0{date:%b}\u00a0{date.year}" for date in span) if span else "no date"
 
 
 def _years(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:

@@ -103,7 +103,7 @@ def visible(text: str) -> str:
     >>> visible("a\x00b\tc")
     'a\ufffdb c'
     """
-    return "".join(_visible(each) for each in text)
+    return "".join(_visible(character) for character in text)
 
 
 def _visible(character: str) -> str:

@@ -52,10 +52,10 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     if not bars:
         return axes.draw_empty(ax, title)
     axes.set_title(ax, title)
-    seated = any(each.capacity for each in bars)
-    drawn = ax.barh(range(len(bars)), [each.count for each in bars], 0.45 if seated else 0.75)
-    for bar, each in zip(drawn, bars, strict=True):
-        bar.set(**colors.bar(each.kind))
+    seated = any(entry.capacity for entry in bars)
+    drawn = ax.barh(range(len(bars)), [entry.count for entry in bars], 0.45 if seated else 0.75)
+    for bar, entry in zip(drawn, bars, strict=True):
+        bar.set(**colors.bar(entry.kind))
     if seated:
         _seat(ax, bars)
     note = f"\n{colors.SEATS_NOTE}" if seated else ""
@@ -95,8 +95,8 @@ def _bar(name: str, kind: colors.Kind, row: Mapping[Hashable, Any]) -> Bar:
 def _seat(ax: Axes, bars: list[Bar]) -> None:
     """Draw the seats below each bar, filled as far as they are taken."""
     below = [position + 0.33 for position in range(len(bars))]
-    ax.barh(below, [each.taken for each in bars], 0.16, **colors.TAKEN)
-    ax.barh(below, [each.capacity for each in bars], 0.16, **colors.SEATS)
+    ax.barh(below, [entry.taken for entry in bars], 0.16, **colors.TAKEN)
+    ax.barh(below, [entry.capacity for entry in bars], 0.16, **colors.SEATS)
 
 
 def _font_points(ax: Axes, bars: int) -> float:
@@ -107,7 +107,7 @@ def _font_points(ax: Axes, bars: int) -> float:
 
 def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
     width = max(min(int(axes.letters(ax, points=size) / 2), _WIDEST), _NARROWEST)
-    names = labels([each.name for each in bars], width=width)
+    names = labels([entry.name for entry in bars], width=width)
     ax.set_yticks(range(len(bars)), names.texts, fontsize=size, **names.style)
     ax.tick_params(axis="y", length=0)
     margin = 0.5 if len(bars) > 1 else 1.0
@@ -119,13 +119,13 @@ def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, size: float) -> No
 
     Where the others together would dwarf every value, their bar is cut short, and says so.
     """
-    largest = max((each.count for each in bars if each.kind != "other"), default=0)
+    largest = max((entry.count for entry in bars if entry.kind != "other"), default=0)
     letter = 1 / axes.letters(ax, points=size)
     style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN}
-    right = max(1.0, min(max(each.capacity for each in bars) * 1.02, largest * _DEEPEST))
-    for position, each in enumerate(bars):
-        end, text = each.count, each.text()
-        if each.kind == "other" and 0 < largest * axes.FURTHEST < each.count:
+    right = max(1.0, min(max(entry.capacity for entry in bars) * 1.02, largest * _DEEPEST))
+    for position, entry in enumerate(bars):
+        end, text = entry.count, entry.text()
+        if entry.kind == "other" and 0 < largest * axes.FURTHEST < entry.count:
             end, text = largest * axes.FURTHEST, f"{text} (cut short)"
             drawn[position].set_clip_path(Rectangle((0, position - 0.5), end, 1, transform=ax.transData))
         ax.annotate(text, (end, position), (4, 0), **style)

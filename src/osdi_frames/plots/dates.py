@@ -91,7 +91,7 @@ def _room(ax: Axes, at: NDArray[np.float64]) -> float:
 
 def _names(times: pd.DatetimeIndex) -> list[str]:
     if not (times == times.normalize()).all():
-        return [f"{each:%Y-%m-%d\n%H:%M}" for each in times]
+        return [f"{time:%Y-%m-%d\n%H:%M}" for time in times]
     if (times.day == 1).all():
-        return [f"{each:%Y-%m}" for each in times]
-    return [f"{each:%Y-%m-%d}" for each in times]
+        return [f"{time:%Y-%m}" for time in times]
+    return [f"{time:%Y-%m-%d}" for time in times]

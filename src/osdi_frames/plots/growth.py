@@ -26,8 +26,8 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     at = dates.days(times)
     marker = "o" if len(at) <= _MARKED else ""
     artists = [
-        ax.plot(at, each.counts, marker=marker, markersize=4, **colors.line(each.kind, each.number))[0]
-        for each in lines
+        ax.plot(at, line.counts, marker=marker, markersize=4, **colors.line(line.kind, line.number))[0]
+        for line in lines
     ]
     label = f"{unit}: {dated.iloc[-1].sum():,} in all at the end"
     axes.count_upwards(ax, label, highest=_highest(lines) * 1.05)
@@ -35,14 +35,14 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     dates.mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
     ax.set_xlabel(dates.name(times), **PLAIN)
     if len(lines) > 1 or lines[0].kind == "other":
-        series.add_legend(ax, [_named(each, above=_highest(lines)) for each in lines], artists)
+        series.add_legend(ax, [_named(line, above=_highest(lines)) for line in lines], artists)
     return ax
 
 
 def _highest(lines: list[Series]) -> int:
     """Tell how high the picture is to go: the others together are not to dwarf every value."""
-    values = max((int(each.counts.max()) for each in lines if each.kind != "other"), default=0)
-    highest = max(int(each.counts.max()) for each in lines)
+    values = max((int(line.counts.max()) for line in lines if line.kind != "other"), default=0)
+    highest = max(int(line.counts.max()) for line in lines)
     return min(highest, values * axes.FURTHEST) if values else highest
 
 

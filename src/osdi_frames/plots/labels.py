@@ -64,11 +64,11 @@ def labels(names: Sequence[str], *, width: int) -> Labels:
     """
     clean = [cleaned(name) for name in names]
     if mpl.rcParams["svg.fonttype"] == "none":  # text stays text, which the reader's fonts draw
-        return Labels(_distinct([shortened(each, width) for each in clean]), PLAIN)
+        return Labels(_distinct([shortened(label, width) for label in clean]), PLAIN)
     families, missing = _families(set().union(*clean))
-    seen = [each.translate(dict.fromkeys(map(ord, missing), _REPLACEMENT)) for each in clean]
+    seen = [label.translate(dict.fromkeys(map(ord, missing), _REPLACEMENT)) for label in clean]
     style = {**PLAIN, "fontfamily": families} if families else PLAIN
-    return Labels(_distinct([shortened(each, width) for each in seen]), style)
+    return Labels(_distinct([shortened(label, width) for label in seen]), style)
 
 
 def name_of(key: Hashable) -> str:
@@ -92,7 +92,10 @@ def cleaned(text: str) -> str:
     >>> cleaned("a\x00  b\u202ec")
     'a� b�c'
     """
-    shown = (each if each in _JOINERS or each.isprintable() else _invisible(each) for each in text)
+    shown = (
+        character if character in _JOINERS or character.isprintable() else _invisible(character)
+        for character in text
+    )
     return " ".join("".join(shown).split())
 
 
@@ -115,15 +118,15 @@ def shortened(text: str, width: int) -> str:
 
 def _within(text: str, width: int) -> str:
     taken = 0
-    for position, each in enumerate(text):
-        taken += _width(each)
+    for position, character in enumerate(text):
+        taken += _width(character)
         if taken > width:
             return text[:position]
     return text
 
 
 def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _distinct(texts: list[str]) -> list[str]:
@@ -145,7 +148,7 @@ def _families(characters: Iterable[str]) -> tuple[list[str], set[str]]:
     Without a font, matplotlib warns at every drawing. No family is named where the chosen one has all.
     """
     chosen = mpl.rcParams["font.family"]
-    missing = {each for each in characters if not each.isspace()}
+    missing = {character for character in characters if not character.isspace()}
     for name in chosen:
         missing = _lacking(name, missing)
     installed = set(font_manager.get_font_names()) if missing else set()
@@ -160,4 +163,4 @@ def _families(characters: Iterable[str]) -> tuple[list[str], set[str]]:
 
 def _lacking(family: str, characters: set[str]) -> set[str]:
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[family])))
-    return {each for each in characters if not font.get_char_index(ord(each))}
+    return {character for character in characters if not font.get_char_index(ord(character))}

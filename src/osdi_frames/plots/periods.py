@@ -78,9 +78,9 @@ def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str,
     places = _places(counts.index)
     tops = np.zeros(len(counts), dtype="int64")
     artists = []
-    for each in stack:
-        heights = each.counts.to_numpy()
-        style = colors.bar(each.kind, each.number)
+    for part in stack:
+        heights = part.counts.to_numpy()
+        style = colors.bar(part.kind, part.number)
         artists.append(_bars(ax, places, heights, base=tops, of_many=len(stack), **style))
         tops = tops + heights
     axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)

@@ -45,7 +45,7 @@ def leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Serie
 
 def add_legend(ax: Axes, series: list[Series], artists: Sequence[Any], *, upwards: bool = False) -> None:
     """Put a legend to the right of the axes, in the order in which the series stand there."""
-    names = labels([each.name for each in series], width=_WIDEST)
+    names = labels([row.name for row in series], width=_WIDEST)
     blank = [" "] * len(series)  # matplotlib leaves out a name that begins with an underscore
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "reverse": upwards}
     legend = ax.legend(artists, blank, frameon=False, fontsize="small", **place)

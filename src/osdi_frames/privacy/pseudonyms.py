@@ -241,15 +241,15 @@ def _table_of(names: Sequence[str], table: str | None) -> Table:
     """Return the table of a frame, by its name or by its columns."""
     tables = list(TABLES.values()) if table is None else [declared(table)]
     unknown = partial(_unknown, names)
-    found = [each for each in tables if not unknown(each)]
+    found = [table for table in tables if not unknown(table)]
     if not found:
         nearest = min(tables, key=lambda each: len(unknown(each)))
         raise UnknownColumn(
             f"the table {nearest.name} has no column {', '.join(unknown(nearest))}: what they hold is not known; "
             "drop them first"
         )
-    if len({tuple(each.column(name).privacy for name in names) for each in found}) > 1:
-        raise InvalidArgument(f"these columns are of {', '.join(each.name for each in found)}; say table=…")
+    if len({tuple(match.column(name).privacy for name in names) for match in found}) > 1:
+        raise InvalidArgument(f"these columns are of {', '.join(match.name for match in found)}; say table=…")
     return found[0]
 
 

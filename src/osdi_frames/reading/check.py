@@ -212,11 +212,11 @@ class Inspector(Observer):
     def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
         """Count documents and elements."""
         self.documents += documents
-        self.elements.update({each.name: count for each, count in elements.items()})
+        self.elements.update({element.name: count for element, count in elements.items()})
 
     def keys(self, place: Place, keys: Keys, count: int) -> None:
         """Note the keys that no table declares, the types that are not declared, and keys that occur twice."""
-        path, types = keys.path, {each.type_key: each.name for each in element_types()}
+        path, types = keys.path, {element.type_key: element.name for element in element_types()}
         sibling_of = next((types[key] for key in keys.around if key in types), None)
         whose = path.element.name if path.element else sibling_of
         head = written(path.inside if path.element else path.steps)
@@ -254,15 +254,15 @@ class Inspector(Observer):
     def inspection(self) -> Inspection:
         """Return what was met."""
         self._list_doubtful()
-        elements = {each.name: self.elements[each.name] for each in element_types()}
+        elements = {element.name: self.elements[element.name] for element in element_types()}
         rows = [
-            (self.first[each].source_file, self.first[each].source_line, *each, count)
-            for each, count in _in_order(self.counts)
+            (self.first[problem].source_file, self.first[problem].source_line, *problem, count)
+            for problem, count in _in_order(self.counts)
         ]
         problems = pd.DataFrame(rows, columns=list(COLUMNS))
         problems = problems.astype(dict.fromkeys(COLUMNS, "str") | {"source_line": "Int64", "count": "Int64"})
         by_key = pd.DataFrame(
-            [(*each, count) for each, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS)
+            [(*problem, count) for problem, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS)
         )
         by_key = by_key.astype(dict.fromkeys(KEY_COLUMNS, "str") | {"count": "Int64"})
         return Inspection(len(self.files), self.documents, elements, dict(self.kept), problems, by_key)

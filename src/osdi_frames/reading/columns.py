@@ -69,7 +69,7 @@ def _entries(
     """Yield entries that are rows: the numbers of their elements, the entries, and what else is given."""
     for role, texts in table.rows:
         left = np.ones(len(element.array), bool)
-        for path in (spelled for each in texts for spelled in Path.parse(each).spelled(prefixes)):
+        for path in (spelled for text in texts for spelled in Path.parse(text).spelled(prefixes)):
             *head, last = path.steps
             if last == PAIRS:
                 found, owners = entries(pairs(element.at(tuple(head))))

@@ -66,7 +66,7 @@ def elements(
 ) -> Iterator[Element | Other | Finding]:
     """Yield the elements of a parsed document, what else it holds, and what no table can take.
 
-    >>> [str(each.problem) for each in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ())]
+    >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ())]
     ['not a page, an event or a delivery']
     """
     yield from _Walk(types, prefixes).document(document, "")
@@ -94,15 +94,22 @@ def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> 
     'change_desk:9'
     """
     found = resource.get("identifiers")
-    identifiers = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
-    if any(each.startswith(tuple(f"{prefix}:" for prefix in prefixes)) for each in identifiers):
+    identifiers = (
+        [identifier for identifier in found if isinstance(identifier, str)] if isinstance(found, list) else []
+    )
+    if any(identifier.startswith(tuple(f"{prefix}:" for prefix in prefixes)) for identifier in identifiers):
         return None
     links = resource.get("_links")
     self_link = links.get("self") if isinstance(links, dict) else None
     address = str(self_link.get("href") or "") if isinstance(self_link, dict) else ""
     own = address.rstrip("/").rpartition("/")[2]
     return next(
-        (each for each in identifiers if each.endswith(f":{own}" if own else "") and ":" in each), None
+        (
+            identifier
+            for identifier in identifiers
+            if identifier.endswith(f":{own}" if own else "") and ":" in identifier
+        ),
+        None,
     )
 
 
@@ -142,7 +149,7 @@ class _Walk:
         self, body: Any, form: Form, key: str, timestamps: Mapping[str, Any] | None
     ) -> Iterator[Element | Finding]:
         before: Counter[ElementType] = Counter()
-        for each, name in zip(form.types, form.keys, strict=True):
+        for element, name in zip(form.types, form.keys, strict=True):
             at, entries = _joined(key, f"_embedded.{name}"), body["_embedded"][name]
             if entries is not None and not isinstance(entries, list):
                 yield Finding(ProblemKind.NO_LIST, at, entries)
@@ -150,11 +157,11 @@ class _Walk:
             for position, entry in enumerate(entries or ()):
                 if isinstance(entry, dict):
                     yield Element(
-                        each, entry, before[each] + position, f"{at}[{position}]", timestamps=timestamps
+                        element, entry, before[element] + position, f"{at}[{position}]", timestamps=timestamps
                     )
                 else:
                     yield Finding(ProblemKind.NO_OBJECT, f"{at}[{position}]", entry)
-            before[each] += len(entries or ())
+            before[element] += len(entries or ())
 
     def _delivery(
         self, body: list[Any], key: str, timestamps: Mapping[str, Any] | None
@@ -162,8 +169,8 @@ class _Walk:
         for position, entry in enumerate(body):
             at = f"{key}[{position}]"
             if not self._is_delivered(entry) and self._is_document(entry):
-                for each in self.document(entry, at, timestamps):
-                    yield replace(each, outer=position) if isinstance(each, Element) else each
+                for met in self.document(entry, at, timestamps):
+                    yield replace(met, outer=position) if isinstance(met, Element) else met
             elif not isinstance(entry, dict):
                 yield Finding(ProblemKind.NO_OBJECT, at, entry)
             elif self._is_delivered(entry) or is_wrapper(entry):
@@ -172,7 +179,7 @@ class _Walk:
                 yield Finding(_unknown(entry, ProblemKind.NO_TYPE), at, entry)
 
     def _is_delivered(self, entry: Any) -> bool:
-        return isinstance(entry, dict) and any(each.type_key in entry for each in self.types)
+        return isinstance(entry, dict) and any(element.type_key in entry for element in self.types)
 
     def _is_document(self, entry: Any) -> bool:
         """Whether an entry of an array is a document of its own: the array is then a list of documents."""
@@ -186,7 +193,7 @@ class _Walk:
     def _delivered(
         self, entry: dict[str, Any], position: int, key: str, timestamps: Mapping[str, Any] | None
     ) -> Iterator[Element | Other | Finding]:
-        declared = {each.type_key: each for each in self.types}
+        declared = {element.type_key: element for element in self.types}
         for name in type_keys(entry):
             value = entry[name]
             if name not in declared:

@@ -86,7 +86,7 @@ def _look_up(engine: Engine, parsed: Parsed, documents: pa.Table, check: _Check)
         paths = [
             path
             for path in unclear
-            if not any(each != path and each[: len(path)] == path for each in unclear)
+            if not any(other != path and other[: len(path)] == path for other in unclear)
         ]
         owners = {path: unclear.pop(path) for path in paths}
         numbers = np.unique(parsed.numbers[np.concatenate(list(owners.values()))])
@@ -134,8 +134,8 @@ class _Check:
             self._entries(values, shape, steps, owners)
         elif query.is_struct(shape):
             keys = [child(values, key) for key in shape.inside if isinstance(key, str)]
-            if all(each.null_count > values.null_count for each in keys):
-                bare = np.logical_and.reduce([valid(values), *(~valid(each) for each in keys)])
+            if all(below.null_count > values.null_count for below in keys):
+                bare = np.logical_and.reduce([valid(values), *(~valid(below) for below in keys)])
                 if bare.any():
                     self.unclear[steps].append(owners[bare])
             self.inside(values, shape, steps, owners)

@@ -75,7 +75,7 @@ def as_frame(
         return computed
     if hasattr(value, "__arrow_c_stream__") and (hasattr(value, "columns") or hasattr(value, "schema")):
         table = pa.table(value)
-        return frame(table.cast(pa.schema([each.with_type(_classic(each.type)) for each in table.schema])))
+        return frame(table.cast(pa.schema([field.with_type(_classic(field.type)) for field in table.schema])))
     what = getattr(value, "__name__", None) if callable(value) else None
     hint = f"; call it: {what}(…)" if what else f", as {example} returns"
     raise InvalidColumn(

@@ -45,9 +45,9 @@ def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterat
     for element in form.types:
         head: Sequence[Step] = (str(element.type_key),) if form.kind == "delivery" else ()
         shape = shapes[element].of
-        yield from (KeyPath((*head, *steps), each, element, steps) for steps, each in shape.objects())
-        for steps, each in shape.single_entries():
-            yield KeyPath((*head, *steps), each, element, steps, single=True)
+        yield from (KeyPath((*head, *steps), below, element, steps) for steps, below in shape.objects())
+        for steps, below in shape.single_entries():
+            yield KeyPath((*head, *steps), below, element, steps, single=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,22 +76,20 @@ class Mender:
                 continue
             if positions is None:
                 yield Found(line, None)
-            for each in elements(document, self.types, self.prefixes):
-                if not isinstance(each, Element):
-                    if isinstance(each, Finding) and each.value is not NOTHING:
-                        each = replace(each, value=outlined(each.value))
-                    if positions is None or (isinstance(each, Finding) and each.severity == "error"):
-                        yield Found(line, each)
-                elif each.type in self.shapes and (positions is None or each.place in positions):
+            for met in elements(document, self.types, self.prefixes):
+                if not isinstance(met, Element):
+                    if isinstance(met, Finding) and met.value is not NOTHING:
+                        met = replace(met, value=outlined(met.value))
+                    if positions is None or (isinstance(met, Finding) and met.severity == "error"):
+                        yield Found(line, met)
+                elif met.type in self.shapes and (positions is None or met.place in positions):
                     findings: list[Finding] = []
-                    mended = self._element(each, findings)
-                    yield from (
-                        Found(line, self._without_person(finding, each), each) for finding in findings
-                    )
-                    kind: Kind = "page" if each.wrapper is None else "delivery"
-                    form = Form(kind, True, (each.type,), (each.type.collection,))
-                    alone = positions is not None and each.outer is None
-                    yield Mended(form, mended, number, line, each.position, alone)
+                    mended = self._element(met, findings)
+                    yield from (Found(line, self._without_person(finding, met), met) for finding in findings)
+                    kind: Kind = "page" if met.wrapper is None else "delivery"
+                    form = Form(kind, True, (met.type,), (met.type.collection,))
+                    alone = positions is not None and met.outer is None
+                    yield Mended(form, mended, number, line, met.position, alone)
 
     def _without_person(self, finding: Finding, element: Element) -> Finding:
         """Return a finding that shows no value of what can identify a person."""
@@ -112,13 +110,13 @@ class Mender:
         body: Any = {"_embedded": {element.type.collection: [value]}}
         if element.wrapper is not None:
             types = type_keys(element.wrapper)
-            siblings = {key: each for key, each in element.wrapper.items() if key not in types}
+            siblings = {key: value for key, value in element.wrapper.items() if key not in types}
             body = [
                 walk.value(siblings, shape.siblings, element.wrapper_key) | {element.type.type_key: value}
             ]
         timestamps = {
-            key: walk.leaf(each, {"utc"}, key) if key in self.timestamps else None
-            for key, each in (element.timestamps or {"received_at": None}).items()
+            key: walk.leaf(value, {"utc"}, key) if key in self.timestamps else None
+            for key, value in (element.timestamps or {"received_at": None}).items()
         }
         return _LONE_SURROGATE.sub("\ufffd", json.dumps(timestamps | {BODY: body}, ensure_ascii=False))
 
@@ -186,7 +184,7 @@ class _Walk:
                     # What is no object keeps its place: it can be the chosen entry, and is never a row.
                     entry = {MISPLACED: True} if of_object else fitting
             mended.append(entry)
-        return [each for each in mended if each is not None] if "list<string>" in shape.types else mended
+        return [entry for entry in mended if entry is not None] if "list<string>" in shape.types else mended
 
 
 def primary(entries: Sequence[Any]) -> int | None:

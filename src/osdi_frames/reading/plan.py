@@ -80,9 +80,12 @@ class Plan:
         prefixes = known_prefixes(prefix)
         types = element_types() if inspects else dict.fromkeys(table.element for table in asked)
         read = {table.element for table in asked}
-        identities = {each: _identities(each, dedupe) if each in read else () for each in types}
-        selects = {each: tuple(_selects(each, asked, identities[each], inspects=inspects)) for each in types}
-        shapes = {each: _shape(chosen, prefixes) for each, chosen in selects.items()}
+        identities = {element: _identities(element, dedupe) if element in read else () for element in types}
+        selects = {
+            element: tuple(_selects(element, asked, identities[element], inspects=inspects))
+            for element in types
+        }
+        shapes = {element: _shape(chosen, prefixes) for element, chosen in selects.items()}
         return cls(selects, shapes, prefixes, identities, inspects)
 
     @property
@@ -94,24 +97,28 @@ class Plan:
     def asked(self) -> dict[str, Select]:
         """The selects that were asked for, by the names of their tables."""
         return {
-            each.table.name: each
+            select.table.name: select
             for chosen in self.selects.values()
-            for each in chosen
-            if each.asked is not None
+            for select in chosen
+            if select.asked is not None
         }
 
     @property
     def timestamps(self) -> frozenset[str]:
         """The timestamps of envelopes that are read."""
-        columns = (column for chosen in self.selects.values() for each in chosen for column in each.checked)
+        columns = (
+            column for chosen in self.selects.values() for select in chosen for column in select.checked
+        )
         return frozenset(column.v2[0] for column in columns if column.origin == "envelope")
 
     def holds(self, form: Form) -> list[Form]:
         """Return the form of a document once for each query that its elements take."""
-        types = tuple(each for each in form.types if each in self.selects)
+        types = tuple(element for element in form.types if element in self.selects)
         if form.kind == "page":
             keyed = zip(form.types, form.keys, strict=True)
-            return [replace(form, types=(each,), keys=(key,)) for each, key in keyed if each in types]
+            return [
+                replace(form, types=(element,), keys=(key,)) for element, key in keyed if element in types
+            ]
         return [replace(form, types=types)] if types and form.kind in ("delivery", "single") else []
 
 

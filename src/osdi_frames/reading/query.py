@@ -33,7 +33,7 @@ UNUSUAL = r"""SELECT number FROM documents
 
 def not_read(types: Iterable[ElementType]) -> str:
     """Return the query for the deliveries of types that are not read: which are lists of documents, or no JSON."""
-    keys = [*PAGE_KEYS, BODY, *RESOURCE_KEYS, *(key for each in types for key in each.keys)]
+    keys = [*PAGE_KEYS, BODY, *RESOURCE_KEYS, *(key for element in types for key in element.keys)]
     found = "list_distinct(flatten(json_keys(document, '$[*]')))"
     return rf"""SELECT number FROM documents WHERE list_has_any({found}, {listed(dict.fromkeys(keys))})
         OR regexp_matches(document, '^\s*\[\s*\[')"""
@@ -97,7 +97,7 @@ def unread(path: Sequence[Step]) -> str:
     root, place = _place(path)
     length = f"json_array_length({root}, {literal(place)})"
     lengths = length if "[*]" in place else f"[{length}]"
-    more = f"list_sum(list_transform({lengths}, lambda each: greatest(each::BIGINT - 1, 0)))"
+    more = f"list_sum(list_transform({lengths}, lambda length: greatest(length::BIGINT - 1, 0)))"
     return f"""SELECT [['[]']] AS keys, sum(more)::BIGINT, min(number)
         FROM (SELECT {more} AS more, number FROM elements) WHERE more > 0 HAVING count(*) > 0"""
 
@@ -120,9 +120,9 @@ def _place(path: Sequence[Step]) -> tuple[str, str]:
     return root, place
 
 
-# As in `rows`: the entry that is primary, else the first that is not null.
-_CHOSEN = """coalesce(list_filter({0}, lambda each: json_extract_string(each, '$.primary') = 'true')[1],
-    list_filter({0}, lambda each: json_type(each) <> 'NULL')[1])"""
+# As `arrays.chosen`: the entry that is primary, else the first that is not null.
+_CHOSEN = """coalesce(list_filter({0}, lambda entry: json_extract_string(entry, '$.primary') = 'true')[1],
+    list_filter({0}, lambda entry: json_type(entry) <> 'NULL')[1])"""
 
 
 def _inside_of(form: Form, element: Any) -> Any:

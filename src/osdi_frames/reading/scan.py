@@ -62,7 +62,7 @@ def scan(
         progress=progress,
     )
     return pa.RecordBatchReader.from_batches(
-        schema, (batch for _, each in rows for batch in each.to_batches())
+        schema, (batch for _, table in rows for batch in table.to_batches())
     )
 
 
@@ -166,23 +166,23 @@ def _rows(
 def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     """Warn that nothing was found of what was asked for, and say what there is."""
     found = [
-        each
+        element
         for document in documents
         for _, parsed in archive.split(document)
         if not isinstance(parsed, Finding)
-        for each in elements(parsed, element_types(), plan.prefixes)
+        for element in elements(parsed, element_types(), plan.prefixes)
     ]
-    declared = dict.fromkeys(each.type for each in found if isinstance(each, Element))
-    others = dict.fromkeys(each.type for each in found if isinstance(each, Other) and ":" in each.type)
+    declared = dict.fromkeys(part.type for part in found if isinstance(part, Element))
+    others = dict.fromkeys(part.type for part in found if isinstance(part, Other) and ":" in part.type)
     if declared:
-        tables = ", ".join(f"read_table(source, {main_table(each).name!r})" for each in declared)
-        held = f"{', '.join(each.name for each in declared)} elements, which {tables} reads"
+        tables = ", ".join(f"read_table(source, {main_table(element).name!r})" for element in declared)
+        held = f"{', '.join(element.name for element in declared)} elements, which {tables} reads"
     elif others:
         held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     else:
         return
     warn_caller(
-        f"no {' and no '.join(each.name for each in plan.types)} was found; the source begins with {held}",
+        f"no {' and no '.join(element.name for element in plan.types)} was found; the source begins with {held}",
         SourceWarning,
     )
 

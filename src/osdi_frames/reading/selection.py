@@ -169,11 +169,11 @@ class Selection:
         for name, some in rows:
             element = TABLES[name].element
             kept = self._filtered(some, element)
-            for each, kind in self.left_out.items():
+            for reason, kind in self.left_out.items():
                 if element in kind.elements:
                     is_one = _all(_equals(kept, column, value) for column, value in kind.values.items())
                     if not TABLES[name].rows:
-                        self.counts[each] += pc.sum(is_one).as_py() or 0
+                        self.counts[reason] += pc.sum(is_one).as_py() or 0
                     kept = kept.filter(pc.invert(is_one))
             yield name, kept.drop_columns([f"{SELECTED_BY}{column}" for column in columns.get(element, ())])
 

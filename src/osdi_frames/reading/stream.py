@@ -35,7 +35,8 @@ from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.query import NUMBER, POSITION
 from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables import element_types
-from osdi_frames.tables.forms import Form, form, probes
+from osdi_frames.tables.forms import Form, probes
+from osdi_frames.tables.forms import form as form_by
 from osdi_frames.tables.schema import ARROW, ElementType
 
 _GROUP = 32 << 20  # bytes of documents that are read together
@@ -84,7 +85,7 @@ def read_partition(plan: Plan, number: int, chunks: Iterable[Chunk], observer: O
         dedupe = _dedupe(plan, lent)
         for name, rows in _read(plan, chunks, observer, dedupe, cores=1):
             tables[name].append(rows)
-        return Rows(tables, {element: each.keys(number) for element, each in dedupe.items()})
+        return Rows(tables, {element: kept.keys(number) for element, kept in dedupe.items()})
 
 
 def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
@@ -121,8 +122,8 @@ def _read(
             else:
                 yield select.table.name, found
         before += reading.documents
-    for each in dedupe.values():
-        yield from each.kept()
+    for deduplication in dedupe.values():
+        yield from deduplication.kept()
 
 
 def _numbered(rows: pa.Table, before: int) -> pa.Table:
@@ -244,18 +245,18 @@ class Reader:
         forms: dict[Form, list[int]] = defaultdict(list)
         for number, one in enumerate(mended):
             forms[one.form].append(number)
-        for each, numbers in forms.items():
+        for form, numbers in forms.items():
             chosen = [mended[number] for number in numbers]
             table = _documents(
                 np.array(numbers) + len(group.lines),
                 [one.document for one in chosen],
                 [one.position for one in chosen],
             )
-            elements = self._elements(each, table)
+            elements = self._elements(form, table)
             self._rows(elements, np.ones(len(elements.numbers), bool), found)
             if self.plan.inspects:
                 whole = [not one.alone for one in chosen]
-                self._list_keys({each: table.filter(pa.array(whole))}, places.place)
+                self._list_keys({form: table.filter(pa.array(whole))}, places.place)
         documents_read = len(group.lines) - sum(positions is None for positions in suspects.values())
         mains = {element: chosen[0] for element, chosen in self.plan.selects.items()}
         counts = {element: sum(part.num_rows for part in found[main]) for element, main in mains.items()}
@@ -294,7 +295,7 @@ class Reader:
         if self.plan.inspects:
             self._list_numbers(_without_numbers(documents, suspects), group)
         found: dict[Select, list[pa.Table]] = {
-            each: [] for chosen in self.plan.selects.values() for each in chosen
+            select: [] for chosen in self.plan.selects.values() for select in chosen
         }
         for elements, _ in parsed:
             self._rows(elements, ~np.isin(elements.keys, list(numbers)), found)
@@ -306,15 +307,15 @@ class Reader:
         """Parse documents; give also which elements are suspect."""
         forms, others = self._forms(documents)
         parsed = []
-        for each, chosen in forms.items():
-            elements = self._elements(each, chosen)
+        for form, chosen in forms.items():
+            elements = self._elements(form, chosen)
             odd = misfits(self.engine, elements, self.plan.shapes, self.plan.prefixes, chosen)
             parsed.append((elements, odd))
         return forms, others, parsed
 
-    def _elements(self, each: Form, documents: pa.Table) -> Parsed:
-        shape = query.entry_shape(each, self.plan.shapes)
-        return Parsed.read(self.engine, each, query.structure(shape), documents)
+    def _elements(self, form: Form, documents: pa.Table) -> Parsed:
+        shape = query.entry_shape(form, self.plan.shapes)
+        return Parsed.read(self.engine, form, query.structure(shape), documents)
 
     def _rows(self, elements: Parsed, fit: np.ndarray, found: dict[Select, list[pa.Table]]) -> None:
         """Add the rows of the elements that fit."""
@@ -336,10 +337,10 @@ class Reader:
         """List the keys of every object whose keys are declared, each set of them once, in the order of reading."""
         counts: Counter[Keys] = Counter()
         first: dict[Keys, int] = {}
-        for each, documents in forms.items():
+        for form, documents in forms.items():
             self.engine.put("documents", documents)
-            self.engine.put("elements", self.engine.run(query.texts(each)).to_arrow_table())
-            for paths in key_paths(each, self.plan.shapes):
+            self.engine.put("elements", self.engine.run(query.texts(form)).to_arrow_table())
+            for paths in key_paths(form, self.plan.shapes):
                 steps = [path.steps for path in paths]
                 counted = query.unread(steps[0]) if paths[0].single else query.keys(steps)
                 for found, count, number in self.engine.run(counted).fetchall():
@@ -355,7 +356,7 @@ class Reader:
         sorted_out: dict[Form, list[int] | None] = {}
         others: list[int] = []
         types = element_types()
-        deliveries = form({(): "ARRAY"}, types)
+        deliveries = form_by({(): "ARRAY"}, types)
         if pc.all(is_array).as_py():
             sorted_out[deliveries] = None
         else:
@@ -365,16 +366,16 @@ class Reader:
             self.engine.put("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types, self.plan.prefixes)
             for kinds, numbers in self.engine.run(query.types_at(paths)).fetchall():
-                each = form(_present(paths, kinds), types, self.plan.prefixes)
-                if each.kind == "undecided" or (each.kind == "other" and self.plan.inspects):
+                decided = form_by(_present(paths, kinds), types, self.plan.prefixes)
+                if decided.kind == "undecided" or (decided.kind == "other" and self.plan.inspects):
                     others += numbers
                 else:
-                    sorted_out.setdefault(each, []).extend(numbers)  # type: ignore[union-attr]
+                    sorted_out.setdefault(decided, []).extend(numbers)  # type: ignore[union-attr]
         parts: dict[Form, list[pa.Table]] = defaultdict(list)
-        for each, numbers in sorted_out.items():
+        for decided, numbers in sorted_out.items():
             chosen = documents if numbers is None else _only(documents, pa.array(numbers))
-            held = self.plan.holds(each)
-            if not held and each.kind == "delivery":
+            held = self.plan.holds(decided)
+            if not held and decided.kind == "delivery":
                 self.engine.put("documents", chosen)
                 others += [number for (number,) in self.engine.run(query.not_read(types)).fetchall()]
             for one in held:  # several forms are one where only some of their types are read
@@ -388,13 +389,13 @@ class Reader:
     def _mended(self, group: Group, suspects: Mapping[int, set[int] | None]) -> Iterator[Mended]:
         """Mend what is suspect, and report its problems, in the order of reading."""
         for number in sorted(suspects):
-            for each in self.mender.mend(number, group.documents[number].as_py(), suspects[number]):
-                if isinstance(each, Mended):
-                    yield each
-                elif each.what is None:
+            for met in self.mender.mend(number, group.documents[number].as_py(), suspects[number]):
+                if isinstance(met, Mended):
+                    yield met
+                elif met.what is None:
                     self.reading.read(1, {})
                 else:
-                    self.reading.met(group.place(number, each.line), each.what, each.element)
+                    self.reading.met(group.place(number, met.line), met.what, met.element)
 
 
 def _without_numbers(documents: pa.Table, numbers: Collection[int]) -> pa.Table:
@@ -421,16 +422,16 @@ class _Places:
     @classmethod
     def of(cls, group: Group, mended: list[Mended]) -> _Places:
         count = len(group.lines)
-        numbers = np.array([each.number for each in mended], np.int64)
+        numbers = np.array([document.number for document in mended], np.int64)
         # An element mended alone goes back to its place in its document.
         versions = np.array(
-            [0 if each.alone else version for version, each in enumerate(mended, 1)], np.int64
+            [0 if document.alone else version for version, document in enumerate(mended, 1)], np.int64
         )
         _, order = np.unique(
             np.concatenate([np.arange(count) << _VERSIONS, numbers << _VERSIONS | versions]),
             return_inverse=True,
         )
-        lines = group.lines[numbers] + np.array([each.line for each in mended], np.int64)
+        lines = group.lines[numbers] + np.array([document.line for document in mended], np.int64)
         files = pa.chunked_array([group.files, group.files.take(pa.array(numbers))])
         return cls(files, np.concatenate([group.lines, lines]), order)
 
@@ -464,7 +465,7 @@ def _decoded(group: Group) -> tuple[pa.Table, list[int]]:
         texts = group.documents.cast(pa.string())
         decodable = np.ones(len(numbers), bool)
     except pa.ArrowInvalid:
-        decodable = np.array([_is_utf8(each.as_py()) for each in group.documents])
+        decodable = np.array([_is_utf8(document.as_py()) for document in group.documents])
         texts = group.documents.filter(pa.array(decodable)).cast(pa.string())
     documents = _documents(numbers[decodable], texts)
     lax = pc.match_substring_regex(texts, query.LAX)

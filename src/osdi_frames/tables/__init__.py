@@ -21,8 +21,8 @@ from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
 from osdi_frames.tables.signatures import SIGNATURE_TABLES
 
 TABLES: dict[str, Table] = {
-    each.name: each
-    for each in (
+    table.name: table
+    for table in (
         *EVENT_TABLES,
         EVENT_CAMPAIGNS,
         ATTENDANCES,
@@ -54,12 +54,12 @@ def known_prefixes(prefix: str | None) -> tuple[str, ...]:
 
 def element_types() -> tuple[ElementType, ...]:
     """Return the declared element types."""
-    return tuple(dict.fromkeys(each.element for each in TABLES.values()))
+    return tuple(dict.fromkeys(table.element for table in TABLES.values()))
 
 
 def main_table(element: ElementType) -> Table:
     """Return the table of one row per element, whose columns identify it."""
-    return next(each for each in TABLES.values() if each.element == element and not each.rows)
+    return next(table for table in TABLES.values() if table.element == element and not table.rows)
 
 
 def table(name: str) -> Table:
@@ -110,7 +110,7 @@ def describe(table: str | None = None) -> pd.DataFrame:
     chosen = TABLES.values() if table is None else [TABLES[table]]
     rows = [
         (
-            each.name,
+            declared.name,
             column.name,
             column.type,
             _where(column, column.v2),
@@ -119,8 +119,8 @@ def describe(table: str | None = None) -> pd.DataFrame:
             column.privacy.level,
             str(column.privacy),
         )
-        for each in chosen
-        for column in each.columns
+        for declared in chosen
+        for column in declared.columns
     ]
     return pd.DataFrame(rows, columns=["table", *_SHOWN])
 
@@ -154,4 +154,4 @@ def markdown(table: str | None = None) -> str:
 
 
 def _code(text: str) -> str:
-    return text if text.startswith(("–", "(")) else ", ".join(f"`{each}`" for each in text.split(", "))
+    return text if text.startswith(("–", "(")) else ", ".join(f"`{part}`" for part in text.split(", "))

@@ -47,8 +47,8 @@ class Form:
 def probes(types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
     """Return the paths at which the JSON type decides what a document is."""
     inside: list[Keys] = [(), _HREF]
-    inside += [("_embedded", key) for each in types for key in each.collections(prefixes)]
-    inside += dict.fromkeys((key,) for each in types for key in each.keys)
+    inside += [("_embedded", key) for element in types for key in element.collections(prefixes)]
+    inside += dict.fromkeys((key,) for element in types for key in element.keys)
     inside += [(key,) for key in PAGE_KEYS]
     return [*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside)]
 
@@ -64,22 +64,24 @@ def form(found: Mapping[Keys, str], types: Sequence[ElementType], prefixes: Sequ
     enveloped = (BODY,) in found and any((key,) in found for key in TIMESTAMPS)
     at = (BODY,) if enveloped else ()
     if found.get(at) == "ARRAY":
-        return Form("delivery", enveloped, tuple(each for each in types if each.type_key))
+        return Form("delivery", enveloped, tuple(element for element in types if element.type_key))
     if found.get(at) != "OBJECT":
         return Form("undecided", enveloped)
-    embeds = ((each, key, (*at, "_embedded", key)) for each in types for key in each.collections(prefixes))
-    lists = {key: (each, found[path]) for each, key, path in embeds if path in found}
+    embeds = (
+        (element, key, (*at, "_embedded", key)) for element in types for key in element.collections(prefixes)
+    )
+    lists = {key: (element, found[path]) for element, key, path in embeds if path in found}
     if lists:
-        present = tuple(each for each, _ in lists.values())
+        present = tuple(element for element, _ in lists.values())
         valid = all(kind in ("ARRAY", "NULL") for _, kind in lists.values())
         valid = valid and len(set(present)) == len(present)  # their positions are counted through
         return Form("page" if valid else "undecided", enveloped, present, tuple(lists))
-    single = tuple(each for each in types if any((*at, key) in found for key in each.keys))
+    single = tuple(element for element in types if any((*at, key) in found for key in element.keys))
     if single:
         return Form("single", enveloped, single[:1])
     embedded = found.get((*at, "_embedded"), "NULL") in ("OBJECT", "NULL")
     is_page = any((*at, key) in found for key in PAGE_KEYS)
-    by_address = found.get((*at, *_HREF)) == "VARCHAR" and any(each.address for each in types)
+    by_address = found.get((*at, *_HREF)) == "VARCHAR" and any(element.address for element in types)
     return Form("other" if is_page and embedded and not by_address else "undecided", enveloped)
 
 
@@ -94,9 +96,9 @@ def form_of(document: Any, types: Sequence[ElementType], prefixes: Sequence[str]
     if decided.kind != "undecided" or decided.types:
         return decided
     href = _at(document, (BODY, *_HREF) if decided.enveloped else _HREF)
-    for each in types:
-        if each.address and isinstance(href, str) and re.search(each.address, href):
-            return Form("single", decided.enveloped, (each,))
+    for element in types:
+        if element.address and isinstance(href, str) and re.search(element.address, href):
+            return Form("single", decided.enveloped, (element,))
     return form({path: kind for path, kind in found.items() if path[-3:] != _HREF}, types, prefixes)
 
 

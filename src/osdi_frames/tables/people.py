@@ -61,8 +61,8 @@ def custom_fields(at: str) -> Column:
 #: The collections of a person, and the links of any resource that no column reads.
 PERSON_LINKS = (
     "curies",
-    *(f"osdi:{each}" for each in ("question_answers", "attendance", "attendances", "signatures")),
-    *(f"osdi:{each}" for each in ("submissions", "donations", "outreaches", "taggings")),
+    *(f"osdi:{name}" for name in ("question_answers", "attendance", "attendances", "signatures")),
+    *(f"osdi:{name}" for name in ("submissions", "donations", "outreaches", "taggings")),
     "<p>:responses",
 )
 

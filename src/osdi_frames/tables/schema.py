@@ -198,8 +198,8 @@ class ElementType:
 
     def ignores(self, key: str) -> bool:
         """Return whether a key of an element is known, but not read."""
-        known = (re.escape(each).replace("<p>", r"[\w-]+") for each in self.ignored)
-        return any(re.fullmatch(each, key) for each in known)
+        known = (re.escape(pattern).replace("<p>", r"[\w-]+") for pattern in self.ignored)
+        return any(re.fullmatch(pattern, key) for pattern in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +262,9 @@ class Table:
         """Return `columns` with those that they are derived from, which come first."""
         return tuple(
             dict.fromkeys(
-                each
+                needed
                 for column in columns
-                for each in (*(self.column(name) for name in column.derived), column)
+                for needed in (*(self.column(name) for name in column.derived), column)
             )
         )
 

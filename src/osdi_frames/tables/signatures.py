@@ -26,9 +26,9 @@ SIGNATURES = Table(
 )
 
 
-def _child(name: str, each: str, meaning: str, *entry: Column) -> Table:
+def _child(name: str, entries: str, meaning: str, *entry: Column) -> Table:
     return Table(
-        f"signature_{name}", SIGNATURE, meaning, keys=keys("signature"), rows=(("", (each,)),), entry=entry
+        f"signature_{name}", SIGNATURE, meaning, keys=keys("signature"), rows=(("", (entries,)),), entry=entry
     )
 
 
