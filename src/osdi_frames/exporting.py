@@ -128,19 +128,26 @@ def export(
     partitions = {
         table.name: partition for table, partition in _partitioned(chosen.values(), schemas, partition_by)
     }
+    columns = {name: schema.names for name, schema in schemas.items()}
     selection = Selection.of(filters)
     if engine is not None:
-        if engine != "dask" or format != "parquet" or pseudonyms:
-            raise InvalidArgument("engine is None or 'dask', and that writes Parquet, without pseudonyms")
+        if engine != "dask" or format != "parquet":
+            raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
         from osdi_frames import dask  # an extra
 
-        reading = dask.Reading(dict.fromkeys(partitions), prefix, dedupe, on_error, limits, selection.columns)
+        reading = dask.Reading(columns, prefix, dedupe, on_error, limits, selection.columns)
         return dask.export(
-            source, destination, reading, partitions=partitions, selection=selection, overwrite=overwrite
+            source,
+            destination,
+            reading,
+            partitions=partitions,
+            selection=selection,
+            pseudonyms=pseudonyms,
+            overwrite=overwrite,
         )
     rows = scan_tables(
         source,
-        {name: schema.names for name, schema in schemas.items()},
+        columns,
         prefix=prefix,
         dedupe=dedupe,
         on_error=on_error,

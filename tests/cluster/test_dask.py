@@ -19,7 +19,14 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames import sample
-from osdi_frames.errors import BadDocument, InvalidSource, MissingColumn, SourceNotFound, UnknownColumn
+from osdi_frames.errors import (
+    BadDocument,
+    InvalidColumn,
+    InvalidSource,
+    MissingColumn,
+    SourceNotFound,
+    UnknownColumn,
+)
 from osdi_frames.reports import REPORTS, STANDARD, function_of
 from osdi_frames.tables import TABLES
 from tests.layouts import lines, pretty
@@ -186,6 +193,21 @@ def test_what_was_passed_over_is_a_warning_in_this_process(tmp_path, cluster):
     while not met and time.monotonic() < deadline:
         time.sleep(0.05)
     assert "ProblemsWarning" in met[0]
+
+
+def test_a_key_for_pseudonyms_is_in_no_file_and_no_log_of_a_cluster(mixed, tmp_path, cluster):
+    key = "a key that is 32 bytes long, yes"
+    options = {"engine": "dask", "tables": ["signatures"], "pseudonymize": key}
+    of.export(mixed, tmp_path / "out", **options)
+    with pytest.raises(InvalidColumn, match="cannot be partitioned"):
+        of.export(mixed, tmp_path / "failed", partition_by="add_tags", **options)
+    logs = f"{cluster.get_worker_logs()}{cluster.get_scheduler_logs()}"
+    assert "Compute Failed" in logs
+    assert key not in logs
+    assert key not in f"{cluster.run_on_scheduler(lambda dask_scheduler: dask_scheduler.tasks)}"
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert all(key.encode() not in path.read_bytes() for path in files)
 
 
 def test_bad_calls_are_refused_before_anything_is_read(tmp_path):

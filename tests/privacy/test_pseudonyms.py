@@ -205,7 +205,6 @@ REFUSED = {
     "an empty key": ({"pseudonymize": b""}, "at least 32 bytes, this one 0"),
     "a number": ({"pseudonymize": 7}, "bytes or text, not int"),
     "both": ({"pseudonymize": KEY, "drop": "identifying"}, "without a key"),
-    "Dask": ({"pseudonymize": KEY, "engine": "dask"}, "without pseudonyms"),
     "another word": ({"drop": "all"}, "drop is 'identifying'"),
     "less than nothing": ({"pseudonymize": KEY, "postal_characters": -1}, "0 or more"),
 }

@@ -20,8 +20,10 @@ from osdi_frames.archive.partition import SIZE
 from osdi_frames.archive.remote_output import remove, upload
 from osdi_frames.dask.graph import Reading, cut, graph
 from osdi_frames.files import Partition, write_tables
+from osdi_frames.privacy.pseudonyms import Pseudonyms
 from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import table as declared
+from osdi_frames.tables.schema import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Destination:
     place: Path | str
     partitions: Mapping[str, Partition | None]
     selection: Selection
+    pseudonyms: Pseudonyms | None = None
     run: str = ""
     """What the names of files at an address have, so that they replace none."""
 
@@ -51,6 +54,7 @@ def export(
     *,
     partitions: Mapping[str, Partition | None],
     selection: Selection,
+    pseudonyms: Pseudonyms | None,
     overwrite: bool,
 ) -> dict[str, int]:
     """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
@@ -59,7 +63,7 @@ def export(
     with output_folder(
         destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded
     ) as folder:
-        place = Destination(str(destination) if run else folder, partitions, selection, run)
+        place = Destination(str(destination) if run else folder, partitions, selection, pseudonyms, run)
         try:
             written = _compute(source, reading, place)
             for one in written:
@@ -89,8 +93,13 @@ def _write(rows: Iterable[tuple[str, pa.Table]], number: int, destination: Desti
         if some.num_rows:
             found[name].append(some)
     names = destination.partitions if number == 0 else found  # a table without rows is a file, too
-    schemas = {name: declared(name).schema() for name in names}
-    pairs = [(name, some) for name, parts in found.items() for some in parts]
+    pseudonyms = destination.pseudonyms
+    schemas = {name: (pseudonyms or Table).schema(declared(name)) for name in names}
+    pairs = (
+        (name, pseudonyms.replace(some, declared(name)) if pseudonyms else some)
+        for name, parts in found.items()
+        for some in parts
+    )
     with contextlib.ExitStack() as stack:
         if isinstance(destination.place, str):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="osdi-frames-")))

@@ -8,10 +8,11 @@ from __future__ import annotations
 import base64
 import hmac
 import unicodedata
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -77,6 +78,10 @@ class Pseudonyms:
         if secret is None and drop is None:
             return None
         return cls(secret, coordinate_decimals, postal_characters)
+
+    def __dask_tokenize__(self) -> str:
+        """Keep the key out of the hashes that name Dask's tasks: they could confirm a guessed key."""
+        return repr(self)
 
     def columns(self, table: Table) -> tuple[Column, ...]:
         """Return the columns of a table that are left."""
@@ -197,7 +202,8 @@ def pseudonymize(
     Returns
     -------
     DataFrame
-        The columns that are left, in their order. An index that has a name is made columns first.
+        The columns that are left, in their order. An index that has a name is made columns first. Of a Dask
+        DataFrame it is a Dask DataFrame, without known divisions.
 
     Raises
     ------
@@ -219,6 +225,21 @@ def pseudonymize(
     )
     if chosen is None:
         raise InvalidArgument("pseudonymize needs a key of at least 32 bytes, or drop='identifying'")
+    if not hasattr(frame, "map_partitions"):
+        return _pseudonymized(frame, chosen, table)
+    of_dask: Any = frame
+    made: pd.DataFrame = of_dask.map_partitions(
+        _pseudonymized,
+        chosen,
+        table,
+        meta=_pseudonymized(of_dask._meta, chosen, table),
+        clear_divisions=True,  # they are values of the index, which may be ids
+        token=f"pseudonymize-{uuid.uuid4().hex}",
+    )
+    return made
+
+
+def _pseudonymized(frame: pd.DataFrame, pseudonyms: Pseudonyms, table: str | None) -> pd.DataFrame:
     frame = as_frame(frame, caller="pseudonymize")
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
@@ -227,7 +248,7 @@ def pseudonymize(
     of = _table_of([str(name) for name in frame.columns], table)
     columns = [of.column(name) for name in frame.columns]
     arrays = [_array(frame[column.name], column) for column in columns]
-    rows = chosen.replace(pa.table(arrays, schema=of.schema(columns)), of)
+    rows = pseudonyms.replace(pa.table(arrays, schema=of.schema(columns)), of)
     return to_frame(rows).set_index(frame.index)
 
 
