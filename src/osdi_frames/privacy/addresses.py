@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 
 from osdi_frames.tables.schema import Table
 
-_AT: Final = r"(?:@|\uff20|%(?:25)*40)"
+_DOMAIN: Final = r"[^\s@/?&=<>;,]+\.[^\s@/?&=<>;,]+"
 #: What a text may hold of a person, and what stands there instead; queries hold tokens and addresses.
+#: Matches begin at a boundary and try one sign of each kind, or a long text would take quadratic time.
 _PERSONAL: Final = [
     (re.compile(pattern), shown)
     for pattern, shown in {
-        r"((?:://|[\w-]+\.\w{2,})[^\s?#]*)(?:[?#]|%(?:25)*3[fF])\S+": r"\1?…",
-        rf"[^\s@/?&=<>:;,]+{_AT}[^\s@/?&=<>;,]+\.[^\s@/?&=<>;,]+": "(e-mail)",
+        r"(?<![^\s?#])((?>[^\s?#]*?(?:://|[\w-]\.\w\w))[^\s?#]*)(?:[?#]|%(?:25)*3[fF])\S+": r"\1?…",
+        rf"(?<![^\s@/?&=<>:;,])(?:[^\s@/?&=<>:;,]++@|(?>[^\s@/?&=<>:;,]+?(?:\uff20|%(?:25)*40))){_DOMAIN}": "(e-mail)",
         r"(?:\+|%(?:25)*2[bB])\d[\d\s().-]{5,}\d": "(phone)",
     }.items()
 ]
