@@ -14,7 +14,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, UnknownColumn
-from osdi_frames.privacy.addresses import without_addresses
+from osdi_frames.privacy.addresses import hide_in_frame, without_addresses
 from osdi_frames.reading.interchange import frame as to_frame
 from osdi_frames.tables import TABLES
 
@@ -187,6 +187,14 @@ def test_addresses_are_hidden_in_a_long_text_within_a_second(text, end):
     begun = time.process_time()
     assert without_addresses(f"{long} to ann@b.org") == f"{long} to (e-mail)"
     assert time.process_time() - begun < 1
+
+
+def test_addresses_are_hidden_in_a_column_that_was_read_in_several_parts():
+    parts = [pd.Series(["from ann@b.org", None], dtype="str"), pd.Series(["mail"], dtype="str")]
+    frame = pd.DataFrame({"source": pd.concat(parts, ignore_index=True)})
+    hidden = hide_in_frame(frame, TABLES["signatures"])["source"]
+    assert hidden.dropna().tolist() == ["from (e-mail)", "mail"]
+    assert hidden.isna().tolist() == [False, True, False]
 
 
 def test_an_export_without_a_key_has_no_identifying_column(data, tmp_path):

@@ -58,8 +58,12 @@ def hide_in_frame(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
         for column in table.columns
         if column.type == "string" and column.privacy.level != "identifying" and column.name in frame.columns
     ]
-    texts = {
-        name: hide_addresses(pa.array(frame[name], pa.string(), from_pandas=True)).to_numpy(False)
-        for name in names
+    texts = {name: pa.array(frame[name], pa.string(), from_pandas=True) for name in names}
+    hidden = {
+        # A column that was read in several parts comes in several.
+        name: hide_addresses(text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text)
+        for name, text in texts.items()
     }
-    return frame.assign(**{name: pd.Series(text, frame.index, "str") for name, text in texts.items()})
+    return frame.assign(
+        **{name: pd.Series(text.to_numpy(False), frame.index, "str") for name, text in hidden.items()}
+    )
