@@ -16,12 +16,12 @@ def _run(*command: str | Path) -> str:
 
 def report(path: str) -> str:
     """Print the reports."""
-    return _run(_COMMAND, "report", path, "--no-progress")
+    return _run(_COMMAND, "report", path, "--include", "tests", "--no-progress")
 
 
 def report_out(path: str) -> str:
     """Print the reports, and write them as a page, CSV and Parquet."""
-    return _run(_COMMAND, "report", path, "--out", "out", "--no-progress")
+    return _run(_COMMAND, "report", path, "--out", "out", "--include", "tests", "--no-progress")
 
 
 def report_answer(printed: str) -> dict[str, int]:
