@@ -1,4 +1,4 @@
-"""The elements of a parsed document (interface 2.6, 2.7); the precise form of what `query` does in bulk."""
+"""The elements of a parsed document (interface 2.6, 2.7); the precise form of what `parsed` does in bulk."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The one pass: groups of documents to the rows of every table that a plan asks for.
 
-Queries read the mass of the documents. What they cannot vouch for is mended in Python, and then read by the
-same queries.
+A query parses the documents of a group, functions of Arrow check and cast whole columns. The elements in which
+something may not fit are mended in Python, and read the same way.
 """
 
 from __future__ import annotations
