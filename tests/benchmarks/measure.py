@@ -14,14 +14,18 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 
-def contestant(call: str) -> tuple[Callable[[str], Any], Callable[[Any], Any]]:
-    """Import what `module.function` names; return it, and what makes an answer of its result."""
+def contestant(
+    call: str,
+) -> tuple[Callable[[str], Any], Callable[[Any], Any], Callable[[], AbstractContextManager[Any]]]:
+    """Import what `module.function` names; return it, what makes an answer of its result, and what it runs in."""
     module_name, _, name = call.partition(".")
     module = importlib.import_module(f"tests.benchmarks.{module_name}")
-    return getattr(module, name), getattr(module, f"{name}_answer", lambda result: result)
+    answer = getattr(module, f"{name}_answer", lambda result: result)
+    return getattr(module, name), answer, getattr(module, f"{name}_within", nullcontext)
 
 
 def disagreement(answers: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -38,10 +42,11 @@ def disagreement(answers: Mapping[str, Mapping[str, Any]]) -> str | None:
 def main() -> None:
     """Import the contestant's module, call it once, print the figures."""
     call, path, *options = sys.argv[1:]
-    function, answer = contestant(call)
-    started, busy = time.perf_counter(), sum(os.times()[:4])
-    result = function(path)
-    figures = {"seconds": time.perf_counter() - started, "processor": sum(os.times()[:4]) - busy}
+    function, answer, within = contestant(call)
+    with within():
+        started, busy = time.perf_counter(), sum(os.times()[:4])
+        result = function(path)
+        figures = {"seconds": time.perf_counter() - started, "processor": sum(os.times()[:4]) - busy}
     users = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     figures["peak"] = max(resource.getrusage(user).ru_maxrss for user in users) * 1024
     if "--answer" in options:
