@@ -8,9 +8,11 @@ import subprocess
 import sys
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import osdi_frames as of
+from osdi_frames.reading import dedupe, stream
 from osdi_frames.reading import engine as engines
 
 MANY = 3000
@@ -55,6 +57,17 @@ def test_a_reading_that_was_left_or_failed_leaves_nothing_to_the_next():
     with pytest.raises(of.errors.BadDocument):
         of.read_signatures(broken)
     assert ids(1) == ["1"]
+
+
+@pytest.mark.parametrize("limit", [0, 20_000])
+def test_rows_that_wait_in_files_are_those_that_wait_in_memory(limit, monkeypatch):
+    source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]
+    whole = of.read_tables(source, ["signatures", "signature_identifiers"])
+    monkeypatch.setattr(stream, "_GROUP", 5_000)
+    monkeypatch.setattr(dedupe, "_IN_MEMORY", limit)
+    for name, frame in of.read_tables(source, ["signatures", "signature_identifiers"]).items():
+        pd.testing.assert_frame_equal(frame, whole[name])
+    assert len(whole["signatures"]) == len(whole["signature_identifiers"]) == 300
 
 
 def read_in_child(answers: Any) -> None:

@@ -18,7 +18,7 @@ from osdi_frames.tables.schema import ElementType, Identities
 #: The number of an element, in all rows that are read of it; it grows in the order of reading.
 ELEMENT = "_element"
 
-_IN_MEMORY = 256 << 20  # bytes of rows that wait in memory
+_IN_MEMORY = 256 << 20  # bytes of rows of all tables of a type that wait in memory
 
 
 @dataclass(slots=True)
@@ -32,6 +32,8 @@ class Deduplication:
     identities: Identities
     engine: Engine
     waiting: dict[str, _Waiting] = field(default_factory=dict)
+    size: int = 0
+    """Of the rows that wait, in bytes."""
 
     def __post_init__(self) -> None:
         types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
@@ -60,7 +62,8 @@ class Deduplication:
         """Keep some rows of a table until the end."""
         if table not in self.waiting:
             self.waiting[table] = _Waiting(_file())
-        self.waiting[table].add(rows)
+        self.size += rows.nbytes
+        self.waiting[table].add(rows, in_memory=self.size <= _IN_MEMORY)
 
     def kept(self) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows of the elements that are kept: the newest version of each, then the last read."""
@@ -88,7 +91,7 @@ def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
 
     `keys` are those of all elements that can be the same; see `Deduplication.keys`.
     """
-    with engine(threads=1) as lent:
+    with engine() as lent:
         lent.put("keys", pa.concat_tables(keys))
         kept = _newest(element, "row(partition, number)", "keys", "high, low")
         return lent.run(
@@ -128,11 +131,9 @@ class _Waiting:
     file: IO[bytes]
     in_memory: list[pa.Table] = field(default_factory=list)
     writer: pa.RecordBatchWriter | None = None
-    size: int = 0
 
-    def add(self, rows: pa.Table) -> None:
-        self.size += rows.nbytes
-        if self.size <= _IN_MEMORY:
+    def add(self, rows: pa.Table, *, in_memory: bool) -> None:
+        if in_memory:
             self.in_memory.append(rows)
             return
         self.writer = self.writer or pa.ipc.new_stream(self.file, rows.schema)

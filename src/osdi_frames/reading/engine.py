@@ -27,27 +27,24 @@ _databases: dict[int, duckdb.DuckDBPyConnection] = {}
 
 
 @contextmanager
-def engine(threads: int | None = None) -> Iterator[Engine]:
-    """Open a connection; what it holds goes with it. With `threads`, the database takes no more meanwhile."""
+def engine() -> Iterator[Engine]:
+    """Open a connection; what it holds goes with it."""
     connection = _database().cursor()
     try:
         connection.execute(_SETTINGS)
-        if threads is not None:
-            connection.execute(f"SET threads = {threads}")
         yield Engine(connection)
     except RuntimeError as error:
         if _INTERRUPTED in str(error):
             raise KeyboardInterrupt from error
         raise
     finally:
-        if threads is not None:
-            connection.execute("RESET threads")
         connection.close()
 
 
 def _database() -> duckdb.DuckDBPyConnection:
     if os.getpid() not in _databases:
-        _databases.setdefault(os.getpid(), duckdb.connect())
+        # Who asks several queries at a time has threads of its own, which would wait for those of the database.
+        _databases.setdefault(os.getpid(), duckdb.connect(config={"threads": 1}))
     return _databases[os.getpid()]
 
 

@@ -81,7 +81,7 @@ class Rows(NamedTuple):
 def read_partition(plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer) -> Rows:
     """Return the rows of a partition for all tables asked for; `superseded` then says which are to be dropped."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in plan.asked}
-    with engine(threads=1) as lent:  # who reads partitions has a process or thread for each
+    with engine() as lent:
         dedupe = _dedupe(plan, lent)
         for name, rows in _read(plan, chunks, observer, dedupe, cores=1):
             tables[name].append(rows)
