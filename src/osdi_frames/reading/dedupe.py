@@ -18,7 +18,7 @@ from osdi_frames.tables.schema import ElementType, Identities
 #: The number of an element, in all rows that are read of it; it grows in the order of reading.
 ELEMENT = "_element"
 
-_IN_MEMORY = 256 << 20  # bytes of rows of all tables of a type that wait in memory
+_IN_MEMORY = 64 << 20  # bytes of rows of all tables of a type that wait in memory
 
 
 @dataclass(slots=True)

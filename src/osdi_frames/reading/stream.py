@@ -39,8 +39,8 @@ from osdi_frames.tables.forms import Form, probes
 from osdi_frames.tables.forms import form as form_by
 from osdi_frames.tables.schema import ARROW, ElementType
 
-_GROUP = 32 << 20  # bytes of documents that are read together
-_MOST_CORES = 4  # a group on each: they need up to 300 MB each
+_GROUP = 12 << 20  # bytes of documents that are read together
+_MOST_CORES = 4  # a group on each: they need up to 120 MB each
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
 #: What DuckDB raises for malformed JSON; the last where its message cuts a character of the document in two.
