@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
+from osdi_frames.reading.engine import Engine
 from tests import reference
 from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write
@@ -91,6 +92,29 @@ def test_any_documents_read_as_the_reference_reads_them(
     table: str, data: st.DataObject, made: list[Any]
 ) -> None:
     documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
+
+
+def both_parsers_read_the_same(table: str, document: Any) -> None:
+    """Compare what is read of a document by the parser that refuses misplaced values, and by the other alone."""
+    source = [document, {"page": 1}]
+    found = scanned(source, table, dedupe=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "parse", lambda *_: None)
+        same(found, scanned(source, table, dedupe=False))
+
+
+@pytest.mark.parametrize("table", TABLES)
+@settings(max_examples=5, deadline=None)
+@given(document=documents())
+def test_both_parsers_read_the_same(table: str, document: Any) -> None:
+    both_parsers_read_the_same(table, document)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", TABLES)
+def test_both_parsers_read_the_same_of_odd_values_at_any_place(table: str) -> None:
+    for document in odd_documents(table, start=TABLES.index(table), step=53):
+        both_parsers_read_the_same(table, document)
 
 
 def odd_documents(table: str, *, start: int = 0, step: int = 1) -> list[Any]:

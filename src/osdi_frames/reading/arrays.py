@@ -85,15 +85,6 @@ def starts(texts: pa.StringArray, *characters: str) -> Mask:
     return found
 
 
-def plain(values: pa.ChunkedArray) -> pa.Array:
-    """Return a column of a query as one array that all functions of Arrow take."""
-    return values.combine_chunks().cast(_with_strings(values.type))
-
-
-def _with_strings(kind: pa.DataType) -> pa.DataType:
-    """Return a type with strings for string views, which few functions of Arrow take."""
-    if pa.types.is_struct(kind):
-        return pa.struct([(field.name, _with_strings(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(_with_strings(kind.value_type))
-    return pa.string() if kind == pa.string_view() else kind
+def one(values: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()

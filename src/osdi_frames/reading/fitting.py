@@ -46,7 +46,8 @@ def suspects(
         declared = shapes[element].of.inside
         if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
             check.suspect[list(_foreign(parsed.of(element), prefixes))] = True
-    _look_up(engine, parsed, documents, check)
+    if not parsed.strict:
+        _look_up(engine, parsed, documents, check)
     return check.suspect
 
 

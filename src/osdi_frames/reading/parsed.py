@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.reading import query
-from osdi_frames.reading.arrays import Mask, child, entries, plain, starts, valid
+from osdi_frames.reading.arrays import Mask, child, entries, one, starts, valid
 from osdi_frames.reading.engine import Engine
 from osdi_frames.tables.forms import TIMESTAMPS, Form
 from osdi_frames.tables.schema import ElementType
@@ -32,6 +32,8 @@ class Parsed:
     """The timestamps of the envelopes."""
     misplaced: Mask
     """Which elements have another value where a list is declared."""
+    strict: bool
+    """Whether none has another value where an object or a list is declared."""
 
     @property
     def keys(self) -> np.ndarray:
@@ -42,21 +44,28 @@ class Parsed:
     @classmethod
     def read(cls, engine: Engine, form: Form, structure: Any, documents: pa.Table) -> Parsed:
         """Look for a structure in each element of some documents."""
-        engine.put("documents", documents)
-        found = engine.run(query.parse(form, structure)).to_arrow_table()
-        values, owners = entries(plain(found["list"]))
+        found = engine.parse(form, structure, documents)
+        strict = found is not None
+        if found is None:
+            engine.put("documents", documents)
+            found = engine.run(query.parse(form, structure)).to_arrow_table()
+        values, owners = entries(one(found["list"]))
         misplaced = np.zeros(len(values), bool)
-        _mark(values, entries(plain(found["present"]))[0], query.presence(structure), misplaced)
-        values = _opened(engine, values, structure, misplaced, np.arange(len(values)))
+        if not strict:
+            _mark(values, entries(one(found["present"]))[0], query.presence(structure), misplaced)
+            values = _opened(engine, values, structure, misplaced, np.arange(len(values)))
         positions = np.arange(len(owners)) - np.searchsorted(owners, owners)
         at = pa.array(owners)
         return cls(
             form,
-            found["number"].to_numpy()[owners],
-            positions + found["start"].to_numpy()[owners],
+            documents["number"].to_numpy()[owners],
+            positions + documents["start"].to_numpy()[owners],
             values,
-            pa.StructArray.from_arrays([plain(found[name]).take(at) for name in TIMESTAMPS], TIMESTAMPS),
+            pa.StructArray.from_arrays(
+                [_timestamps(found, name).take(at) for name in TIMESTAMPS], TIMESTAMPS
+            ),
             misplaced,
+            strict,
         )
 
     def of(self, element: ElementType) -> pa.Array:
@@ -76,6 +85,10 @@ class Parsed:
             timestamps=self.timestamps.take(at),
             misplaced=self.misplaced[condition],
         )
+
+
+def _timestamps(found: pa.Table, name: str) -> pa.Array:
+    return one(found[name]) if name in found.column_names else pa.nulls(len(found), pa.string())
 
 
 def _mark(values: pa.Array, present: pa.Array, presence: Any, misplaced: Mask) -> None:

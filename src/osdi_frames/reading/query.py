@@ -23,6 +23,8 @@ MISPLACED = "osdi-frames:misplaced"
 #: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
 LAX = r",\s*[\]}]"
 
+_LARGEST = 1 << 24  # bytes of a document that is parsed as a line, which is what DuckDB has buffers for
+
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
 
@@ -48,19 +50,37 @@ def types_at(paths: Iterable[Keys]) -> str:
 def parse(form: Form, structure: Any) -> str:
     """Return the query that looks for a structure in each element of the documents of one form.
 
-    The relation ``documents`` has the columns number, start (of the positions) and document. The result has
-    number, start, the timestamps of the envelope, list: the elements, of a delivery with their siblings, and
-    present: in the places of lists in each of them, an object where there is anything.
+    The relation ``documents`` has the column document. The result has, in the same order, the timestamps of an
+    envelope, list: the elements, of a delivery with their siblings, and present: in the places of lists in each of
+    them, an object where there is anything.
     """
-    timestamps = (f"{f'doc.{name}' if form.enveloped else 'NULL::VARCHAR'} AS {name}" for name in TIMESTAMPS)
+    timestamps = (f"doc.{name}" for name in TIMESTAMPS if form.enveloped)
     parsed = (
         f"json_transform(document, {structure_of(_inside_of(form, with_inner_lists_as_json(structure)))})"
     )
     there = "[]"
     if places := presence(structure):
         there = _list_of(form, f"(json_transform(document, {structure_of(_inside_of(form, places))}))")
-    return f"""SELECT number, start, {", ".join(timestamps)}, {_list_of(form, "doc")} AS list, {there} AS present
-        FROM (SELECT number, start, document, {parsed} AS doc FROM documents)"""
+    return f"""SELECT {", ".join([f"{_list_of(form, 'doc')} AS list", f"{there} AS present", *timestamps])}
+        FROM (SELECT document, {parsed} AS doc FROM documents)"""
+
+
+def parse_lines(address: str, form: Form, structure: Any) -> str:
+    """Return the query that does as `parse`, in a file with a line for each document: list, and the timestamps.
+
+    It fails where an object or a list is looked for and anything else but null is there, or such a key twice.
+    """
+    timestamps = (f"doc.{name}" for name in TIMESTAMPS if form.enveloped)
+    return f"""SELECT {", ".join([f"{_list_of(form, 'doc')} AS list", *timestamps])}
+        FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
+        columns = {{doc: {literal(_type(_inside_of(form, structure)))}}}, maximum_object_size = {_LARGEST})"""
+
+
+def _type(structure: Any) -> str:
+    """Return a structure as a type."""
+    if isinstance(structure, dict):
+        return f"STRUCT({', '.join(f'{quoted(key)} {_type(below)}' for key, below in structure.items())})"
+    return f"{_type(structure[0])}[]" if isinstance(structure, list) else structure
 
 
 def entry_keys(form: Form) -> str:

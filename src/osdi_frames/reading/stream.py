@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +25,7 @@ from osdi_frames.reading.arrays import valid
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
-from osdi_frames.reading.engine import Engine, engine
+from osdi_frames.reading.engine import REFUSED, Engine, engine
 from osdi_frames.reading.fitting import suspects as misfits
 from osdi_frames.reading.keys import Keys, key_paths, keys_at
 from osdi_frames.reading.mend import Mended, Mender
@@ -42,9 +41,6 @@ from osdi_frames.tables.schema import ARROW, ElementType
 _GROUP = 12 << 20  # bytes of documents that are read together
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
-
-#: What DuckDB raises for malformed JSON; the last where its message cuts a character of the document in two.
-_MALFORMED = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 
 
 class Observer:
@@ -274,7 +270,7 @@ class Reader:
         documents = _without_numbers(documents, suspects)
         try:
             forms, others, parsed = self._parsed(documents)
-        except _MALFORMED:
+        except REFUSED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
             invalid = self.engine.run(query.INVALID).to_arrow_table()["number"].combine_chunks()
