@@ -76,17 +76,17 @@ class Engine:
         """Run a query."""
         return self.connection.sql(sql)
 
-    def parse(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table | None:
+    def parse_strictly(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table | None:
         """Look for a structure in documents that have nothing else where an object or a list is declared.
 
-        None where one has, has a declared key twice, or is no JSON. For the columns see `query.parse_lines`.
+        None where one has, has a declared key twice, or is no JSON. For the columns see `query.parse_strictly`.
         """
         from osdi_frames.reading.lines import LINES
 
         texts = one(documents["document"])
         with LINES.file(texts) as address:
             try:
-                found = self.run(query.parse_lines(address, form, structure)).to_arrow_table()
+                found = self.run(query.parse_strictly(address, form, structure)).to_arrow_table()
             except REFUSED:
                 return None
         return found if len(found) == len(texts) else None

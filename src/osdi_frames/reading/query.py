@@ -65,7 +65,7 @@ def parse(form: Form, structure: Any) -> str:
         FROM (SELECT document, {parsed} AS doc FROM documents)"""
 
 
-def parse_lines(address: str, form: Form, structure: Any) -> str:
+def parse_strictly(address: str, form: Form, structure: Any) -> str:
     """Return the query that does as `parse`, in a file with a line for each document: list, and the timestamps.
 
     It fails where an object or a list is looked for and anything else but null is there, or such a key twice.
