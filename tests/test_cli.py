@@ -98,7 +98,7 @@ def test_report_on_a_problem_is_one_line_and_skip_passes_over_it(tmp_path):
     )
     skipped = run("report", "a.json", "--on-error", "skip", cwd=tmp_path)
     assert skipped.returncode == 0
-    assert skipped.stderr.startswith("osdi-frames: warning: passed over 1 problem, the first: a.json:1: ")
+    assert skipped.stderr.startswith("osdi-frames: warning: skipped 1 problem, the first: a.json:1: ")
     assert "1 event with 0 RSVPs" in skipped.stdout
 
 

@@ -86,7 +86,7 @@ def test_a_warning_of_passed_over_problems_names_the_own_line(notebook):
     warned, frame = (
         output for output in shown if "application/vnd.jupyter.widget-view+json" not in output.get("data", {})
     )
-    assert re.match(r"\S+ipykernel_\S+:1: ProblemsWarning: passed over 1 problem, the first", warned.text)
+    assert re.match(r"\S+ipykernel_\S+:1: ProblemsWarning: skipped 1 problem, the first", warned.text)
     assert warned.text.endswith(f"\n  {SKIPPED}\n")
     assert frame.data["text/plain"] == "(1, 45)"
 

@@ -199,7 +199,7 @@ def test_a_misfit_stops_with_its_file_line_key_and_value(misfit: Misfit, tmp_pat
 def test_skipping_keeps_the_row_of_a_misfit_without_the_value(misfit: Misfit, tmp_path: Path) -> None:
     path = archive_of(misfit, tmp_path)
     rows, warning = skipped(path, misfit.table)
-    assert warning.startswith(f"passed over 1 problem, the first: {path}:2: {misfit.problem}: ")
+    assert warning.startswith(f"skipped 1 problem, the first: {path}:2: {misfit.problem}: ")
     own = "event_id" if misfit.table.startswith("event") else "signature_id"
     bad = [row for row in rows if row[own] == "bad"]
     assert bad
@@ -280,7 +280,7 @@ def test_an_unrecognised_document_stops_is_passed_over_and_is_listed(name: str, 
     path.write_bytes(lines([document, GOOD, SIGNED]))
     assert message(path, table) == f"{path}:1: {problem}: {detail}"
     rows, warning = skipped(path, table)
-    assert warning.startswith("passed over 1 problem")
+    assert warning.startswith("skipped 1 problem")
     assert [row["source_line"] for row in rows][-1] == (2 if table == "events" else 3)
     assert listed(path) == [(str(path), 1, "error", problem, detail, 1)]
 

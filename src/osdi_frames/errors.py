@@ -43,7 +43,7 @@
     ├── InvalidField          (ValueError)        a value that a field cannot hold
     └── MissingExtra        (ImportError)       an optional dependency that is not installed
 
-    ProblemsWarning         (UserWarning)       problems that were passed over with ``on_error="skip"``
+    ProblemsWarning         (UserWarning)       problems that were skipped with ``on_error="skip"``
     SourceWarning           (UserWarning)       a source without what was asked for, or with an unknown prefix
 
 Each is also the builtin that a reader of Python expects, so ``except FileNotFoundError`` works.
@@ -285,7 +285,7 @@ class MissingExtra(OsdiError, ImportError):
 
 
 class ProblemsWarning(UserWarning):
-    """Problems were passed over with ``on_error="skip"``; the message says how many."""
+    """Problems were skipped with ``on_error="skip"``; the message says how many."""
 
     def __str__(self) -> str:
         return printable(str(self.args[0])) if self.args else ""

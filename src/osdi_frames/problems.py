@@ -137,7 +137,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Policy:
-    """What to do with problems while reading: stop at the first, or pass over and count.
+    """What to do with problems while reading: stop at the first, or skip and count.
 
     A ``warning`` is something mended without loss of a row; it is listed by `check`, and stops nothing.
     """
@@ -163,13 +163,11 @@ class Policy:
         self.first = self.first or problem
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] | None = None) -> None:
-        """Warn once, with the count, when something was passed over, and of a prefix that is not known."""
+        """Warn once, with the count, when something was skipped, and of a prefix that is not known."""
         warn = warn or warn_caller
         if self.passed_over:
             count = counted(self.passed_over, "problem")
-            warn(
-                f"passed over {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning
-            )
+            warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
         if self.unknown_prefix:
             prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
             warn(

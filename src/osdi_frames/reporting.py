@@ -244,7 +244,8 @@ def read(
         else {name: hide_in_frame(frame, TABLES[name]) for name, frame in frames.items()}
     )
     if tables["events"].empty and tables["signatures"].empty:
-        warnings.warn(f"no event and no signature in {_named(source)}", stacklevel=3)
+        chosen = " passes the filters" if selection.filters else ""
+        warnings.warn(f"no event and no signature in {_named(source)}{chosen}", stacklevel=3)
     warn_of_incomplete_pulls(map(Path, _paths(source)))
     titles = {name: frame for name, frame in tables.items() if len(frame)}
     made = [

@@ -77,7 +77,7 @@ def test_an_archive_that_is_whole_verifies_with_status_0(archive):
     done = run("verify", archive)
     assert done.exit_code == 0
     assert "5 segments, 5 deliveries, 0 in quarantine" in done.output
-    assert "0 damages" in done.output
+    assert "0 damaged places" in done.output
 
 
 def test_a_changed_byte_is_named_with_file_and_line_and_status_1(tmp_path):
@@ -110,7 +110,7 @@ def test_verify_as_json_has_the_counts_and_the_damages(archive, tmp_path):
 def test_one_damage_is_counted_in_the_singular(archive):
     segments(archive / "main")[1].path.unlink()
     assert "4 segments, 4 deliveries, " in run("verify", archive).output
-    assert run("verify", archive).output.endswith(", 1 damage\n")
+    assert run("verify", archive).output.endswith(", 1 damaged place\n")
 
 
 def test_what_a_terminal_would_obey_in_a_path_is_shown_harmless(tmp_path):

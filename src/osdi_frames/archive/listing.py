@@ -88,7 +88,7 @@ def _refuse_tables(path: str, tables: list[str]) -> None:
     if tables:
         read = f"pandas.read_{ {'.xlsx': 'excel'}.get(suffix(tables[0]), suffix(tables[0])[1:]) }"
         raise InvalidSource(
-            f"{printable(path)} holds tables, such as an export, and no archive; "
+            f"{printable(path)} holds exported tables, and no archive; "
             f"{read}({printable(tables[0])!r}) reads them"
         )
 

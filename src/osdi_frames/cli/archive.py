@@ -39,7 +39,7 @@ def verify(archive: Path, *, as_json: bool) -> None:
         click.echo(
             f"{counted(found.segments, 'segment')}, {counted(found.deliveries, 'delivery', 'deliveries')}, "
             f"{found.quarantined:,} in quarantine, {found.erased:,} with something erased, "
-            f"{counted(found.torn, 'torn end')}, {counted(len(found.damages), 'damage')}"
+            f"{counted(found.torn, 'torn end')}, {counted(len(found.damages), 'damaged place')}"
         )
     sys.exit(Status.FAILED if found.damages else Status.DONE)
 

@@ -27,7 +27,7 @@ on_error = click.option(
     type=click.Choice(["raise", "skip"]),
     default="raise",
     show_default=True,
-    help="Stop at the first problem, or pass over problems and say how many.",
+    help="Stop at the first problem, or skip problems and say how many.",
 )
 
 bom = click.option("--bom", is_flag=True, help="CSV: a byte-order mark, by which Excel knows UTF-8.")
