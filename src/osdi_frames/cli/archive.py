@@ -71,10 +71,8 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
         f"{counted(done.quarantined, 'body', 'bodies')} in quarantine, {counted(done.torn, 'torn end')}"
     )
     if not done.found:
-        click.echo(
-            "nothing was found: an id is the last part of the person's address (person_id in read_signatures)",
-            err=True,
-        )
+        hint = ": an id is the last part of the person's address (person_id in read_signatures)"
+        click.echo(f"nothing was found{hint if persons else ''}", err=True)
     left: dict[str, Iterable[object]] = {
         "holds more, and a receiver still writes to it: stop it, then repeat this": done.still_open,
         "names the person, in an element about someone else; not changed": done.mentions,

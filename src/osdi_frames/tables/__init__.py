@@ -11,7 +11,7 @@ import re
 
 import pandas as pd
 
-from osdi_frames.errors import InvalidArgument, UnknownTable
+from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS
 from osdi_frames.tables.events import EVENT_TABLES
@@ -68,12 +68,12 @@ def table(name: str) -> Table:
     Raises
     ------
     UnknownTable
-        The message lists the tables that there are.
+        The message names the nearest tables, or all.
     """
     try:
         return TABLES[name]
     except KeyError:
-        raise UnknownTable(f"there is no table {name!r}; there are: {', '.join(TABLES)}") from None
+        raise UnknownTable(f"there is no table {name!r}; {nearest(name, TABLES)}") from None
 
 
 def describe(table: str | None = None) -> pd.DataFrame:
@@ -93,7 +93,7 @@ def describe(table: str | None = None) -> pd.DataFrame:
     Raises
     ------
     UnknownTable
-        The message lists the tables that there are.
+        The message names the nearest tables, or all.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def describe(table: str | None = None) -> pd.DataFrame:
     3   minutes   int64                                 minutes
     """
     if table is not None and table not in TABLES:
-        raise UnknownTable(f"there is no table {table!r}; there are: {', '.join(TABLES)}")
+        raise UnknownTable(f"there is no table {table!r}; {nearest(table, TABLES)}")
     chosen = TABLES.values() if table is None else [TABLES[table]]
     rows = [
         (
