@@ -335,8 +335,13 @@ class Reader:
         first: dict[Keys, int] = {}
         for form, documents in forms.items():
             self.engine.put("documents", documents)
-            self.engine.put("elements", self.engine.run(query.texts(form)).to_arrow_table())
+            elements = self.engine.run(query.texts(form)).to_arrow_table()
+            holding: dict[ElementType | None, pa.Table] = {  # few deliveries have each type
+                element: elements.filter(pc.match_substring(elements["element"], f'"{element.type_key}"'))
+                for element in (form.types if form.kind == "delivery" else ())
+            }
             for paths in key_paths(form, self.plan.shapes):
+                self.engine.put("elements", holding.get(paths[0].element, elements))
                 steps = [path.steps for path in paths]
                 counted = query.unread(steps[0]) if paths[0].single else query.keys(steps)
                 for found, count, number in self.engine.run(counted).fetchall():
