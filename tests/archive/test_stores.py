@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -277,3 +280,10 @@ def test_an_upload_that_breaks_off_can_be_repeated(store):
         of.export(source, out, tables=["events"], overwrite=True)
     store.cut = lambda _: None
     assert of.export(source, out, tables=["events"], overwrite=True) == {"events": 1}
+
+
+def test_what_opens_an_address_is_named_where_it_is_missing():
+    program = "import sys; sys.modules['s3fs'] = None; import osdi_frames as of; of.read_events('s3://archive/1.json')"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    said = r"MissingExtra: s3://archive/1.json: .*s3fs.*; pip install 'osdi-frames\[cloud\]'"
+    assert re.search(said, ended.stderr)

@@ -118,14 +118,13 @@ def filesystem_of(address: str) -> tuple[Any, str]:
     InvalidSource
         No file system is known by its protocol.
     """
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise MissingExtra.named("cloud") from error
+    from fsspec.core import url_to_fs  # takes its time to import
+
     try:
         filesystem, path = url_to_fs(address)
-    except ImportError as error:  # of the protocol
-        raise MissingExtra(f"{shown(address)}: {error}") from error
+    except ImportError as error:
+        hint = "pip install 'osdi-frames[cloud]' brings what opens s3:// and https://"
+        raise MissingExtra(f"{shown(address)}: {error}; {hint}") from error
     except ValueError as error:
         raise InvalidSource(f"{shown(address)}: {error}") from error
     return filesystem, path
