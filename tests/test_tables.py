@@ -74,11 +74,13 @@ def test_an_unknown_column_names_the_nearest():
         of.read_events([], columns=["modified"])
 
 
-def test_an_unknown_table_lists_all():
+def test_of_an_unknown_table_the_nearest_are_named():
     with pytest.raises(
-        UnknownTable, match=r"no table 'event'; there are: events, event_reminders, .*signatures"
+        UnknownTable, match=r"no table 'event'; nearest: events, event_people, event_reminders"
     ):
         of.read_table([], "event")
+    with pytest.raises(UnknownTable, match=r"no table 'x'; there are: events, event_reminders, .*signatures"):
+        of.read_table([], "x")
 
 
 def test_columns_come_in_the_order_asked(data):
