@@ -160,7 +160,7 @@ def test_what_a_list_without_end_leads_to_is_not_asked_for(tmp_path):
 def test_a_collection_that_grows_faster_than_it_is_read_says_so(tmp_path):
     totals = {"total_pages": lambda number: 2 * number + 3, "total_records": lambda number: 2 * number + 3}
     with listening(endless(**totals)) as good, Client(good.base_url, "key", rate=None) as client:
-        manifest = client.pull(tmp_path, campaigns=())
+        manifest = client.pull(tmp_path)
     assert not manifest.complete
     assert "grew faster than it was read" in manifest.why
 
