@@ -212,9 +212,9 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
     match value:
         case dict() if depth:
             first = itertools.islice(value.items(), _SHOWN)
-            return {named(key): outlined(kind, numbers=numbers, depth=depth - 1) for key, kind in first}
+            return {named(key): outlined(inner, numbers=numbers, depth=depth - 1) for key, inner in first}
         case list() if depth:
-            return [outlined(character, numbers=numbers, depth=depth - 1) for character in value[:_SHOWN]]
+            return [outlined(entry, numbers=numbers, depth=depth - 1) for entry in value[:_SHOWN]]
         case None | bool() | []:
             return value
         case int() | float() if abs(value) < numbers:

@@ -13,8 +13,8 @@ MAGICS, MAGIC_AT = (b"ustar\x0000", b"ustar  \x00"), 257
 
 # How a block fails to be a header; with `ignore_zeros` tarfile goes on after the end marker and the invalid.
 _INVALID: Any = tarfile.InvalidHeaderError  # type: ignore[attr-defined] # not in the stubs
-_END: Any = tarfile.EOFHeaderError  # type: ignore[attr-defined]
-_EMPTY: Any = tarfile.EmptyHeaderError  # type: ignore[attr-defined]
+_END: Any = tarfile.EOFHeaderError  # type: ignore[attr-defined] # the same
+_EMPTY: Any = tarfile.EmptyHeaderError  # type: ignore[attr-defined] # the same
 _TRUNCATED: Any = tarfile.TruncatedHeaderError  # type: ignore[attr-defined]
 _LARGEST_EXTENSION = 1 << 20  # bytes of a long name or of pax records, which tarfile reads at once
 _EXTENSIONS = frozenset(

@@ -73,7 +73,9 @@ def graph(
     (`name`, number) calls `finish` with what is kept of a partition, its number, and `args`.
     """
     read, sorted_out, drop = (f"{name}-{step}" for step in ("read", "keys", "drop"))
-    tasks: dict[Keys, Any] = {(read, number): (_read, name, reading) for number, name in enumerate(cut)}
+    tasks: dict[Keys, Any] = {
+        (read, number): (_read, partition, reading) for number, partition in enumerate(cut)
+    }
     parts = -(-len(cut) // _TOGETHER) if reading.dedupe and len(cut) > 1 else 0
     for part in range(parts):
         for number in range(len(cut)):
@@ -102,7 +104,7 @@ def _keys(rows: Rows, part: int, parts: int) -> dict[ElementType, pa.Table]:
 
 
 def _dropped(keys: Sequence[Mapping[ElementType, pa.Table]]) -> Dropped:
-    return {element: superseded(element, [name[element] for name in keys]) for element in keys[0]}
+    return {element: superseded(element, [part[element] for part in keys]) for element in keys[0]}
 
 
 def _finished(
@@ -116,7 +118,7 @@ def _kept(rows: Rows, number: int, plan: Plan, dropped: Sequence[Dropped]) -> It
     gone: dict[ElementType, np.ndarray[Any, Any]] = {}
     for element in rows.keys:
         found = pa.concat_tables(
-            [_NOTHING, *(name[element] for name in dropped)], promote_options="permissive"
+            [_NOTHING, *(part[element] for part in dropped)], promote_options="permissive"
         )
         gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
     for name, select in plan.asked.items():
