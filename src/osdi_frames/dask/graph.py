@@ -28,15 +28,18 @@ from osdi_frames.reading.dedupe import ELEMENT, among, superseded
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.scan import Policed, partitions
-from osdi_frames.reading.stream import Rows, asked, read_partition
+from osdi_frames.reading.stream import asked, read_partition
 from osdi_frames.tables.schema import ElementType
 
 _TOGETHER = 128  # partitions whose elements are compared by one task
 _NOTHING = pa.table({"partition": pa.array([], pa.int32()), "number": pa.array([], pa.int64())})
 
 _NOBODY = np.empty(0, np.int64)
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 Keys = tuple[str, int]
+Waiting = tuple[dict[str, pa.Buffer], dict[ElementType, pa.Table]]
+"""The rows of a partition, compressed, and the keys of its elements: see `Rows`."""
 Dropped = Mapping[ElementType, pa.Table]
 
 
@@ -87,19 +90,28 @@ def graph(
     return tasks
 
 
-def _read(partition: Partition, reading: Reading) -> Rows:
+def _read(partition: Partition, reading: Reading) -> Waiting:
     policy = Policy(reading.on_error)
     chunks = archive.read(partition, policy.handle, limits=reading.limits, progress=False)
     rows = read_partition(reading.plan(), partition.number, chunks, Policed(policy))
     policy.close(warn)
-    return rows
+    return {name: _compressed(some) for name, some in rows.tables.items() if some}, rows.keys
 
 
-def _keys(rows: Rows, part: int, parts: int) -> dict[ElementType, pa.Table]:
+def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
+    # All partitions wait until it is known which rows are kept: a cluster may have less memory than they have rows.
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows[0].schema, options=_COMPRESSED) as stream:
+        for some in rows:
+            stream.write_table(some)
+    return sink.getvalue()
+
+
+def _keys(rows: Waiting, part: int, parts: int) -> dict[ElementType, pa.Table]:
     """Return the keys of those elements whose identities belong to a part."""
     return {
         element: keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part))
-        for element, keys in rows.keys.items()
+        for element, keys in rows[1].items()
     }
 
 
@@ -108,21 +120,30 @@ def _dropped(keys: Sequence[Mapping[ElementType, pa.Table]]) -> Dropped:
 
 
 def _finished(
-    finish: Callable[..., Any], rows: Rows, number: int, reading: Reading, dropped: list[Dropped], *args: Any
+    finish: Callable[..., Any],
+    rows: Waiting,
+    number: int,
+    reading: Reading,
+    dropped: list[Dropped],
+    *args: Any,
 ) -> Any:
     return finish(_kept(rows, number, reading.plan(), dropped), number, *args)
 
 
-def _kept(rows: Rows, number: int, plan: Plan, dropped: Sequence[Dropped]) -> Iterator[tuple[str, pa.Table]]:
+def _kept(
+    rows: Waiting, number: int, plan: Plan, dropped: Sequence[Dropped]
+) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of the elements that are kept."""
     gone: dict[ElementType, np.ndarray[Any, Any]] = {}
-    for element in rows.keys:
+    tables, keys = rows
+    for element in keys:
         found = pa.concat_tables(
             [_NOTHING, *(part[element] for part in dropped)], promote_options="permissive"
         )
         gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
     for name, select in plan.asked.items():
-        for some in rows.tables[name]:
+        if name in tables:
+            some = pa.ipc.open_stream(tables[name]).read_all()
             if len(numbers := gone.get(select.table.element, _NOBODY)):
                 some = some.filter(pa.array(~among(some[ELEMENT].to_numpy(), numbers)))
             yield name, asked(select, some)

@@ -102,7 +102,9 @@ def _read(
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of every table asked for, with the number of their element."""
     before = 0
-    for reading in ahead(partial(read, plan), grouped(chunks), cores):
+    groups = grouped(chunks)
+    readings = ahead(partial(read, plan), groups, cores) if cores > 1 else map(partial(read, plan), groups)
+    for reading in readings:
         for notice in reading.notices:
             notice(observer)
         for select, numbered in reading.rows:
