@@ -16,7 +16,7 @@ from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, Probl
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.frames import collect, named_tables
-from osdi_frames.reading.keys import Keys, written
+from osdi_frames.reading.keys import Key, written
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.selection import Selection
 from osdi_frames.reading.stream import Observer, stream
@@ -214,26 +214,26 @@ class Inspector(Observer):
         self.documents += documents
         self.elements.update({element.name: count for element, count in elements.items()})
 
-    def keys(self, place: Place, keys: Keys, count: int) -> None:
-        """Note the keys that no table declares, the types that are not declared, and keys that occur twice."""
-        path, types = keys.path, {element.type_key: element.name for element in element_types()}
-        sibling_of = next((types[key] for key in keys.around if key in types), None)
+    def key(self, place: Place, key: Key, count: int) -> None:
+        """Note a key that no table declares, a type that is not declared, or a key that occurs twice."""
+        path, types = key.path, {element.type_key: element.name for element in element_types()}
+        sibling_of = next((types[name] for name in key.around if name in types), None)
         whose = path.element.name if path.element else sibling_of
         head = written(path.inside if path.element else path.steps)
-        for key, occurrences in Counter(keys.keys).items():
-            at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
-            name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
-            if occurrences > 1:
-                self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
-            if key in path.shape.inside or (whose is None and path.steps):
-                continue
-            if path.element is None and not path.steps and (key in types or is_type_key(key)):
-                if key not in types and (whose or is_wrapper(keys.keys)):
-                    self._add(Problem(place, ProblemKind.OTHER_TYPE, named(key), "info"), named(key), count)
-            elif whose is not None:
-                ignored = path.single or (path.element is not None and path.element.ignores(at))
-                problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
-                self._add(Problem(place, problem, name, "info"), name, count)
+        at = f"{head}[]" if path.single else f"{head}.{key.name}" if head else key.name
+        name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
+        if key.twice:
+            self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
+        if key.name in path.shape.inside or (whose is None and path.steps):
+            return
+        if path.element is None and not path.steps and (key.name in types or is_type_key(key.name)):
+            if key.name not in types and (whose or is_wrapper(key.around)):
+                other = named(key.name)
+                self._add(Problem(place, ProblemKind.OTHER_TYPE, other, "info"), other, count)
+        elif whose is not None:
+            ignored = path.single or (path.element is not None and path.element.ignores(at))
+            problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
+            self._add(Problem(place, problem, name, "info"), name, count)
 
     def dated(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
         """Yield rows as they are; count them, note the years of their dates, and the first date of each year."""

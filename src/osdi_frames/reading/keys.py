@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.reading import query
+from osdi_frames.reading.arrays import child, chosen, entries, one
+from osdi_frames.reading.engine import Engine
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.forms import Form
-from osdi_frames.tables.schema import ElementType, Step
+from osdi_frames.tables.forms import Form, Keys
+from osdi_frames.tables.schema import EACH, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
+
+_BETWEEN = "\0"  # between keys in one text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,14 +36,6 @@ class KeyPath:
     """Where it stands in its element."""
     single: bool = False
     """Whether it is a list of which one entry is read."""
-
-
-def key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[list[KeyPath]]:
-    """Yield the objects of a form's elements whose keys are declared, as they can be looked up together."""
-    paths = list(_key_paths(form, shapes))
-    together = [p for p in paths if all(isinstance(step, str) for step in p.steps) and not p.single]
-    yield together
-    yield from ([path] for path in paths if path not in together)
 
 
 def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterator[KeyPath]:
@@ -51,20 +54,86 @@ def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterat
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys of an object, as they were found in one or more elements."""
+class Key:
+    """A key of objects, as it was found in one or more elements."""
 
     path: KeyPath
-    keys: tuple[str, ...]
-    around: tuple[str, ...]
-    """The keys of the entry of the delivery; the keys of siblings name the types."""
+    name: str
+    """``[]`` for an entry that is not read, of a list of which one is."""
+    twice: bool = False
+    """Whether the objects have it more than once."""
+    around: tuple[str, ...] = ()
+    """Of what a delivery holds around elements, the keys of its entry, which name the types."""
 
 
-def keys_at(paths: Sequence[KeyPath], found: Sequence[Sequence[str] | None]) -> Iterator[Keys]:
-    """Yield the keys that were found at paths, but for objects that are missing."""
-    for path, keys in zip(paths, found, strict=False):
-        if keys:
-            yield Keys(path, tuple(keys), () if path.element else tuple(found[0] or ()))
+Counted = tuple[int, Key, int]
+"""A key, the number of the first document with it, and how many objects have it."""
+Paths = Sequence[tuple[tuple[Step, ...], KeyPath]]
+"""Objects, and where they stand in what is looked at."""
+
+
+def count_keys(
+    engine: Engine, form: Form, shapes: Mapping[ElementType, ElementShape], documents: pa.Table
+) -> Iterator[Counted]:
+    """Yield every key of the objects in documents of a form whose keys are declared."""
+    engine.put("documents", documents)
+    elements = engine.run(query.texts(form)).to_arrow_table()
+    yield from _in_elements(engine, elements, [(path.steps, path) for path in _key_paths(form, shapes)])
+
+
+def _in_elements(engine: Engine, elements: pa.Table, paths: Paths) -> Iterator[Counted]:
+    objects: dict[Keys, KeyPath] = {}
+    lists: defaultdict[Keys, list[tuple[tuple[Step, ...], KeyPath]]] = defaultdict(list)
+    for steps, path in paths:
+        head: Keys = tuple(map(str, itertools.takewhile(lambda step: isinstance(step, str), steps)))
+        if head == steps and not path.single:
+            objects[head] = path
+        else:
+            lists[head].append((steps[len(head) :], path))
+    engine.put("elements", elements)
+    found = engine.run(query.objects(objects, list(lists))).to_arrow_table()
+    numbers = found["number"].to_numpy()
+    yield from _in_objects(numbers, one(found["keys"]).flatten(), list(objects.values()))
+    for column, below in enumerate(lists.values(), 1):
+        yield from _in_lists(engine, numbers, one(found[str(column)]), below)
+
+
+def _in_objects(numbers: np.ndarray, keys: pa.ListArray, paths: Sequence[KeyPath]) -> Iterator[Counted]:
+    """Count keys; `keys` has a list for each path in each element."""
+    names, objects = entries(keys)
+    names = names.dictionary_encode()
+    found = pa.table({"object": objects, "name": names.indices}).group_by(["object", "name"])
+    found = found.aggregate([([], "count_all")])
+    elements, at = np.divmod(found["object"].to_numpy(), max(1, len(paths)))
+    around = pc.binary_join(keys[:: max(1, len(paths))], _BETWEEN).dictionary_encode()
+    is_around = np.array([path.element is None for path in paths], bool)[at]
+    alike = {
+        "at": at,
+        "name": found["name"],
+        "twice": pc.greater(found["count_all"], 1),
+        "around": np.where(is_around, around.indices.fill_null(0).to_numpy()[elements], -1),
+    }
+    counted = pa.table(alike | {"number": numbers[elements]}).group_by(list(alike))
+    for row in counted.aggregate([("number", "min"), ("number", "count")]).to_pylist():
+        path, name = paths[row["at"]], names.dictionary[row["name"]].as_py()
+        whole = around.dictionary[row["around"]].as_py().split(_BETWEEN) if path.element is None else ()
+        yield row["number_min"], Key(path, name, row["twice"], tuple(whole)), row["number_count"]
+
+
+def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: Paths) -> Iterator[Counted]:
+    """Count keys in the entries of lists, and the entries that are not read of lists of which one is."""
+    found, owners = entries(lists)
+    for step, below in itertools.groupby(paths, lambda path: path[0][:1]):
+        if step:
+            at = np.arange(len(found)) if step == (EACH,) else chosen(lists, *step)
+            at = at[at >= 0]
+            values = child(found, "entry").take(pa.array(at))
+            elements = pa.table({"number": numbers[owners[at]], "element": values})
+            yield from _in_elements(engine, elements, [(steps[1:], path) for steps, path in below])
+        else:
+            more = np.maximum(pc.list_value_length(lists).fill_null(0).to_numpy() - 1, 0)
+            for _, path in below if more.any() else ():
+                yield numbers[more > 0][0].item(), Key(path, "[]"), more.sum().item()
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ Every value comes as text first, since a typed extraction turns a misfit into NU
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from osdi_frames.tables import schema
@@ -96,53 +96,21 @@ def texts(form: Form) -> str:
     return f"SELECT number, unnest({_list_of(form, _texts(form))}) AS element FROM documents"
 
 
-def keys(paths: Sequence[Sequence[Step]]) -> str:
-    """Return the query that counts the keys of objects of the elements: a list for each path, count, first number.
+def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
+    """Return the query for what JSON elements have at some paths: number, keys of the objects there, and lists.
 
-    A path into a list stands alone: of all entries it gives a row each, else it leads to the one that is read.
+    The relation ``elements`` has the columns number and element. A column for each list, by its number, has its
+    entries, each as JSON with what stands at its key ``primary``.
     """
-    places = [_place(path) for path in paths]
-    if len(places) == 1 and "[*]" in places[0][1]:
-        found = f"[unnest({_json_keys(*places[0])})]"
-    elif any(root != "element" for root, _ in places):
-        found = f"[{', '.join(_json_keys(*place) for place in places)}]"
-    else:
-        found = f"json_keys(element, {listed(path for _, path in places)})"
-    return f"""SELECT keys, count(*), min(number) FROM (SELECT {found} AS keys, number FROM elements)
-        GROUP BY keys"""
-
-
-def unread(path: Sequence[Step]) -> str:
-    """Return the query that counts the entries of a list of which one is read, but for that one, as keys ``[]``."""
-    root, place = _place(path)
-    length = f"json_array_length({root}, {literal(place)})"
-    lengths = length if "[*]" in place else f"[{length}]"
-    more = f"list_sum(list_transform({lengths}, lambda length: greatest(length::BIGINT - 1, 0)))"
-    return f"""SELECT [['[]']] AS keys, sum(more)::BIGINT, min(number)
-        FROM (SELECT {more} AS more, number FROM elements) WHERE more > 0 HAVING count(*) > 0"""
-
-
-def _json_keys(root: str, path: str) -> str:
-    return f"json_keys({root}, {literal(path)})"
-
-
-def _place(path: Sequence[Step]) -> tuple[str, str]:
-    """Return where a path leads in an element: a JSON expression, and a JSON path in it."""
-    root, place = "element", "$"
-    for step in path:
-        if isinstance(step, str):
-            place += f".{json.dumps(step)}"
-        elif step == EACH:
-            place += "[*]"
-        else:
-            entries = f"json_extract({root}, {literal(place + '[*]')})"
-            root, place = _CHOSEN.format(entries), "$"
-    return root, place
-
-
-# As `arrays.chosen`: the entry that is primary, else the first that is not null.
-_CHOSEN = """coalesce(list_filter({0}, lambda entry: json_extract_string(entry, '$.primary') = 'true')[1],
-    list_filter({0}, lambda entry: json_type(entry) <> 'NULL')[1])"""
+    entry = "{'primary': entry->>'$.primary', 'entry': nullif(entry::VARCHAR, 'null')}"
+    columns = (
+        f"list_transform(json_extract(lists[{number}], '$[*]'), lambda entry: {entry}) AS \"{number}\""
+        for number in range(1, len(lists) + 1)
+    )
+    places, at_lists = (listed(map(json_path, steps)) for steps in (paths, lists))
+    return f"""SELECT {", ".join(["number", "keys", *columns])} FROM (SELECT number,
+        json_keys(element, {places}::VARCHAR[]) AS keys, json_extract(element, {at_lists}::VARCHAR[]) AS lists
+        FROM elements WHERE element IS NOT NULL)"""
 
 
 def _inside_of(form: Form, element: Any) -> Any:

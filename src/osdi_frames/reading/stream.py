@@ -7,11 +7,12 @@ something may not fit are mended in Python, and read the same way.
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
 from osdi_frames.reading.engine import REFUSED, Engine, engine
 from osdi_frames.reading.fitting import suspects as misfits
-from osdi_frames.reading.keys import Keys, key_paths, keys_at
+from osdi_frames.reading.keys import Key, count_keys
 from osdi_frames.reading.mend import Mended, Mender
 from osdi_frames.reading.parsed import POSITIONS, Parsed
 from osdi_frames.reading.plan import Plan, Select
@@ -52,8 +53,8 @@ class Observer:
     def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
         """Take notice of how much was read."""
 
-    def keys(self, place: Place, keys: Keys, count: int) -> None:
-        """Take notice of the keys of an object, as often as it has just these; only in an inspection."""
+    def key(self, place: Place, key: Key, count: int) -> None:
+        """Take notice of a key, and of how many objects have it; only in an inspection."""
 
 
 def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[tuple[str, pa.Table]]:
@@ -209,9 +210,9 @@ class Reading(Observer):
         """Note how much was read."""
         self.notices.append(lambda observer: observer.read(*read))
 
-    def keys(self, *keys: Any) -> None:
-        """Note the keys of an object."""
-        self.notices.append(lambda observer: observer.keys(*keys))
+    def key(self, *counted: Any) -> None:
+        """Note a key."""
+        self.notices.append(lambda observer: observer.key(*counted))
 
 
 def read(plan: Plan, group: Group) -> Reading:
@@ -332,26 +333,14 @@ class Reader:
                 self.reading.met(group.place(number), finding, None)
 
     def _list_keys(self, forms: Mapping[Form, pa.Table], place: Callable[[int], Place]) -> None:
-        """List the keys of every object whose keys are declared, each set of them once, in the order of reading."""
-        counts: Counter[Keys] = Counter()
-        first: dict[Keys, int] = {}
-        for form, documents in forms.items():
-            self.engine.put("documents", documents)
-            elements = self.engine.run(query.texts(form)).to_arrow_table()
-            holding: dict[ElementType | None, pa.Table] = {  # few deliveries have each type
-                element: elements.filter(pc.match_substring(elements["element"], f'"{element.type_key}"'))
-                for element in (form.types if form.kind == "delivery" else ())
-            }
-            for paths in key_paths(form, self.plan.shapes):
-                self.engine.put("elements", holding.get(paths[0].element, elements))
-                steps = [path.steps for path in paths]
-                counted = query.unread(steps[0]) if paths[0].single else query.keys(steps)
-                for found, count, number in self.engine.run(counted).fetchall():
-                    for keys in keys_at(paths, found or []):
-                        counts[keys] += count
-                        first[keys] = min(first.get(keys, number), number)
-        for keys in sorted(first, key=first.__getitem__):
-            self.reading.keys(place(first[keys]), keys, counts[keys])
+        """List the keys of the objects whose keys are declared, in the order of reading."""
+        found = [
+            one
+            for form, documents in forms.items()
+            for one in count_keys(self.engine, form, self.plan.shapes, documents)
+        ]
+        for number, key, count in sorted(found, key=itemgetter(0)):
+            self.reading.key(place(number), key, count)
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
         """Sort documents by their form; give also the numbers of those that need a closer look."""
