@@ -487,6 +487,14 @@ def test_a_number_that_is_none_of_json_is_text_where_text_is_declared_and_listed
     ]
 
 
+@pytest.mark.parametrize("number", ["1e16", "1E16", "0.1e-7", "1e300", "-0.0", "1.10", "10000000000000000"])
+def test_a_number_is_the_same_text_in_a_custom_field_as_in_the_comments(number: str) -> None:
+    fields = f'"comments": {number}, "person": {{"custom_fields": {{"size": {number}}}}}'
+    text = f'[{{"osdi:signature": {{{fields}}}}}]'.encode()
+    read = of.read_tables(io.BytesIO(text), ["signatures", "signature_custom_fields"])
+    assert read["signature_custom_fields"]["value"].tolist() == read["signatures"]["comments"].tolist()
+
+
 def test_a_key_that_occurs_twice_is_read_first_and_listed() -> None:
     for capacity in ("1", '"lots"'):
         text = f'{{"title": "A", "title": "B", "total_accepted": 1, "capacity": {capacity}}}'.encode()

@@ -213,7 +213,8 @@ _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
 
 #: The pairs of an object, of its JSON; NULL for no object, and where a key occurs twice.
 PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
-    'key': pair.key, 'misplaced': {_CONTAINER}, 'value': CASE WHEN NOT ({_CONTAINER}) THEN pair.value->>'$' END }})"""
+    'key': pair.key, 'misplaced': {_CONTAINER},
+    'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
 
 
 def at(root: str, steps: Iterable[Step]) -> str:
