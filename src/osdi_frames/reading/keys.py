@@ -100,24 +100,23 @@ def _in_elements(engine: Engine, elements: pa.Table, paths: Paths) -> Iterator[C
 
 def _in_objects(numbers: np.ndarray, keys: pa.ListArray, paths: Sequence[KeyPath]) -> Iterator[Counted]:
     """Count keys; `keys` has a list for each path in each element."""
-    names, objects = entries(keys)
-    names = names.dictionary_encode()
-    found = pa.table({"object": objects, "name": names.indices}).group_by(["object", "name"])
-    found = found.aggregate([([], "count_all")])
-    elements, at = np.divmod(found["object"].to_numpy(), max(1, len(paths)))
+    strings, objects = entries(keys)
+    names = strings.dictionary_encode()
+    found, times = np.unique(objects * len(names.dictionary) + names.indices.to_numpy(), return_counts=True)
+    objects, name = np.divmod(found, max(1, len(names.dictionary)))
+    elements, at = np.divmod(objects, max(1, len(paths)))
     around = pc.binary_join(keys[:: max(1, len(paths))], _BETWEEN).dictionary_encode()
     is_around = np.array([path.element is None for path in paths], bool)[at]
-    alike = {
-        "at": at,
-        "name": found["name"],
-        "twice": pc.greater(found["count_all"], 1),
-        "around": np.where(is_around, around.indices.fill_null(0).to_numpy()[elements], -1),
-    }
-    counted = pa.table(alike | {"number": numbers[elements]}).group_by(list(alike))
-    for row in counted.aggregate([("number", "min"), ("number", "count")]).to_pylist():
-        path, name = paths[row["at"]], names.dictionary[row["name"]].as_py()
-        whole = around.dictionary[row["around"]].as_py().split(_BETWEEN) if path.element is None else ()
-        yield row["number_min"], Key(path, name, row["twice"], tuple(whole)), row["number_count"]
+    entry = np.where(is_around, around.indices.fill_null(0).to_numpy()[elements], 0)
+    kinds = (entry, at, name, times > 1)
+    sizes = (len(around.dictionary) + 1, len(paths), len(names.dictionary), 2)
+    alike = pa.array(np.ravel_multi_index(kinds, sizes)).dictionary_encode().indices.to_numpy()
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(alike), prepend=-1))
+    for row, count in zip(first.tolist(), np.bincount(alike).tolist(), strict=True):
+        path = paths[at[row]]
+        whole = around.dictionary[entry[row]].as_py().split(_BETWEEN) if is_around[row] else ()
+        key = Key(path, names.dictionary[name[row]].as_py(), bool(times[row] > 1), tuple(whole))
+        yield numbers[elements[row]].item(), key, count
 
 
 def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: Paths) -> Iterator[Counted]:
