@@ -30,12 +30,12 @@ def ids(*numbers: int, **options: Any) -> list[str]:
 
 def test_readings_share_a_database_and_leave_nothing_in_it():
     ids(1, 2)
-    database = engines._databases[os.getpid()]
+    shared = engines._databases[os.getpid()]
     of.read_tables([delivery(1), delivery(1), {"page": 1}], dedupe=True)
     of.check(delivery(1))
-    assert engines._databases == {os.getpid(): database}
+    assert engines._databases == {os.getpid(): shared}
     for relations in ("duckdb_tables()", "duckdb_views() WHERE NOT internal", "duckdb_prepared_statements()"):
-        assert database.sql(f"FROM {relations}").fetchall() == []
+        assert shared[0].sql(f"FROM {relations}").fetchall() == []
 
 
 def test_readings_at_the_same_time_do_not_mix():

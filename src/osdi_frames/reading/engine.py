@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -15,6 +15,9 @@ import pyarrow as pa
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import one
 from osdi_frames.tables.forms import Form
+
+if TYPE_CHECKING:
+    from osdi_frames.reading.lines import Lines
 
 # A batch costs a query something, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
@@ -24,16 +27,17 @@ REFUSED = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDeco
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
 
 #: To open a database takes 20 ms. By process: the threads of a database do not survive a fork.
-_databases: dict[int, duckdb.DuckDBPyConnection] = {}
+_databases: dict[int, tuple[duckdb.DuckDBPyConnection, Lines]] = {}
 
 
 @contextmanager
 def engine() -> Iterator[Engine]:
     """Open a connection; what it holds goes with it."""
-    connection = _database().cursor()
+    database, lines = _database()
+    connection = database.cursor()
     try:
         connection.execute(_SETTINGS)
-        yield Engine(connection)
+        yield Engine(connection, lines)
     except RuntimeError as error:
         if _INTERRUPTED in str(error):
             raise KeyboardInterrupt from error
@@ -42,21 +46,21 @@ def engine() -> Iterator[Engine]:
         connection.close()
 
 
-def _database() -> duckdb.DuckDBPyConnection:
+def _database() -> tuple[duckdb.DuckDBPyConnection, Lines]:
     if os.getpid() not in _databases:
-        from osdi_frames.reading.lines import LINES  # fsspec takes its time to import
+        from osdi_frames.reading.lines import Lines  # fsspec takes its time to import
 
         # Who asks several queries at a time has threads of its own, which would wait for those of the database.
-        database = duckdb.connect(config={"threads": 1})
-        database.register_filesystem(LINES)
-        _databases.setdefault(os.getpid(), database)
+        database, lines = duckdb.connect(config={"threads": 1}), Lines()
+        database.register_filesystem(lines)
+        _databases.setdefault(os.getpid(), (database, lines))
     return _databases[os.getpid()]
 
 
 @atexit.register
 def _close() -> None:
-    if database := _databases.pop(os.getpid(), None):
-        database.close()
+    if mine := _databases.pop(os.getpid(), None):
+        mine[0].close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class Engine:
     """A connection to the database."""
 
     connection: duckdb.DuckDBPyConnection
+    lines: Lines
+    """Documents that a query reads as files."""
 
     def put(self, name: str, table: pa.Table) -> None:
         """Let a relation hold some rows."""
@@ -81,10 +87,8 @@ class Engine:
 
         None where one has, has a declared key twice, or is no JSON. For the columns see `query.parse_strictly`.
         """
-        from osdi_frames.reading.lines import LINES
-
         texts = one(documents["document"])
-        with LINES.file(texts) as address:
+        with self.lines.file(texts) as address:
             try:
                 found = self.run(query.parse_strictly(address, form, structure)).to_arrow_table()
             except REFUSED:

@@ -54,9 +54,6 @@ class Lines(AbstractFileSystem):  # type: ignore[misc] # fsspec has no types
         return _NEVER
 
 
-LINES = Lines()
-
-
 def _lines(documents: pa.StringArray) -> pa.Buffer:
     _, offsets, data = documents.buffers()
     ends = np.frombuffer(offsets, np.int32)[documents.offset : documents.offset + len(documents) + 1]

@@ -54,14 +54,13 @@ def parse(form: Form, structure: Any) -> str:
     envelope, list: the elements, of a delivery with their siblings, and present: in the places of lists in each of
     them, an object where there is anything.
     """
-    timestamps = (f"doc.{name}" for name in TIMESTAMPS if form.enveloped)
     parsed = (
         f"json_transform(document, {structure_of(_inside_of(form, with_inner_lists_as_json(structure)))})"
     )
     there = "[]"
     if places := presence(structure):
         there = _list_of(form, f"(json_transform(document, {structure_of(_inside_of(form, places))}))")
-    return f"""SELECT {", ".join([f"{_list_of(form, 'doc')} AS list", f"{there} AS present", *timestamps])}
+    return f"""SELECT {_columns(form)}, {there} AS present
         FROM (SELECT document, {parsed} AS doc FROM documents)"""
 
 
@@ -70,10 +69,14 @@ def parse_strictly(address: str, form: Form, structure: Any) -> str:
 
     It fails where an object or a list is looked for and anything else but null is there, or such a key twice.
     """
-    timestamps = (f"doc.{name}" for name in TIMESTAMPS if form.enveloped)
-    return f"""SELECT {", ".join([f"{_list_of(form, 'doc')} AS list", *timestamps])}
+    return f"""SELECT {_columns(form)}
         FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
         columns = {{doc: {literal(_type(_inside_of(form, structure)))}}}, maximum_object_size = {_LARGEST})"""
+
+
+def _columns(form: Form) -> str:
+    timestamps = (f"doc.{name}" for name in TIMESTAMPS if form.enveloped)
+    return ", ".join([f"{_list_of(form, 'doc')} AS list", *timestamps])
 
 
 def _type(structure: Any) -> str:
