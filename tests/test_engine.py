@@ -59,12 +59,13 @@ def test_a_reading_that_was_left_or_failed_leaves_nothing_to_the_next():
     assert ids(1) == ["1"]
 
 
-@pytest.mark.parametrize("limit", [0, 20_000])
-def test_rows_that_wait_in_files_are_those_that_wait_in_memory(limit, monkeypatch):
+@pytest.mark.parametrize(("setting", "limit"), [("_IN_MEMORY", 0), ("_IN_MEMORY", 20_000), ("_GROUPED", 50)])
+def test_what_large_archives_need_changes_no_row(setting, limit, monkeypatch):
+    """Rows wait in files instead of in memory; elements are grouped some at a time."""
     source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]
     whole = of.read_tables(source, ["signatures", "signature_identifiers"])
     monkeypatch.setattr(stream, "_GROUP", 5_000)
-    monkeypatch.setattr(dedupe, "_IN_MEMORY", limit)
+    monkeypatch.setattr(dedupe, setting, limit)
     for name, frame in of.read_tables(source, ["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])
     assert len(whole["signatures"]) == len(whole["signature_identifiers"]) == 300

@@ -19,6 +19,7 @@ from osdi_frames.tables.schema import ElementType, Identities
 ELEMENT = "_element"
 
 _IN_MEMORY = 64 << 20  # bytes of rows of all tables of a type that wait in memory
+_GROUPED = 1 << 18  # elements that are grouped at once: their groups take 160 bytes each
 
 
 @dataclass(slots=True)
@@ -34,6 +35,8 @@ class Deduplication:
     waiting: dict[str, _Waiting] = field(default_factory=dict)
     size: int = 0
     """Of the rows that wait, in bytes."""
+    count: int = 0
+    """Of the elements that were seen."""
 
     def __post_init__(self) -> None:
         types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
@@ -51,6 +54,7 @@ class Deduplication:
         self.engine.put(
             "rows", rows.select([name for name in rows.column_names if name.startswith((ELEMENT, IDENTITY))])
         )
+        self.count += rows.num_rows
         names = ", ".join(f"{IDENTITY}{name}" for name in self.element.newest)
         identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
         self.engine.connection.execute(
@@ -82,8 +86,11 @@ class Deduplication:
         return keys.filter(pa.array(among(keys["number"].to_numpy(), self._kept())))
 
     def _kept(self) -> np.ndarray:
-        chosen = _newest(self.element, "number", self._seen, "identity")
-        return np.sort(self.engine.run(chosen).to_arrow_table()["kept"].to_numpy())
+        parts = 1 + self.count // _GROUPED
+        seen = (f"{self._seen} WHERE hash(identity) % {parts} = {part}" for part in range(parts))
+        queries = (_newest(self.element, "number", some, "identity") for some in seen)
+        found = [self.engine.run(query).to_arrow_table()["kept"].to_numpy() for query in queries]
+        return np.sort(np.concatenate(found))
 
 
 def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
