@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Any, Final, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -17,10 +17,10 @@ from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import InvalidArgument, InvalidColumn, counted
 from osdi_frames.files import Format, write_tables
-from osdi_frames.privacy.addresses import hide_in_frame
+from osdi_frames.privacy.addresses import hide_in_rows
 from osdi_frames.problems import OnError, ProblemKind
 from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
-from osdi_frames.reading.check import Inspection, read_inspected
+from osdi_frames.reading.check import Inspection, scan_inspected
 from osdi_frames.reading.frames import collect
 from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import Filters, Selection
@@ -228,21 +228,21 @@ def read(
     if growing:
         columns["events"] = list(dict.fromkeys([*columns["events"], "event_id", "fetched_at"]))
     selection = Selection.of(filters, include=include)
-    inspection = None
+    options: dict[str, Any] = {
+        "prefix": prefix,
+        "on_error": on_error,
+        "progress": progress,
+        "selection": selection,
+    }
+    inspector = None
     if places:
-        frames, inspection = read_inspected(
-            source, columns, prefix=prefix, on_error=on_error, progress=progress, selection=selection
-        )
+        rows, inspector = scan_inspected(source, columns, **options)
     else:
-        rows = scan_tables(
-            source, columns, prefix=prefix, on_error=on_error, progress=progress, selection=selection
-        )
-        frames = collect(columns, rows)
-    tables = (
-        frames
-        if show_addresses
-        else {name: hide_in_frame(frame, TABLES[name]) for name, frame in frames.items()}
-    )
+        rows = scan_tables(source, columns, **options)
+    if not show_addresses:
+        rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
+    tables = collect(columns, rows)
+    inspection = inspector.inspection() if inspector else None
     if tables["events"].empty and tables["signatures"].empty:
         chosen = " passes the filters" if selection.filters else ""
         warnings.warn(f"no event and no signature in {_named(source)}{chosen}", stacklevel=3)

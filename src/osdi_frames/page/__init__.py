@@ -61,7 +61,7 @@ def render(
     now
         When it is made; with a time zone, or it is shown without.
     inspection
-        What `osdi_frames.reading.check.read_inspected` returns with the tables, to be shown in the page.
+        What was met while the tables were read, to be shown in the page.
     notes
         What to say of what is counted, a line each.
     below

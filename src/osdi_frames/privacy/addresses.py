@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.reading.arrays import one
 from osdi_frames.tables.schema import Table
 
 _DOMAIN: Final = r"[^\s@/?&=<>;,]+\.[^\s@/?&=<>;,]+"
@@ -51,19 +51,14 @@ def hide_addresses(texts: pa.Array) -> pa.Array:
     return pc.replace_with_mask(texts, found, pa.array(hidden, texts.type))
 
 
-def hide_in_frame(frame: pd.DataFrame, table: Table) -> pd.DataFrame:
-    """Hide addresses within the texts of a frame of a table, but for columns that are counted and never shown."""
-    names = [
-        column.name
-        for column in table.columns
-        if column.type == "string" and column.privacy.level != "identifying" and column.name in frame.columns
-    ]
-    texts = {name: pa.array(frame[name], pa.string(), from_pandas=True) for name in names}
-    hidden = {
-        # A column that was read in several parts comes in several.
-        name: hide_addresses(text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text)
-        for name, text in texts.items()
-    }
-    return frame.assign(
-        **{name: pd.Series(text.to_numpy(False), frame.index, "str") for name, text in hidden.items()}
-    )
+def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:
+    """Hide addresses within the texts of rows of a table, but for columns that are counted and never shown."""
+    for column in table.columns:
+        if (
+            column.type == "string"
+            and column.privacy.level != "identifying"
+            and column.name in rows.column_names
+        ):
+            number = rows.schema.get_field_index(column.name)
+            rows = rows.set_column(number, rows.schema.field(number), hide_addresses(one(rows[column.name])))
+    return rows

@@ -15,7 +15,6 @@ from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity, named
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
-from osdi_frames.reading.frames import collect, named_tables
 from osdi_frames.reading.keys import Key, written
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.selection import Selection
@@ -114,15 +113,17 @@ def inspect(
       severity         problem                    key  count
     0    error  not an integer  event: total_accepted      1
     """
-    _, inspection = read_inspected(
+    rows, inspector = scan_inspected(
         source, {}, prefix=prefix, dedupe=False, on_error=None, limits=limits, progress=progress
     )
-    return inspection
+    for _ in rows:
+        pass
+    return inspector.inspection()
 
 
-def read_inspected(
+def scan_inspected(
     source: Source,
-    tables: Iterable[str] | Mapping[str, Columns] | None = None,
+    tables: Mapping[str, Columns],
     *,
     prefix: str | None = None,
     dedupe: Dedupe = True,
@@ -130,26 +131,28 @@ def read_inspected(
     limits: Limits | None = None,
     progress: bool | None = None,
     selection: Selection | None = None,
-) -> tuple[dict[str, pd.DataFrame], Inspection]:
-    """Read tables and inspect everything else, in one pass.
+) -> tuple[Iterator[tuple[str, pa.Table]], Inspector]:
+    """Read tables as `scan_tables` does, and inspect everything else, in one pass.
 
-    Parameters and errors are those of `scan_tables`; with ``on_error=None`` problems are only listed.
+    Parameters and errors are those of `scan_tables`; with ``on_error=None`` problems are only listed. The
+    inspection is complete when the rows have been read.
     """
-    chosen = {
-        name: None if columns is None else list(columns) for name, columns in named_tables(tables).items()
-    }
+    chosen = {name: None if columns is None else list(columns) for name, columns in tables.items()}
     selection = selection or Selection()
     policy = Policy(on_error) if on_error else None
     inspector = Inspector(policy.handle if policy else lambda _: None)
     chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
     wider = chosen | {name: _with(names, chosen.get(name, [])) for name, names in _DATED.items()}
     plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)
-    rows = inspector.dated(stream(plan, chunks, inspector))
-    asked = ((name, _without(some, wider[name], chosen[name])) for name, some in rows if name in chosen)
-    frames = collect(chosen, selection.kept(asked))
-    if policy:
-        policy.close()
-    return frames, inspector.inspection()
+
+    def rows() -> Iterator[tuple[str, pa.Table]]:
+        found = inspector.dated(stream(plan, chunks, inspector))
+        asked = ((name, _without(some, wider[name], chosen[name])) for name, some in found if name in chosen)
+        yield from selection.kept(asked)
+        if policy:
+            policy.close()
+
+    return rows(), inspector
 
 
 #: Of each table with a date to be looked at: its column, and where the row was read.

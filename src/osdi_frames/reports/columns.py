@@ -92,7 +92,8 @@ def _column_of(key: str | pd.Grouper | Period, *, report: str) -> str:
 def identity(column: pd.Series) -> pd.Series:
     """Convert to text; blank is missing."""
     text = column.astype("str")
-    return text.mask(text.str.strip() == "")
+    blank = (text == "") | text.str.isspace()
+    return text.mask(blank) if blank.any() else text
 
 
 def whole(column: pd.Series) -> pd.Series:
