@@ -301,6 +301,7 @@ def test_report_as_json_has_the_numbers_of_the_frames(data, reported):
     assert (ran.returncode, ran.stderr) == (0, "")
     found = json.loads(ran.stdout)
     assert list(found["reports"]) == list(reported)
+    assert found["caveats"] == {name: frame.attrs["caveat"] for name, frame in reported.items()}
     campaigns = reported["rsvps_by_campaign"]
     assert found["summary"].startswith(f"{campaigns['events'].sum()} events")
     assert [row["rsvps"] for row in found["reports"]["rsvps_by_campaign"]] == campaigns["rsvps"].tolist()

@@ -81,7 +81,8 @@ def command(
             name: json.loads(frame.to_json(orient="records", date_format="iso"))
             for name, frame in frames.items()
         }
-        click.echo(json.dumps({"summary": str(reading), "reports": values}, indent=2))
+        caveats = {report.name: frame.attrs["caveat"] for report, frame in reading.reports}
+        click.echo(json.dumps({"summary": str(reading), "caveats": caveats, "reports": values}, indent=2))
     else:
         click.echo(reading)
         for report, frame in reading.reports:

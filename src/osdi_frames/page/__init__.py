@@ -112,7 +112,8 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
 
     label = f"Plot of {declared.heading}; the table below holds its figures."
     picture = figures.picture(draw, height=height, label=label)
-    return Section(declared.name, declared.heading, picture, tables.of_report(declared, report))
+    caveat = report.attrs.get("caveat", "")
+    return Section(declared.name, declared.heading, caveat, picture, tables.of_report(declared, report))
 
 
 def _map(events: pd.DataFrame, below: int) -> Section:
@@ -129,4 +130,5 @@ def _map(events: pd.DataFrame, below: int) -> Section:
             discs.set_rasterized(len(events) > _DISCS)
 
     label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
-    return Section("event_map", "Events on the map", figures.picture(draw, height=5.0, label=label))
+    picture = figures.picture(draw, height=5.0, label=label)
+    return Section("event_map", "Events on the map", events.attrs.get("caveat", ""), picture)
