@@ -86,7 +86,8 @@ def command(
     else:
         click.echo(reading)
         for report, frame in reading.reports:
-            click.echo(f"\n{report.heading}\n{table(report, frame, top=top)}")
+            lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]
+            click.echo("\n".join(["", *filter(None, lines)]))
     if out:
         write(reading, out, now=datetime.now(UTC), formats=formats, bom=bom)
         count = counted(len(reading.reports), "report")

@@ -27,8 +27,6 @@ def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
         values = [show(value, measure.unit) for value in shown[measure.name]]
         columns.append(_aligned([measure.name, *values], left=False))
     text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
-    if caveat := frame.attrs.get("caveat"):
-        text = f"{caveat}\n{text}"
     more = len(frame) - len(shown)
     return f"{text}\n… and {more:,} {'before' if over_time else 'more'}" if more else text
 
