@@ -87,6 +87,12 @@ class Report:
         return EVENTS.table if self.subject is SNAPSHOTS else self.table
 
     @property
+    def reader(self) -> str:
+        """The call that reads its frame."""
+        repeated = ", dedupe=False" if self.kind == "growth" else ""
+        return f"osdi_frames.read_table(source, {self.read_from!r}{repeated})"
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that it needs."""
         needs = [name for measure in self.measures for name in measure.needs]
