@@ -419,6 +419,14 @@ def test_people_are_distinct_within_a_period_and_cumulative_counts_signatures():
     assert report["cumulative"].tolist() == [2, 2, 3]
 
 
+def test_a_week_is_named_by_its_monday_and_by_its_sunday_of_a_grouper_as_the_documentation_says():
+    table = signatures(signed("email", "p", "2026-05-06"))
+    over_time = reports.signatures_over_time(table, freq="W")
+    grouped = reports.signatures_by(table, pd.Grouper(key="created_date", freq="W"))
+    assert [frame.index[0].day_name() for frame in (over_time, grouped)] == ["Monday", "Sunday"]
+    assert "by its Monday, where a pandas Grouper takes\nits Sunday" in reports.signatures_over_time.__doc__
+
+
 @pytest.mark.parametrize("freq", ["D", "W", "ME"])
 @pytest.mark.parametrize("by", [None, "source"])
 def test_signatures_without_a_created_date_are_the_last_row(freq, by):
@@ -762,8 +770,8 @@ def test_a_frame_of_another_table_is_refused_with_the_reader_of_the_right_one(ma
 
 def test_frames_that_a_caller_put_together_are_counted():
     signed = pd.DataFrame({"source": ["email"], "person_id": ["p"], "created_date": ["2026-05-01"]})
-    held = events(event("a", 1))
-    joined = signed.assign(event_id=held["event_id"], status="accepted").merge(held, on="event_id")
+    held = events(event("a", 1, event_id="e"))
+    joined = signed.assign(event_id="e", status="accepted").merge(held, on="event_id")
     assert reports.rsvps_by_source(signed.assign(title="x", status="y"))["rsvps"].sum() == 1
     assert reports.signatures_by_source(signed)["signatures"].sum() == 1
     assert reports.attendances_by(joined, "event_campaign_id")["rsvps"].sum() == 1
