@@ -17,6 +17,7 @@ import re
 import time
 from pathlib import Path
 
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
 from osdi_frames.receiver.segments import (
     ERASING,
@@ -112,7 +113,7 @@ def make_archive(archive: Path) -> None:
 
 def quarantine(folder: Path) -> Path:
     """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
-    return folder / ".quarantine"
+    return folder / QUARANTINE
 
 
 def torn(folder: Path) -> Path:
@@ -128,7 +129,7 @@ def worker_folders(archive: Path) -> list[Path]:
     SourceNotFound
         No receiver has written here.
     """
-    found = {path.parent for name in (".lock", ".quarantine") for path in archive.glob(f"*/{name}")}
+    found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)

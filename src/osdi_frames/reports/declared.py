@@ -114,7 +114,8 @@ _PERIODS: Final = """of each day, week, month or other period, periods without a
 
 Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper takes
 its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the service's
-"send test") is the row ``NaT``, last, and only there if there is any: ``report[report.index.notna()]`` is without it."""
+"send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]`` is without
+it."""
 _STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
 RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be
