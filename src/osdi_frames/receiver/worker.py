@@ -46,8 +46,7 @@ class Worker:
     """
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
-        if not _NAME.fullmatch(name):
-            raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
+        check_name(name)
         make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
@@ -102,6 +101,12 @@ class Worker:
             except OSError as error:  # a full disk, for example: sealing tries again
                 logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
         return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
+
+
+def check_name(name: str) -> None:
+    """Raise `BadWorkerName` for a name that cannot be a folder's."""
+    if not _NAME.fullmatch(name):
+        raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
 
 
 def make_archive(archive: Path) -> None:
