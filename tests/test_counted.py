@@ -66,12 +66,14 @@ def test_reports_leave_test_sends_and_cancelled_and_hidden_events_out_and_say_so
     made = of.write_report(UNCOUNTED, tmp_path / "out")
     assert made["rsvps_by_campaign"]["events"].tolist() == [2]
     assert made["signatures_by_source"]["signatures"].tolist() == [1]
-    of_events = "not counted: 1 cancelled event, 1 hidden event; --include cancelled,hidden counts them"
+    of_events = (
+        "not counted: 1 cancelled event, 1 hidden event; include= (--include cancelled,hidden) counts them"
+    )
     assert made["rsvps_by_campaign"].attrs["note"] == of_events
     assert made["signatures_by_source"].attrs["note"].startswith("not counted: 2 test sends;")
     everything = (
         "not counted: 2 test sends, 1 cancelled event, 1 hidden event; "
-        "--include tests,cancelled,hidden counts them"
+        "include= (--include tests,cancelled,hidden) counts them"
     )
     assert str(read(UNCOUNTED)).splitlines()[1] == everything
     assert f"N{everything[1:]}" in (tmp_path / "out" / "report.html").read_text()
