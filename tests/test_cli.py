@@ -154,9 +154,7 @@ def test_export_says_what_it_wrote(data, tmp_path):
     assert ran.stdout.split()[:3] == ["events", "150", "rows"]
     again = run("export", data, tmp_path / "out")
     assert again.returncode == 1
-    assert (
-        again.stderr == f"osdi-frames: {tmp_path / 'out'} exists; overwrite=True (--overwrite) replaces it\n"
-    )
+    assert again.stderr == f"osdi-frames: {tmp_path / 'out'} exists; --overwrite replaces it\n"
 
 
 def test_describe_shows_a_table_and_names_the_nearest_to_an_unknown_one():
@@ -284,11 +282,16 @@ def test_a_usage_error_says_what_would_be_right(words, said):
     {
         "an address of a service": (["report", "https://example.org/api/v2"], "osdi-frames pull"),
         "a prefix with its colon": (["report", "a.json", "--prefix", "x:"], "without a colon, such as 'x'"),
+        "a key for nothing": (
+            ["export", "a.json", "out", "--drop", "identifying", "--pseudonymize-key-file", "a.json"],
+            "osdi-frames: --drop identifying is without a key",
+        ),
         "a file for a service": (["pull", "a.json", "out"], "not an address of a service: 'a.json'"),
     }.values(),
 )
 def test_a_wrong_value_is_one_line(words, said, tmp_path):
     (tmp_path / "a.json").write_text("[]")
+    (tmp_path / "a.json").chmod(0o600)
     ran = run(*words, cwd=tmp_path)
     assert ran.returncode == Status.FAILED
     (line,) = ran.stderr.splitlines()
@@ -296,11 +299,22 @@ def test_a_wrong_value_is_one_line(words, said, tmp_path):
     assert said in line
 
 
+def test_a_warning_and_a_report_name_the_option_and_not_the_argument(tmp_path):
+    event = '{"identifiers": ["our:1"], "total_accepted": 1, "status": "cancelled"}'
+    (tmp_path / "a.json").write_text(event)
+    ran = run("report", "a.json", "--out", "out", cwd=tmp_path)
+    assert ran.stderr.splitlines()[0].endswith("; --prefix our makes it known")
+    assert "not counted: 1 cancelled event; --include cancelled counts them" in ran.stdout.splitlines()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Not counted: 1 cancelled event; include= (--include cancelled) counts them" in page
+
+
 def test_report_as_json_has_the_numbers_of_the_frames(data, reported):
     ran = run("report", data, "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     found = json.loads(ran.stdout)
     assert list(found["reports"]) == list(reported)
+    assert found["caveats"] == {name: frame.attrs["caveat"] for name, frame in reported.items()}
     campaigns = reported["rsvps_by_campaign"]
     assert found["summary"].startswith(f"{campaigns['events'].sum()} events")
     assert [row["rsvps"] for row in found["reports"]["rsvps_by_campaign"]] == campaigns["rsvps"].tolist()

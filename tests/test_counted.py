@@ -6,9 +6,11 @@ from datetime import UTC, date, datetime
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import osdi_frames as of
 from osdi_frames import page
+from osdi_frames.cli.report import command
 from osdi_frames.errors import InvalidFilter, UnknownValue
 from osdi_frames.reporting import read
 
@@ -64,12 +66,14 @@ def test_reports_leave_test_sends_and_cancelled_and_hidden_events_out_and_say_so
     made = of.write_report(UNCOUNTED, tmp_path / "out")
     assert made["rsvps_by_campaign"]["events"].tolist() == [2]
     assert made["signatures_by_source"]["signatures"].tolist() == [1]
-    of_events = "not counted: 1 cancelled event, 1 hidden event; --include cancelled,hidden counts them"
+    of_events = (
+        "not counted: 1 cancelled event, 1 hidden event; include= (--include cancelled,hidden) counts them"
+    )
     assert made["rsvps_by_campaign"].attrs["note"] == of_events
     assert made["signatures_by_source"].attrs["note"].startswith("not counted: 2 test sends;")
     everything = (
         "not counted: 2 test sends, 1 cancelled event, 1 hidden event; "
-        "--include tests,cancelled,hidden counts them"
+        "include= (--include tests,cancelled,hidden) counts them"
     )
     assert str(read(UNCOUNTED)).splitlines()[1] == everything
     assert f"N{everything[1:]}" in (tmp_path / "out" / "report.html").read_text()
@@ -188,6 +192,65 @@ def test_filters_are_said_in_the_note_the_page_and_the_terminal(tmp_path):
     assert str(read(ARCHIVE, since="2026-05", petition="p")).splitlines()[1] == said
 
 
+def attended(number, **fields):
+    known = {"identifiers": [f"platform:a{number}"], "created_date": "2026-05-04T10:00:00Z"}
+    event = {"osdi:event": {"href": "https://x.example/events/1"}}
+    return [{"osdi:attendance": known | {"_links": event} | fields, "idempotency_key": f"a{number}"}]
+
+
+@pytest.mark.parametrize(
+    ("filters", "unfiltered"),
+    [
+        ({"campaign": "c"}, {"attendances": "campaign", "signatures": "campaign"}),
+        ({"petition": "p"}, {"events": "petition", "attendances": "petition"}),
+        ({"status": "tentative"}, {"attendances": "status", "signatures": "status"}),
+        (
+            {"campaign": "d", "petition": "q"},
+            {"events": "petition", "attendances": "petition, campaign", "signatures": "campaign"},
+        ),
+        ({"since": "2026-05"}, {}),
+    ],
+    ids=["campaign", "petition", "status", "two", "period"],
+)
+def test_a_report_that_a_filter_does_not_apply_to_says_so_where_it_is_shown(filters, unfiltered):
+    reading = read([*ARCHIVE, attended(1)], **filters)
+    assert {declared.table for declared, _ in reading.reports} == {"events", "attendances", "signatures"}
+    for declared, frame in reading.reports:
+        names = unfiltered.get(declared.table)
+        said = f"Not filtered by {names}." if names else ""
+        assert frame.attrs["caveat"] == said
+
+
+def test_the_terminal_says_which_filters_do_not_apply(tmp_path):
+    (tmp_path / "a.json").write_text("\n".join(map(json.dumps, [event(1), signed(1)])))
+    ran = CliRunner().invoke(command, [str(tmp_path), "--petition", "p"])
+    assert "\nRSVPs by campaign\nNot filtered by petition.\ncampaign  events" in ran.output
+    assert "\nSignatures by source\nsource  signatures" in ran.output
+
+
+def test_files_and_the_map_say_which_filters_do_not_apply(tmp_path):
+    place = {"location": {"location": {"latitude": 37.8, "longitude": -122.3}}}
+    of.write_report([event(1, **place), signed(1), attended(1)], tmp_path / "out", petition="p")
+    html = (tmp_path / "out" / "report.html").read_text()
+    for name in ("rsvps_by_campaign", "rsvps_by_source", "event_map"):
+        section = html.partition(f'id="{name}"')[2].partition("<figure>")[0]
+        assert '<p class="caveat">Not filtered by petition.</p>' in section
+    assert "caveat" not in html.partition('id="signatures_by_source"')[2].partition("<figure>")[0]
+    written = pd.read_parquet(tmp_path / "out" / "rsvps_by_source.parquet")
+    assert written.attrs["caveat"] == "Not filtered by petition."
+
+
+def test_reports_on_attendances_say_that_they_count_those_of_events_that_are_not_counted():
+    made = of.report([*UNCOUNTED, attended(1)])
+    assert made["rsvps_by_source"]["rsvps"].sum() == 1
+    assert made["rsvps_by_source"].attrs["caveat"] == (
+        "Attendances of cancelled events and hidden events are counted."
+    )
+    assert made["rsvps_by_campaign"].attrs["caveat"] == made["signatures_by_source"].attrs["caveat"] == ""
+    everything = of.report([*UNCOUNTED, attended(1)], include=["cancelled", "hidden"])
+    assert everything["rsvps_by_source"].attrs["caveat"] == ""
+
+
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
@@ -302,6 +365,17 @@ def test_a_part_pull_is_not_drawn_as_growth(tmp_path):
     shutil.rmtree(tmp_path / "in" / "3")
     with pytest.warns(UserWarning, match="the newest pull is not complete"):
         assert "rsvps_by_pull" not in of.report(tmp_path / "in")
+
+
+def test_growth_says_how_many_events_are_in_no_pull(tmp_path):
+    pulled(tmp_path / "in" / "1", 1, {1: 3, 2: 4})
+    pulled(tmp_path / "in" / "2", 8, {1: 9, 2: 4})
+    assert of.report(tmp_path / "in")["rsvps_by_pull"].attrs["caveat"] == ""
+    (tmp_path / "in" / "export.json").write_text(json.dumps(event(3, total_accepted=7)))
+    made = of.report(tmp_path / "in")
+    assert made["rsvps_by_pull"]["rsvps"].iloc[-1] == made["rsvps_by_campaign"]["rsvps"].sum() - 7 == 13
+    assert made["rsvps_by_pull"].attrs["caveat"] == "Without 1 event that is in no complete pull."
+    assert made["rsvps_by_campaign"].attrs["caveat"] == ""
 
 
 def test_growth_counts_the_events_that_the_report_counts(tmp_path):

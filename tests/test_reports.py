@@ -16,7 +16,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from osdi_frames import reports
+from osdi_frames import read_table, reports
 from osdi_frames.errors import InvalidColumn, MissingColumn, OsdiError
 
 EVENTS = {
@@ -419,6 +419,14 @@ def test_people_are_distinct_within_a_period_and_cumulative_counts_signatures():
     assert report["cumulative"].tolist() == [2, 2, 3]
 
 
+def test_a_week_is_named_by_its_monday_and_by_its_sunday_of_a_grouper_as_the_documentation_says():
+    table = signatures(signed("email", "p", "2026-05-06"))
+    over_time = reports.signatures_over_time(table, freq="W")
+    grouped = reports.signatures_by(table, pd.Grouper(key="created_date", freq="W"))
+    assert [frame.index[0].day_name() for frame in (over_time, grouped)] == ["Monday", "Sunday"]
+    assert "by its Monday, where a pandas Grouper takes\nits Sunday" in reports.signatures_over_time.__doc__
+
+
 @pytest.mark.parametrize("freq", ["D", "W", "ME"])
 @pytest.mark.parametrize("by", [None, "source"])
 def test_signatures_without_a_created_date_are_the_last_row(freq, by):
@@ -728,6 +736,45 @@ def test_all_missing_columns_are_named_with_the_report_that_needs_them():
 def test_a_mistyped_column_is_answered_with_the_nearest():
     with pytest.raises(MissingColumn, match=r"signatures_by needs sorce, .*; nearest: source"):
         reports.signatures_by(signatures(), "sorce")
+
+
+def test_a_frame_without_the_columns_that_are_counted_is_answered_with_the_reader():
+    with pytest.raises(MissingColumn, match=r"person_id, .* have; osdi_frames.read_table\(source, 'attend"):
+        reports.rsvps_by_source(pd.DataFrame({"source": ["email"], "sources": [1]}))
+
+
+COUNTED = [
+    (reports.rsvps_by_campaign, "events"),
+    (reports.rsvps_over_time, "events"),
+    (reports.rsvps_by_source, "attendances"),
+    (reports.attendances_over_time, "attendances"),
+    (reports.signatures_by_source, "signatures"),
+    (reports.signatures_by_petition, "signatures"),
+]
+
+
+@pytest.mark.parametrize(("make", "table"), COUNTED, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize("other", ["events", "attendances", "signatures", "petitions", "people"])
+def test_a_frame_of_another_table_is_refused_with_the_reader_of_the_right_one(make, table, other):
+    frame = read_table([], other)
+    for form in (frame, frame.assign(week=1), pl.from_pandas(frame)):
+        if table == other:
+            make(form)
+            continue
+        with pytest.raises(InvalidColumn) as caught:
+            make(form)
+        assert f"counts {table}, and the frame seems to be one of {other}; " in str(caught.value)
+        assert f"osdi_frames.read_table(source, '{table}'" in str(caught.value)
+        assert "nearest" not in str(caught.value)
+
+
+def test_frames_that_a_caller_put_together_are_counted():
+    signed = pd.DataFrame({"source": ["email"], "person_id": ["p"], "created_date": ["2026-05-01"]})
+    held = events(event("a", 1, event_id="e"))
+    joined = signed.assign(event_id="e", status="accepted").merge(held, on="event_id")
+    assert reports.rsvps_by_source(signed.assign(title="x", status="y"))["rsvps"].sum() == 1
+    assert reports.signatures_by_source(signed)["signatures"].sum() == 1
+    assert reports.attendances_by(joined, "event_campaign_id")["rsvps"].sum() == 1
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ def frames(data) -> dict[str, pd.DataFrame]:
     signatures = of.read_signatures(data)
     events = of.read_events(data)
     snapshots = of.read_events(data, dedupe=False).dropna(subset="fetched_at")
-    return {"events": events, "signatures": signatures, "attendances": signatures, "snapshots": snapshots}
+    attendances = of.read_table(data, "attendances")
+    return {"events": events, "signatures": signatures, "attendances": attendances, "snapshots": snapshots}
 
 
 @pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)
@@ -31,7 +32,7 @@ def test_every_report_counts_every_row_of_the_columns_that_it_declares(report, f
         )
         return
     total = (
-        frames["events"]["total_accepted"].sum() if report.table == "events" else len(frames["signatures"])
+        frames["events"]["total_accepted"].sum() if report.table == "events" else len(frames[report.table])
     )
     assert made[report.count].sum() == total
 

@@ -23,7 +23,7 @@ from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
 from osdi_frames.reading.check import Inspection, scan_inspected
 from osdi_frames.reading.frames import collect
 from osdi_frames.reading.scan import scan_tables
-from osdi_frames.reading.selection import Filters, Selection
+from osdi_frames.reading.selection import FILTERS, Filters, Selection
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import columns_of
 from osdi_frames.reports.making import make
@@ -104,7 +104,7 @@ def report(
     Returns
     -------
     dict
-        The frame of each report, by its name.
+        The frame of each report, by its name. Its attribute `caveat` names the filters that do not apply to it.
 
     Raises
     ------
@@ -254,16 +254,43 @@ def read(
         if declared.table in _HEADLINE or len(tables[declared.table])
     ]
     partial: tuple[str, ...] = ()
+    unseen = 0
     if growing and tables["events"]["fetched_at"].notna().any() and not _is_read_once(source):
         snapshots, partial = read_snapshots(source, events=tables["events"], prefix=prefix)
+        unseen = int((~tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
         grown = ((declared, make(declared, snapshots)) for declared in growing if len(snapshots))
         last = sum(declared.table == "events" for declared, _ in made)
         made[last:last] = [(declared, frame) for declared, frame in grown if len(frame) > 1]
     reading = Reading(source, tables, made, inspection, (*selection.lines(), *partial))
     reading = reading if min_count is None else _suppressed(reading, min_count)
+    for name, frame in reading.tables.items():
+        frame.attrs["caveat"] = _caveat(name, selection)
     for declared, frame in reading.reports:
         frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
+        frame.attrs["caveat"] = reading.tables[declared.read_from].attrs["caveat"]
+        if unseen and declared.kind == "growth":
+            events = f"{counted(unseen, 'event')} that {'is' if unseen == 1 else 'are'} in no complete pull"
+            frame.attrs["caveat"] = f"{frame.attrs['caveat']} Without {events}.".strip()
     return reading
+
+
+def _caveat(table: str, selection: Selection) -> str:
+    """Say which filters do not apply to the rows of a table, and what is counted of elements that are left out."""
+    declared = TABLES[table]
+    columns = {column.name for column in declared.columns}
+    unfiltered = [name for name in selection.filters if declared.element not in FILTERS[name].columns]
+    related = [
+        f"{kind.word}s"
+        for name, kind in selection.left_out.items()
+        if selection.counts[name] and declared.element not in kind.elements
+        if any(columns.issuperset(element.identities[0]) for element in kind.elements)
+    ]
+    return " ".join(
+        [
+            *([f"Not filtered by {', '.join(unfiltered)}."] if unfiltered else []),
+            *([f"{table.capitalize()} of {' and '.join(related)} are counted."] if related else []),
+        ]
+    )
 
 
 def _suppressed(reading: Reading, below: int) -> Reading:

@@ -240,3 +240,16 @@ def test_a_file_is_replaced_through_no_other_name(tmp_path):
     (tmp_path / "b").hardlink_to(tmp_path / "a")
     write_file(tmp_path / "a", b"two")
     assert ((tmp_path / "a").read_bytes(), (tmp_path / "b").read_bytes()) == (b"two", b"one")
+
+
+def test_a_run_that_fails_leaves_no_folder_that_it_made(tmp_path):
+    (tmp_path / "there").mkdir()
+    out = tmp_path / "there" / "a" / "b" / "out"
+    with (
+        pytest.raises(OSError, match="no room"),
+        output_folder(out, kind="report", source=(), overwrite=True),
+    ):
+        raise OSError("no room")
+    assert list((tmp_path / "there").iterdir()) == []
+    write(out)
+    assert names(out.parent) == ["out"]

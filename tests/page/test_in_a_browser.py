@@ -144,6 +144,13 @@ def test_nothing_scrolls_sideways_but_the_tables(opened, request, archive):
             assert it.page.locator("figure img:visible").count() == it.page.locator("figure").count() > 0
 
 
+def test_on_a_phone_the_counts_of_a_table_with_two_keys_are_seen(opened, sample):
+    with opened(sample) as it:
+        it.page.set_viewport_size({"width": 400, "height": 800})
+        rsvps = it.page.locator("#rsvps_by_region [data-total] > :nth-child(4)").bounding_box()
+        assert rsvps["x"] + rsvps["width"] <= 400
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(opened, sample, scheme):
     with opened(sample, color_scheme=scheme) as it:

@@ -43,7 +43,7 @@ def test_what_is_shown_and_the_others_sum_to_the_report(counts, rows):
         assert sum(int(cell.sort or 0) for cell in column(table, heading)) == report[measure].sum()
 
 
-def test_others_have_no_people_and_no_rate_since_neither_can_be_summed():
+def test_others_have_no_people_since_they_cannot_be_summed():
     signed = pd.DataFrame(
         {
             "source": ["a", "b", "c"],
@@ -61,6 +61,16 @@ def test_others_have_no_people_and_no_rate_since_neither_can_be_summed():
         "2026-05-01",
     ]
     assert [cell.text for cell in table.total] == ["Total", "3", "–", "100.0%", "2026-05-01", "2026-05-03"]
+
+
+def test_the_fill_rate_of_several_rows_is_that_of_their_sums():
+    held = events([10, 3, 1]).assign(capacity=[20, None, 4])
+    table = tables.of_report(DECLARED["rsvps_by_campaign"], of.rsvps_by_campaign(held), rows=1)
+    assert [cell.text for cell in column(table, "Fill rate")] == ["50.0%", "25.0%"]
+    place = [column.heading for column in table.columns].index("Fill rate")
+    assert table.total[place] == Cell("45.8%", "0.458333")
+    unlimited = of.rsvps_by_campaign(events([2, 4]).assign(capacity=None))
+    assert tables.of_report(DECLARED["rsvps_by_campaign"], unlimited).total[place] == Cell("–")
 
 
 def test_a_report_over_time_shows_the_newest_first_and_what_has_no_date_last():

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from osdi_frames import reports
-from osdi_frames.plots.labels import PLAIN, labels, shortened
+from osdi_frames.plots.labels import PLAIN, folded, labels, shortened
 
 from .drawn import EVENTS, SIGNATURES, counted, draw, every_text, legend, names, render, widths
 
@@ -96,6 +97,24 @@ def test_a_label_of_200_characters_keeps_its_ends():
     assert label.startswith("email-xx")
     assert "…" in label
     assert label.endswith("-final")
+
+
+def test_on_narrow_axes_a_long_label_is_two_lines():
+    title = "Lunch for Every Child 2022"
+    figure = Figure(figsize=(4.4, 2.5), dpi=100)
+    texts = names(draw("signatures_by", counted({title: 3, "x" * 60: 2, "ok": 1}), ax=figure.add_subplot()))
+    assert texts[0] == "Lunch for Every\nChild 2022"
+    assert [text.count("\n") for text in texts] == [1, 1, 0]
+    assert max(len(line) for text in texts for line in text.split("\n")) <= 20
+    assert folded("市民の会" * 4, 16) == "市民の会市民の会\n市民の会市民の会"
+
+
+def test_seats_are_not_written_where_there_is_no_room():
+    events = pd.DataFrame({"event_campaign_id": [f"c{n}" for n in range(40)], "total_accepted": 1_000_000})
+    events = events.assign(capacity=2_000_000, start_date=pd.Timestamp("2026-05-01"))
+    figure = Figure(figsize=(4.4, 9), dpi=100)
+    ax = draw("rsvps_by_campaign", reports.rsvps_by_campaign(events), ax=figure.add_subplot())
+    assert [text.get_text() for text in ax.texts][-1] == "20,000,000 (cut short)"
 
 
 def test_labels_that_look_the_same_stay_bars_of_their_own_and_are_distinct():

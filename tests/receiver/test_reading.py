@@ -36,6 +36,20 @@ def _archive(archive: Path) -> Path:
     return archive
 
 
+def test_check_lists_how_many_bodies_are_in_quarantine(tmp_path):
+    write(tmp_path / "archive", [b"nothing", b"[1", _body(1)])
+    write(tmp_path / "archive", [b"{}"], worker="other")
+    write(tmp_path / "archive", [_body(1)], worker="third")
+    for source in (tmp_path / "archive", [tmp_path / "archive" / "main", tmp_path / "archive" / "other"]):
+        found = of.check(source).set_index("problem").loc["in quarantine"]
+        assert found["severity"] == "warning"
+        assert found["count"] == verify(tmp_path / "archive").quarantined == 3
+        assert found["source_file"] == str(tmp_path / "archive" / "main" / ".quarantine")
+    assert "in quarantine" not in set(of.check(tmp_path / "archive" / "third")["problem"])
+    of.write_report(tmp_path / "archive", tmp_path / "out")
+    assert "<bdi>in quarantine</bdi>" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_reading_an_archive_finds_every_signature_and_passes_over_the_quarantine(tmp_path):
     frame = of.read_signatures(_archive(tmp_path))
     assert sorted(frame.signature_id) == ["s-1", "s-2", "s-3"]

@@ -128,6 +128,14 @@ def test_a_port_that_is_taken_is_named(tmp_path, taken_port):
     )
 
 
+def test_a_receiver_that_cannot_start_leaves_nothing_that_it_made(tmp_path, taken_port):
+    archive = tmp_path / "new" / "archive"
+    assert isinstance(_invoke(archive, "--port", taken_port).exception, OSError)
+    assert isinstance(_invoke(archive, "--port", 0, "--worker", "a b").exception, BadWorkerName)
+    assert isinstance(_invoke(archive, "--port", 0, "--token", "short").exception, WeakToken)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interrupted_receiver_ends_with_status_130_and_says_what_it_stored(tmp_path):
     with _start(tmp_path, "--token", _TOKENS[0]) as receiver:
         assert _post(receiver, _TOKENS[0]) == 200

@@ -98,8 +98,10 @@ def publish_folder(new: Path, target: Path) -> None:
 def draft(target: Path) -> Iterator[Path]:
     """Create a hidden folder next to `target` to prepare it in; it is removed at the end.
 
-    Drafts of the same target that killed processes left are removed at the beginning.
+    Drafts of the same target that killed processes left are removed at the beginning, and folders above `target`
+    that are empty at the end and were not there at the beginning.
     """
+    above = [folder for folder in target.parents if not folder.exists()]
     make_folder(target.parent)
     clear_drafts(target)
     folder, descriptor = _locked_folder(target)
@@ -108,6 +110,9 @@ def draft(target: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(descriptor)
+        with contextlib.suppress(OSError):  # in one that is not empty
+            for made in above:
+                made.rmdir()
 
 
 def clear_drafts(target: Path) -> None:

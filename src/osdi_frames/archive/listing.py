@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from osdi_frames.archive.members import Handle, reported, unreadable
-from osdi_frames.archive.names import MANIFEST, TABLES, is_hidden, is_readable, printable, suffix
+from osdi_frames.archive.names import MANIFEST, QUARANTINE, TABLES, is_hidden, is_readable, printable, suffix
 from osdi_frames.archive.remote import Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
 
@@ -45,6 +45,13 @@ def files(paths: Iterable[str], handle: Handle) -> list[File]:
         for path in paths:
             _refuse_tables(path, _tables_in(path))
     return sorted((file for file in found if not _is_second_form(file, found)), key=str)
+
+
+def quarantines(paths: Iterable[str]) -> list[str]:
+    """Return the folders inside some others in which receivers keep what is no delivery."""
+    listing, visited = _Listing(lambda _: None), set[tuple[int, int]]()
+    folders = [folder for path in paths if os.path.isdir(path) for folder, _ in listing.walk(path, visited)]
+    return [path for folder in folders if os.path.isdir(path := os.path.join(folder, QUARANTINE))]
 
 
 def open_file(file: File, stop: int | None = None, *, sealed: bool = True) -> BinaryIO:
@@ -137,7 +144,7 @@ class _Listing:
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
-        for _, entries in self._walk(folder, self._visited):
+        for _, entries in self.walk(folder, self._visited):
             for entry in entries:
                 # A link to nowhere may have been one to a folder.
                 if not (is_readable(entry.name) or ("." not in entry.name and _is_dangling(entry))):
@@ -157,7 +164,7 @@ class _Listing:
         else:
             yield os.path.normpath(path)
 
-    def _walk(self, top: str, visited: set[tuple[int, int]]) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    def walk(self, top: str, visited: set[tuple[int, int]]) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
         """Yield a folder and those inside it, each once, with what it holds but folders and hidden names.
 
         Real folders come first, then those behind links, so that names do not depend on links.
@@ -193,7 +200,7 @@ class _Listing:
     def _step(self, folder: str, part: str) -> Iterator[str]:
         """Yield what one part of a pattern matches in a folder."""
         if part == "**":
-            yield from (path for path, _ in self._walk(folder or ".", set()))
+            yield from (path for path, _ in self.walk(folder or ".", set()))
         elif not glob.has_magic(part):
             if _is_there(path := os.path.join(folder, part)):
                 yield path

@@ -15,6 +15,9 @@ TABLES = frozenset({".parquet", ".csv", ".xlsx"})
 #: The list of what a run wrote into a folder of tables.
 MANIFEST = ".osdi-frames.json"
 
+#: The folder in which a receiver keeps what is no delivery; hidden, so that readers pass over it.
+QUARANTINE = ".quarantine"
+
 
 def is_readable(name: str) -> bool:
     """Return whether a file of a folder or container holds documents, by its name.

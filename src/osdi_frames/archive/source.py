@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
-from osdi_frames.archive.listing import files
+from osdi_frames.archive.listing import files, quarantines
 from osdi_frames.archive.members import Handle, members, reported
 from osdi_frames.archive.names import printable
 from osdi_frames.archive.partition import SIZE, Map, Part, Partition, cut
@@ -98,6 +98,16 @@ def partitions(
     if any(here):
         raise InvalidSource("partitions are read by other processes: the source is a path or an address")
     return cut(files(paths, handle), count=count, size=size, surveyed=surveyed)
+
+
+def quarantined(source: Source) -> Iterator[tuple[str, int]]:
+    """Yield the folders of receivers' quarantines that `read` passes over, and how many bodies each holds."""
+    named = source if isinstance(source, list | tuple) else [source]
+    paths = [os.fspath(path) for path in named if isinstance(path, str | os.PathLike)]
+    for folder in quarantines(paths):
+        chunks = read(folder, lambda _: None, progress=False)
+        if count := sum(len(chunk.documents) for chunk in chunks):
+            yield printable(folder), count
 
 
 def _read(

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from osdi_frames.cli.options import Group, quiet
+from osdi_frames.cli.options import Group, quiet, with_options
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
@@ -51,7 +51,7 @@ def _warn(message: Warning | str, *_: object) -> None:
 
 def _complain(*lines: str) -> None:
     for line in lines:
-        click.echo(printable(line), err=True)
+        click.echo(printable(with_options(line)), err=True)
 
 
 @click.group(cls=_Commands)

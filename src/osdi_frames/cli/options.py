@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -37,6 +38,22 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 progress = click.option(
     "--progress/--no-progress", default=None, help="A progress bar; on a terminal by default, for long work."
 )
+
+
+#: An argument in a message, and after it in parentheses the option that is the same.
+_ARGUMENT = re.compile(r"\b(\w+)=[^;()]*\(--([\w-]+)([^()]*)\)")
+
+
+def with_options(message: str) -> str:
+    """Leave the option alone where a message names the argument of a function and its option.
+
+    >>> with_options('prefix="our" (--prefix our) makes it known; allow_http=True (--allow-http) sends it')
+    '--prefix our makes it known; --allow-http sends it'
+    """
+    return _ARGUMENT.sub(
+        lambda found: f"--{found[2]}{found[3]}" if found[2].replace("-", "_") == found[1] else found[0],
+        message,
+    )
 
 
 def port(default: int) -> Callable[[Function], Function]:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def command(archive: Path, *, tokens: tuple[str, ...], max_body: int, **options:
     receiver.serve(archive, tokens=tokens or _kept_tokens(archive), limits=limits, **options)
 
 
-def _kept_tokens(archive: Path) -> list[str]:
+def _kept_tokens(archive: Path) -> Iterator[str]:
+    """Yield the tokens of an archive, which is made when they are asked for: after the address is listened on."""
     path = archive / ".tokens"
     if not path.exists():
         make_archive(archive)
@@ -72,4 +74,4 @@ def _kept_tokens(archive: Path) -> list[str]:
             )
         draft.unlink()
         sync_folder(archive)
-    return path.read_text().split()
+    yield from path.read_text().split()

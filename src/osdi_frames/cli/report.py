@@ -8,7 +8,17 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, as_json, bom, filters, listed, on_error, progress, sources
+from osdi_frames.cli.options import (
+    HELP,
+    as_json,
+    bom,
+    filters,
+    listed,
+    on_error,
+    progress,
+    sources,
+    with_options,
+)
 from osdi_frames.cli.text import table
 from osdi_frames.errors import counted
 from osdi_frames.files import FORMATS
@@ -81,11 +91,17 @@ def command(
             name: json.loads(frame.to_json(orient="records", date_format="iso"))
             for name, frame in frames.items()
         }
-        click.echo(json.dumps({"summary": str(reading), "reports": values}, indent=2))
+        caveats = {report.name: frame.attrs["caveat"] for report, frame in reading.reports}
+        click.echo(
+            json.dumps(
+                {"summary": with_options(str(reading)), "caveats": caveats, "reports": values}, indent=2
+            )
+        )
     else:
-        click.echo(reading)
+        click.echo(with_options(str(reading)))
         for report, frame in reading.reports:
-            click.echo(f"\n{report.heading}\n{table(report, frame, top=top)}")
+            lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]
+            click.echo("\n".join(["", *filter(None, lines)]))
     if out:
         write(reading, out, now=datetime.now(UTC), formats=formats, bom=bom)
         count = counted(len(reading.reports), "report")

@@ -30,6 +30,7 @@ _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 300  # more would make the page slow: they are then a picture in the plot
 _BARS = 20  # of a plot; the others are one
 _BAR = 0.3  # inches
+_TALL_BAR = 0.38  # on a phone, where a long label is two lines
 _AROUND = 1.0  # inches of title and axis
 _HEIGHT = 3.8  # inches of a plot over time
 
@@ -105,14 +106,18 @@ def render(
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:
-    height = _HEIGHT if declared.is_over_time else _AROUND + _BAR * min(max(len(report), 3), _BARS + 1)
+    bars = min(max(len(report), 3), _BARS + 1)
+    height, tall = (
+        _HEIGHT if declared.is_over_time else _AROUND + inches * bars for inches in (_BAR, _TALL_BAR)
+    )
 
     def draw(ax: Axes) -> None:
         plot_of(declared)(report, ax=ax, top=_BARS)
 
     label = f"Plot of {declared.heading}; the table below holds its figures."
-    picture = figures.picture(draw, height=height, label=label)
-    return Section(declared.name, declared.heading, picture, tables.of_report(declared, report))
+    picture = figures.picture(draw, height=height, tall=tall, label=label)
+    caveat = report.attrs.get("caveat", "")
+    return Section(declared.name, declared.heading, caveat, picture, tables.of_report(declared, report))
 
 
 def _map(events: pd.DataFrame, below: int) -> Section:
@@ -129,4 +134,5 @@ def _map(events: pd.DataFrame, below: int) -> Section:
             discs.set_rasterized(len(events) > _DISCS)
 
     label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
-    return Section("event_map", "Events on the map", figures.picture(draw, height=5.0, label=label))
+    picture = figures.picture(draw, height=5.0, label=label)
+    return Section("event_map", "Events on the map", events.attrs.get("caveat", ""), picture)

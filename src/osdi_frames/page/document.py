@@ -19,10 +19,11 @@ from osdi_frames.page.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A report in the page: its heading, its plot, its table."""
+    """A report in the page: its heading, what it is not, its plot, its table."""
 
     name: str
     heading: str
+    caveat: str
     plot: Markup
     table: Table | None = None
 

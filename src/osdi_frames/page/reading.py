@@ -46,7 +46,8 @@ def of_inspection(found: Inspection) -> Reading:
     others, by_key = by_key[is_other], by_key[~is_other]
     counts = by_key.groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
-    listed = by_key.assign(outcome=by_key["severity"].map(_OUTCOMES)).rename(columns={"key": "where"})
+    outcome = by_key["severity"].map(_OUTCOMES).mask(by_key["problem"] == ProblemKind.QUARANTINE, "not read")
+    listed = by_key.assign(outcome=outcome).rename(columns={"key": "where"})
     return Reading(
         found.files,
         found.documents,

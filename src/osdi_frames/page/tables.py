@@ -140,7 +140,7 @@ def _cell(value: Any, unit: Unit) -> Cell:
 
 
 def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:
-    cells = [_cell(_one(frame[measure.name], measure), measure.unit) for measure in measures]
+    cells = [_cell(_one(frame, measure), measure.unit) for measure in measures]
     return [Cell(name), *[Cell("")] * (keys - 1), *cells]
 
 
@@ -149,8 +149,12 @@ def _total(frame: pd.DataFrame, measures: Sequence[Measure]) -> str:
     return "Total of what is shown" if counts.isna().any(axis=None) else "Total"
 
 
-def _one(column: pd.Series, measure: Measure) -> Any:
-    """Return what stands for several rows; nothing can for distinct people and rates."""
+def _one(frame: pd.DataFrame, measure: Measure) -> Any:
+    """Return what stands for several rows; nothing can for distinct people."""
     if measure.total is None:
         return pd.NA
+    if isinstance(measure.total, tuple):
+        part, whole = (frame[name].sum() for name in measure.total)
+        return part / whole if whole else pd.NA
+    column = frame[measure.name]
     return column.sum(min_count=1) if measure.total == "sum" else column.agg(measure.total)

@@ -64,7 +64,9 @@ class Pseudonyms:
         if drop not in (None, "identifying"):
             raise InvalidArgument(f"drop is 'identifying', not {drop!r}")
         if key is not None and drop is not None:
-            raise InvalidArgument("drop='identifying' is without a key: there are no pseudonyms")
+            raise InvalidArgument(
+                "drop='identifying' (--drop identifying) is without a key: there are no pseudonyms"
+            )
         if key is not None and not isinstance(key, bytes | str):
             raise InvalidArgument(f"a key for pseudonyms is bytes or text, not {type(key).__name__}")
         secret = key.encode() if isinstance(key, str) else key

@@ -52,7 +52,8 @@ def check(
     DataFrame
         One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
         `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
-        mended, or is a date more than ten years away from most others; ``info`` are keys and element types
+        mended, is a date more than ten years away from most others, or what a receiver took for no delivery
+        and keeps in its quarantine; ``info`` are keys and element types
         that no table takes: new fields of the service show up here first. The kinds of problems, with their
         meanings: `osdi_frames.problems.ProblemKind`. To see long details whole:
         ``pd.set_option("display.max_colwidth", None)``.
@@ -149,6 +150,8 @@ def scan_inspected(
         found = inspector.dated(stream(plan, chunks, inspector))
         asked = ((name, _without(some, wider[name], chosen[name])) for name, some in found if name in chosen)
         yield from selection.kept(asked)
+        for folder, count in archive.quarantined(source):
+            inspector.quarantined(folder, count)
         if policy:
             policy.close()
 
@@ -201,6 +204,11 @@ class Inspector(Observer):
         """Note a problem of a file."""
         self._add(problem, "")
         self.handle(problem)
+
+    def quarantined(self, folder: str, count: int) -> None:
+        """Note what a receiver keeps and no reader reads."""
+        detail = "bodies that are no deliveries, not read"
+        self._add(Problem(Place(folder), ProblemKind.QUARANTINE, detail, "warning"), "", count)
 
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
         """Note a problem in a document, or an element of another type."""

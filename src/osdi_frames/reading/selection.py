@@ -224,7 +224,7 @@ class Selection:
         return [
             *([f"only: {'; '.join(asked)}"] if asked else []),
             *(
-                [f"not counted: {', '.join(left_out.values())}; --include {names} counts them"]
+                [f"not counted: {', '.join(left_out.values())}; include= (--include {names}) counts them"]
                 if names
                 else []
             ),

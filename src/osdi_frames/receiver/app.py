@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from osdi_frames.receiver.delivery_queue import DeliveryQueue
 from osdi_frames.receiver.limits import Limits
 from osdi_frames.receiver.tokens import TOKEN_SHOWN, Tokens
-from osdi_frames.receiver.worker import Worker
+from osdi_frames.receiver.worker import Worker, check_name
 
 _LINGER_SECONDS = 2.0
 _CLOSE = {"connection": "close"}
@@ -78,6 +78,7 @@ def create_app(
     ['/healthz', '/{token}', '/{token}/']
     """
     limits = limits or Limits()
+    check_name(worker)  # before the tokens, which the command line may make
     known = Tokens(tokens)
     queue = DeliveryQueue(
         Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, now=now

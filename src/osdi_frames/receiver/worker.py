@@ -17,6 +17,7 @@ import re
 import time
 from pathlib import Path
 
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
 from osdi_frames.receiver.segments import (
     ERASING,
@@ -45,8 +46,7 @@ class Worker:
     """
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
-        if not _NAME.fullmatch(name):
-            raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
+        check_name(name)
         make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
@@ -103,6 +103,12 @@ class Worker:
         return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
 
 
+def check_name(name: str) -> None:
+    """Raise `BadWorkerName` for a name that cannot be a folder's."""
+    if not _NAME.fullmatch(name):
+        raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
+
+
 def make_archive(archive: Path) -> None:
     """Make the folder of an archive, and those above it that are not there, durably."""
     for folder in reversed([archive, *archive.parents]):
@@ -112,7 +118,7 @@ def make_archive(archive: Path) -> None:
 
 def quarantine(folder: Path) -> Path:
     """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
-    return folder / ".quarantine"
+    return folder / QUARANTINE
 
 
 def torn(folder: Path) -> Path:
@@ -128,7 +134,7 @@ def worker_folders(archive: Path) -> list[Path]:
     SourceNotFound
         No receiver has written here.
     """
-    found = {path.parent for name in (".lock", ".quarantine") for path in archive.glob(f"*/{name}")}
+    found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)

@@ -49,14 +49,20 @@ _LARGEST: Final = 2**63 - 1
 _HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
 
 
-def take(frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str) -> pd.DataFrame:
-    """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too."""
+def take(
+    frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str, reader: str = ""
+) -> pd.DataFrame:
+    """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too.
+
+    An error names the `reader` of such a frame; where keys alone are missing, columns with similar names.
+    """
     keys = [] if by is None else [name for name, _ in named_keys(by, report=report)]
     missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
     if missing:
-        asked = [name for name in missing if name in keys]
-        hint = f"; {nearest(asked[0], map(str, frame.columns))}" if asked and len(frame.columns) else ""
-        raise MissingColumn(f"{report} needs {', '.join(missing)}, which the frame does not have{hint}")
+        mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
+        hint = nearest(missing[0], map(str, frame.columns)) if mistyped else reader
+        what = f"{report} needs {', '.join(missing)}, which the frame does not have"
+        raise MissingColumn("; ".join(filter(None, [what, hint])))
     return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
 
 

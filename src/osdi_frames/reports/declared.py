@@ -87,6 +87,12 @@ class Report:
         return EVENTS.table if self.subject is SNAPSHOTS else self.table
 
     @property
+    def reader(self) -> str:
+        """The call that reads its frame."""
+        repeated = ", dedupe=False" if self.kind == "growth" else ""
+        return f"osdi_frames.read_table(source, {self.read_from!r}{repeated})"
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that it needs."""
         needs = [name for measure in self.measures for name in measure.needs]
@@ -106,9 +112,10 @@ first and the last, with 0 where there was nothing, but no gap of more than ten 
 refused: a row with two values would count twice."""
 _PERIODS: Final = """of each day, week, month or other period, periods without any included.
 
-Periods are named by their start, in UTC: a week by its first day ("W" is Monday to Sunday), a month by its first;
-gaps of more than ten years are left out. What has no created_date (the service's "send test") is the row ``NaT``,
-last, and only there if there is any: ``report[report.index.notna()]`` is without it."""
+Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper takes
+its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the service's
+"send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]`` is without
+it."""
 _STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
 RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be

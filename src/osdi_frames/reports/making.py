@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import pandas as pd
 
 from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.interchange import as_frame
-from osdi_frames.reports.columns import By, identity, named_keys, take, utc, whole
+from osdi_frames.reports.columns import By, Convert, identity, named_keys, take, utc, whole
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.groups import Groups, group, group_periods
 from osdi_frames.reports.measures import Measure
 from osdi_frames.reports.titles import add_titles, distinct_labels, known_titles
+from osdi_frames.tables import TABLES, element_types, main_table
 
 
 def make(
@@ -26,12 +28,9 @@ def make(
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
     by = report.by if by is None else by
-    frame = as_frame(
-        frame,
-        caller=report.name,
-        example=f"osdi_frames.read_table(source, {report.table!r})",
-        columns=_needed(report, by),
-    )
+    given = frame
+    frame = as_frame(given, caller=report.name, example=report.reader, columns=_needed(report, by))
+    _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     if report.kind == "groups":
@@ -46,6 +45,32 @@ def make(
         if report.own_measures:
             return _in_all(report, made)
     return made if titles is None else _title_columns(report, made, titles)
+
+
+#: Of each table with a row per element: its columns.
+_COLUMNS: Final = {
+    table.name: frozenset(column.name for column in table.columns)
+    for table in map(main_table, element_types())
+}
+_DECLARED: Final = frozenset().union(*_COLUMNS.values())
+
+
+def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
+    """Refuse a frame of another table: it can have the columns that are counted.
+
+    It has the id of the other table, and its declared columns are all of that one, but not all of the right one.
+    """
+    found = _DECLARED.intersection(columns)
+    others = [
+        name
+        for name, declared in _COLUMNS.items()
+        if found <= declared and found.issuperset(TABLES[name].element.identities[0])
+    ]
+    if others and not found <= _COLUMNS.get(report.read_from, found):
+        raise InvalidColumn(
+            f"{report.name} counts {report.read_from}, and the frame seems to be one of {others[0]}; "
+            f"{report.reader} reads {report.read_from}"
+        )
 
 
 #: The columns that reports of a kind need besides their measures'.
@@ -69,7 +94,12 @@ def _by_group(report: Report, frame: pd.DataFrame, by: By) -> pd.DataFrame:
 
 def _rows(report: Report, frame: pd.DataFrame, measures: tuple[Measure, ...], by: By | None) -> pd.DataFrame:
     needs = {column: convert for measure in measures for column, convert in measure.needs.items()}
-    return take(frame, needs, by=by, report=report.name)
+    return _taken(report, frame, needs, by)
+
+
+def _taken(report: Report, frame: pd.DataFrame, needs: Mapping[str, Convert], by: By | None) -> pd.DataFrame:
+    reader = f"{report.reader} reads {report.read_from}"
+    return take(frame, needs, by=by, report=report.name, reader=reader)
 
 
 def _measured(measures: tuple[Measure, ...], rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
@@ -84,7 +114,7 @@ def _measured(measures: tuple[Measure, ...], rows: pd.DataFrame, groups: Groups)
 
 def _over_time(report: Report, frame: pd.DataFrame, freq: str, by: By | None) -> pd.DataFrame:
     needs = {"created_date": utc, **({} if by is not None else {"person_id": identity})}
-    rows = take(frame, needs, by=by, report=report.name)
+    rows = _taken(report, frame, needs, by)
     periods = group_periods(rows, "created_date", freq, report=report.name)
     if by is None:
         return _measured(report.measures, rows, periods)
@@ -97,7 +127,7 @@ def _over_time(report: Report, frame: pd.DataFrame, freq: str, by: By | None) ->
 def _growth(report: Report, frame: pd.DataFrame, by: By | None, pause: pd.Timedelta) -> pd.DataFrame:
     by = "event_campaign_id" if by is None else by
     needs = {"event_id": identity, "fetched_at": utc, "total_accepted": whole}
-    rows = take(frame, needs, by=by, report=report.name)
+    rows = _taken(report, frame, needs, by)
     for column in ("event_id", "fetched_at"):
         _refuse_missing(rows[column], report=report.name)
     groups = group(frame, by, nothing=report.subject.nothing, report=report.name)

@@ -36,7 +36,8 @@ class Measure:
     unit
         How it is shown: a number, a percentage, a date.
     total
-        What stands for several groups, where anything can: distinct people and rates have no total.
+        What stands for several groups, where anything can: distinct people have no total. Two measures are
+        those of a rate, which is that of their sums.
     of_people
         Whether it counts people, or what each did: a small one says something of a few.
     """
@@ -47,7 +48,7 @@ class Measure:
     needs: Mapping[str, Convert] = field(default_factory=dict)
     dtype: str = "int64"
     unit: Unit = "number"
-    total: Literal["sum", "min", "max"] | None = "sum"
+    total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
     of_people: bool = False
 
     @property
@@ -157,7 +158,7 @@ OF_EVENTS: Final = (
         _fill_rate,
         dtype="float64",
         unit="share",
-        total=None,
+        total=("limited_rsvps", "capacity"),
     ),
     _date("first_start", "wall clock at the place of the event", "start_date", local, "min"),
     _date("last_start", "wall clock at the place of the event", "start_date", local, "max"),
