@@ -111,3 +111,8 @@ def test_reading_imports_no_library_of_another_task():
 def test_the_import_stays_light():
     heavy = ["matplotlib", "starlette", "uvicorn", "dask", "httpx", "fsspec", "jinja2", "tzfpy"]
     assert loaded("import osdi_frames", heavy) == []
+
+
+def test_receiving_imports_no_library_of_reading():
+    program = "from osdi_frames.receiver import create_app, erase, serve, verify"
+    assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb"]) == []
