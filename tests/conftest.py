@@ -1,5 +1,6 @@
 """What tests of several rooms use."""
 
+import gc
 import os
 import sys
 import warnings
@@ -20,6 +21,17 @@ def pytest_configure() -> None:
     """Keep compiled modules: each worker, and each process that a test starts, would compile them again."""
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    """Take libraries and collected tests out of garbage collection: each full one would go through all of them."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter free at its end what it frees otherwise; extension modules complain of the rest."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

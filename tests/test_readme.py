@@ -37,7 +37,7 @@ def folder(data, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name, guide in GUIDES.items() if blocks(guide, "python")])
 def test_the_code_of_a_guide_runs(name, folder):
-    names, app = {}, sandbox.create_app()
+    names, app = {}, sandbox.create_app(per_page=100)
     code = blocks(GUIDES[name], "python")
     if any(DEMO in block for block in code):
         sandbox.fill_demo(app)

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ ONLY = {
     "xlsxwriter": {"files"},
 }
 
-FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FLOOR_OF = {room: floor for floor, here in enumerate(FLOORS) for room in here}
 
 
 def imports(path: Path) -> set[str]:
@@ -54,21 +55,23 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-#: The room of each file, and what it imports.
-ROOMS = [
-    (path.relative_to(SOURCE).parts[0].removesuffix(".py"), imports(path))
-    for path in sorted(SOURCE.rglob("*.py"))
-    if path != SOURCE / "__init__.py"
-]
+@cache
+def rooms() -> list[tuple[str, set[str]]]:
+    """Return the room of each file, and what it imports."""
+    return [
+        (path.relative_to(SOURCE).parts[0].removesuffix(".py"), imports(path))
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path != SOURCE / "__init__.py"
+    ]
 
 
 def test_every_room_has_its_floor():
-    assert {room for room, _ in ROOMS} == set(FLOOR_OF)
+    assert {room for room, _ in rooms()} == set(FLOOR_OF)
 
 
 @pytest.mark.parametrize("room", sorted(FLOOR_OF))
 def test_a_room_imports_from_floors_below_only(room):
-    for here, names in ROOMS:
+    for here, names in rooms():
         if here != room:
             continue
         inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {room}
@@ -77,7 +80,7 @@ def test_a_room_imports_from_floors_below_only(room):
 
 @pytest.mark.parametrize("library", ONLY)
 def test_a_library_is_imported_in_its_room_only(library):
-    users = {room for room, names in ROOMS if any(f"{name}.".startswith(f"{library}.") for name in names)}
+    users = {room for room, names in rooms() if any(f"{name}.".startswith(f"{library}.") for name in names)}
     assert users <= ONLY[library]
 
 
@@ -111,3 +114,8 @@ def test_reading_imports_no_library_of_another_task():
 def test_the_import_stays_light():
     heavy = ["matplotlib", "starlette", "uvicorn", "dask", "httpx", "fsspec", "jinja2", "tzfpy"]
     assert loaded("import osdi_frames", heavy) == []
+
+
+def test_receiving_imports_no_library_of_reading():
+    program = "from osdi_frames.receiver import create_app, erase, serve, verify"
+    assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb"]) == []

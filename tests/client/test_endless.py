@@ -159,10 +159,18 @@ def test_what_a_list_without_end_leads_to_is_not_asked_for(tmp_path):
 
 def test_a_collection_that_grows_faster_than_it_is_read_says_so(tmp_path):
     totals = {"total_pages": lambda number: 2 * number + 3, "total_records": lambda number: 2 * number + 3}
-    with listening(endless(**totals)) as good, Client(good.base_url, "key", rate=None) as client:
+    growing = endless(**totals)
+
+    def page(path: str) -> tuple[int, dict[str, str], bytes]:
+        if urlsplit(path).path.endswith("/event_campaigns"):
+            return 200, {}, json.dumps(body(1, total_pages=1, total_records=1)).encode()
+        return growing(path)
+
+    with listening(page) as good, Client(good.base_url, "key", rate=None) as client:
         manifest = client.pull(tmp_path)
     assert not manifest.complete
-    assert "grew faster than it was read" in manifest.why
+    for collection in ("events", "event_campaigns/1/events"):
+        assert f"{collection}: it grew faster than it was read" in manifest.why
 
 
 # -- Retry-After --

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import logging
-import os
-import re
 import stat
-import subprocess
 import sys
 import warnings
 import zipfile
@@ -20,6 +19,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import sandbox
+from tests.commands import run
 from tests.receiver.process import Receiver
 from tests.receiver.sender import TOKEN
 
@@ -137,35 +137,6 @@ BROKEN = {
 READ = ("signatures", "signature_custom_fields", "people", "event_people")
 TORN = f'[{{"osdi:signature": {{"person": {{"given_name": "{GIVEN}", "family_name": "{FAMILY}"'
 
-RUN = """
-import json, logging, sys
-logging.basicConfig(level=logging.DEBUG)
-logging.getLogger("matplotlib").setLevel(logging.INFO)
-from osdi_frames.cli import main
-for words in json.load(sys.stdin):
-    sys.argv = ["osdi-frames", *words]
-    try:
-        main()
-    except SystemExit as end:
-        print(words[0], "ended with", end.code or 0)
-"""
-
-
-def commands(folder: Path, *lines: list[str], status: str = "", **environment: str) -> bytes:
-    """Run commands with DEBUG logs in one process; return all that they print."""
-    ran = subprocess.run(
-        [sys.executable, "-c", RUN],
-        input=json.dumps(lines).encode(),
-        capture_output=True,
-        cwd=folder,
-        env=os.environ | environment,
-        check=True,
-    )
-    ends = re.findall(r"^\w+ ended with (\w+)$", ran.stdout.decode(), re.MULTILINE)
-    assert len(ends) == len(lines), ran.stderr.decode()
-    assert not status or set(ends) == {status}, ran.stderr.decode()
-    return ran.stdout + ran.stderr
-
 
 def traces(data: bytes) -> list[str]:
     """List what of the person is in bytes, as they are or with percent signs undone."""
@@ -207,6 +178,38 @@ def folder(tmp_path_factory):
     return folder
 
 
+@contextlib.contextmanager
+def debug_logs():
+    """Yield what everything logs meanwhile; matplotlib its steps only, as it logs every font."""
+    root, matplotlib = logging.getLogger(), logging.getLogger("matplotlib")
+    levels, log = (root.level, matplotlib.level), io.StringIO()
+    handler = logging.StreamHandler(log)
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    matplotlib.setLevel(logging.INFO)
+    try:
+        yield log
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(levels[0])
+        matplotlib.setLevel(levels[1])
+
+
+@pytest.fixture
+def commands(folder, capfd):
+    """Return what runs commands in the folder, and returns all that they print, past Python too, and log."""
+
+    def run_all(*lines: list[str], status: int | None = None, **environment: str) -> bytes:
+        capfd.readouterr()
+        with debug_logs() as log:
+            ran = [run(*words, cwd=folder, **environment) for words in lines]
+        assert status is None or {line.returncode for line in ran} == {status}, [line.stderr for line in ran]
+        printed = [*capfd.readouterr(), log.getvalue(), *(line.stdout + line.stderr for line in ran)]
+        return "".join(printed).encode()
+
+    return run_all
+
+
 def test_the_archive_has_the_person_in_every_identifying_column(folder):
     frames = of.read_tables(folder / "archive")
     empty = {
@@ -219,16 +222,15 @@ def test_the_archive_has_the_person_in_every_identifying_column(folder):
     assert empty == set()
 
 
-def test_a_report_shows_nothing_of_the_person(folder):
+def test_a_report_shows_nothing_of_the_person(folder, commands):
     formats = [word for name in ("csv", "parquet", "xlsx") for word in ("--format", name)]
     printed = commands(
-        folder,
         ["report", "archive", "--out", "report", *formats],
         ["report", "archive", "--json"],
         ["report", "archive", "--min-count", "2", "--out", "few"],
         ["check", "archive"],
         ["check", "archive", "--json"],
-        status="0",
+        status=0,
     )
     assert traces(printed) == []
     assert found_in(folder / "report") == {}
@@ -236,21 +238,17 @@ def test_a_report_shows_nothing_of_the_person(folder):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "xlsx"])
-def test_an_export_with_pseudonyms_shows_nothing_of_the_person(kind, folder):
+def test_an_export_with_pseudonyms_shows_nothing_of_the_person(kind, folder, commands):
     options = ["--format", kind, "--pseudonymize-key-file", "key"]
-    printed = commands(folder, ["export", "archive", f"hidden-{kind}", *options], status="0")
+    printed = commands(["export", "archive", f"hidden-{kind}", *options], status=0)
     assert traces(printed) == []
     assert found_in(folder / f"hidden-{kind}") == {}
 
 
-def test_an_export_without_identifying_columns_shows_nothing_of_the_person(folder):
+def test_an_export_without_identifying_columns_shows_nothing_of_the_person(folder, commands):
     partitioned = ["export", "archive", "months", "--drop", "identifying", "--partition-by", "month"]
     assert (
-        traces(
-            commands(
-                folder, ["export", "archive", "dropped", "--drop", "identifying"], partitioned, status="0"
-            )
-        )
+        traces(commands(["export", "archive", "dropped", "--drop", "identifying"], partitioned, status=0))
         == []
     )
     assert found_in(folder / "dropped") == {}
@@ -263,9 +261,9 @@ def test_a_pseudonymised_frame_shows_nothing_of_the_person(folder):
         assert traces(f"{made.to_dict()} {made!r} {made.attrs}".encode()) == [], name
 
 
-def test_no_message_quotes_the_person(folder):
+def test_no_message_quotes_the_person(folder, commands):
     whole = [["report", "broken"], ["check", "broken"], ["check", "broken", "--json"]]
-    printed = commands(folder, *whole, ["report", "broken", "--on-error", "skip", "--out", "skipped"])
+    printed = commands(*whole, ["report", "broken", "--on-error", "skip", "--out", "skipped"])
     assert b"skipped" in printed
     assert traces(printed) == []
     assert found_in(folder / "skipped") == {}
@@ -288,7 +286,7 @@ def test_no_error_or_warning_quotes_the_person(name, folder, caplog):
     assert traces(" ".join([*said, caplog.text]).encode()) == []
 
 
-def test_the_receiver_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder, monkeypatch):
+def test_the_receiver_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder, monkeypatch, commands):
     archive, log = folder / "received", folder / "receiver.log"
     main = "import logging, sys; logging.basicConfig(level=logging.DEBUG); from osdi_frames.cli import main; main()"
     program = [sys.executable, "-c", main, "receive", "received", "--port", "0", "--token", TOKEN]
@@ -302,7 +300,7 @@ def test_the_receiver_logs_nothing_of_the_person_and_writes_for_its_owner_only(f
         receiver.stop()
     # The address to erase is the caller's own; nothing of what is erased is printed.
     printed = commands(
-        folder, ["archive", "verify", "received"], ["archive", "erase", "received", "--person", PERSON_ID]
+        ["archive", "verify", "received"], ["archive", "erase", "received", "--person", PERSON_ID]
     )
     assert traces(log.read_bytes() + health + printed) == []
     files = [path for path in archive.rglob("*") if path.is_file()]
@@ -310,7 +308,7 @@ def test_the_receiver_logs_nothing_of_the_person_and_writes_for_its_owner_only(f
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_a_pull_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder):
+def test_a_pull_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder, commands):
     app = sandbox.create_app()
     sandbox.fill_demo(app)
     with (
@@ -322,14 +320,14 @@ def test_a_pull_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder)
         caller.post(f"{petition}/signatures", json={"comments": COMMENT, "person": person}).raise_for_status()
         kinds = [word for kind in ("signatures", "people") for word in ("--with", kind)]
         pull = ["pull", running.base_url, "pulled", *kinds, "--rate", "1000"]
-        printed = commands(folder, pull, status="0", OSDI_API_KEY="sandbox-group-key")
+        printed = commands(pull, status=0, OSDI_API_KEY="sandbox-group-key")
     assert EMAIL in of.read_table(folder / "pulled", "people")["email"].tolist()
     assert traces(printed) == []
     files = [path for path in (folder / "pulled").rglob("*") if path.is_file()]
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_a_whole_export_is_for_its_owner_only(folder):
-    commands(folder, ["export", "archive", "whole"], status="0")
+def test_a_whole_export_is_for_its_owner_only(folder, commands):
+    commands(["export", "archive", "whole"], status=0)
     files = [path for path in (folder / "whole").rglob("*") if path.is_file()]
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}

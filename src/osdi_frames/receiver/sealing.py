@@ -13,9 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-
-from osdi_frames.receiver.segments import PARTIAL, Log, Segment, segments, set_aside, sync_folder
+from osdi_frames.receiver.segments import PARTIAL, Log, Segment, ZstdFile, segments, set_aside, sync_folder
 
 _RETRY_SECONDS = 30.0
 
@@ -98,13 +96,11 @@ class Sealer(threading.Thread):
 
 
 def _compress(chunks: Iterable[bytes], path: Path) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with pa.OSFile(str(path), "wb") as file, pa.CompressedOutputStream(file, "zstd") as stream:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with ZstdFile(file, "wb", level=1) as stream:
             digest = _digest(chunks, copy=stream.write)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        file.flush()
+        os.fsync(file.fileno())
     if _digest(Segment(0, True, path).chunks()) != digest:
         raise OSError(f"{path}: what was written cannot be read back")
 

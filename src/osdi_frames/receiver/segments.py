@@ -17,14 +17,20 @@ import hashlib
 import mmap
 import os
 import re
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
-
 from osdi_frames.receiver import envelope
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdError
+    from compression.zstd import ZstdFile as ZstdFile  # sealing writes with it
+else:
+    from backports.zstd import ZstdError
+    from backports.zstd import ZstdFile as ZstdFile
 
 PARTIAL = ".partial"  # ends a file that is being written; it begins with a dot
 ERASING = ".erasing.partial"  # and this one that an erasure writes, which is another process
@@ -51,10 +57,13 @@ class Segment:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the lines, a mebibyte or so at a time."""
-        with pa.OSFile(str(self.path), "rb") as file:
-            stream = pa.CompressedInputStream(file, "zstd") if self.sealed else file
-            while chunk := stream.read(1 << 20):
-                yield chunk
+        compressed = self.sealed and self.path.stat().st_size  # an empty file holds no line
+        with ZstdFile(self.path) if compressed else self.path.open("rb") as file:
+            try:
+                while chunk := file.read(1 << 20):
+                    yield chunk
+            except (ZstdError, EOFError) as error:
+                raise OSError(str(error)) from error
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines, each with its line break; a last one without is torn."""

@@ -7,17 +7,15 @@ import gc
 import json
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, NoReturn
-
-import numpy as np
 
 MAX_DEPTH = 100  # a delivery nests about eight deep; recursive parsers give up somewhere above 1,000
 
 # Possessive, and content with a string that never ends: linear on any bytes.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_STEP = np.zeros(256, np.int8)
-_STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: one level deeper, one less deep
 _SPACES = frozenset(" \t\r\n")
 
 
@@ -98,7 +96,8 @@ def _deeper_than(body: bytes, limit: int) -> bool:
     if body.count(b"[") + body.count(b"{") <= limit:
         return False
     brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
-    return bool(_STEP[np.frombuffer(brackets, np.uint8)].cumsum(dtype=np.int32).max(initial=0) > limit)
+    steps = memoryview(brackets.translate(_STEPS)).cast("b")
+    return max(accumulate(steps), default=0) > limit
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 import pandas as pd
+from pandas.api.types import pandas_dtype
 
 from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.interchange import as_frame
@@ -107,8 +108,8 @@ def _measured(measures: tuple[Measure, ...], rows: pd.DataFrame, groups: Groups)
     table = pd.DataFrame(index=range(len(groups.labels)))
     for measure in measures:
         values = measure.compute(rows, groups.number, table).reindex(table.index)
-        table[measure.name] = values.fillna(0) if measure.dtype == "int64" else values
-        table = table.astype({measure.name: measure.dtype})
+        values = values.fillna(0) if measure.dtype == "int64" else values
+        table[measure.name] = values.astype(pandas_dtype(measure.dtype))
     return table.set_axis(groups.labels)
 
 
@@ -143,8 +144,8 @@ def _in_all(report: Report, growth: pd.DataFrame) -> pd.DataFrame:
     count, *others = report.measures
     made = pd.DataFrame({count.name: growth.sum(axis=1)})
     for measure in others:
-        made[measure.name] = measure.compute(growth, growth.index.to_series(), made)
-        made = made.astype({measure.name: measure.dtype})
+        values = measure.compute(growth, growth.index.to_series(), made)
+        made[measure.name] = values.astype(pandas_dtype(measure.dtype))
     return made
 
 
