@@ -37,7 +37,7 @@ def server():
     """Start a store with a bucket."""
     with serving() as store:
         fsspec.get_filesystem_class("s3").clear_instance_cache()
-        fsspec.filesystem("s3").mkdir(BUCKET)
+        fsspec.filesystem("s3").makedirs(BUCKET, exist_ok=True)  # a busy server may be asked twice
         yield store
 
 
