@@ -102,6 +102,7 @@ def _in_objects(numbers: np.ndarray, keys: pa.ListArray, paths: Sequence[KeyPath
     """Count keys; `keys` has a list for each path in each element."""
     strings, objects = entries(keys)
     names = strings.dictionary_encode()
+    # What each object has, and how often; then what is alike in many objects, numbered in the order of reading.
     found, times = np.unique(objects * len(names.dictionary) + names.indices.to_numpy(), return_counts=True)
     objects, name = np.divmod(found, max(1, len(names.dictionary)))
     elements, at = np.divmod(objects, max(1, len(paths)))
@@ -122,17 +123,16 @@ def _in_objects(numbers: np.ndarray, keys: pa.ListArray, paths: Sequence[KeyPath
 def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: Paths) -> Iterator[Counted]:
     """Count keys in the entries of lists, and the entries that are not read of lists of which one is."""
     found, owners = entries(lists)
-    for step, below in itertools.groupby(paths, lambda path: path[0][:1]):
+    for step, below in itertools.groupby(paths if len(found) else (), lambda path: path[0][:1]):
         if step:
             at = np.arange(len(found)) if step == (EACH,) else chosen(lists, *step)
             at = at[at >= 0]
             values = child(found, "entry").take(pa.array(at))
             elements = pa.table({"number": numbers[owners[at]], "element": values})
             yield from _in_elements(engine, elements, [(steps[1:], path) for steps, path in below])
-        else:
-            more = np.maximum(pc.list_value_length(lists).fill_null(0).to_numpy() - 1, 0)
-            for _, path in below if more.any() else ():
-                yield numbers[more > 0][0].item(), Key(path, "[]"), more.sum().item()
+        elif len(others := np.flatnonzero(np.diff(owners) == 0)):
+            first = numbers[owners[others[0]]].item()
+            yield from ((first, Key(path, "[]"), len(others)) for _, path in below)
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
