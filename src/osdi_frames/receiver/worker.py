@@ -17,7 +17,6 @@ import re
 import time
 from pathlib import Path
 
-from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
 from osdi_frames.receiver.segments import (
     ERASING,
@@ -29,6 +28,7 @@ from osdi_frames.receiver.segments import (
     set_aside,
 )
 
+_QUARANTINE = ".quarantine"  # as `archive` names it, which imports what a receiver has no use for
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 logger = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ def make_archive(archive: Path) -> None:
 
 def quarantine(folder: Path) -> Path:
     """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
-    return folder / QUARANTINE
+    return folder / _QUARANTINE
 
 
 def torn(folder: Path) -> Path:
@@ -134,7 +134,7 @@ def worker_folders(archive: Path) -> list[Path]:
     SourceNotFound
         No receiver has written here.
     """
-    found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
+    found = {path.parent for name in (".lock", _QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)
