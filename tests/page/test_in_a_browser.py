@@ -103,7 +103,7 @@ def test_the_sums_of_each_table_are_those_of_its_report(opened, sample, reported
             made = reported[report.name]
             headings = it.page.locator(f"#{report.name} thead th").all_inner_texts()
             for name in [name for name in (report.table, "rsvps") if name in made]:
-                column = [heading.strip("▴▾\u2009").lower() for heading in headings].index(name)
+                column = [heading.strip("▴▾\u202f").lower() for heading in headings].index(name)
                 below = it.page.locator(f"#{report.name} tfoot tr > :nth-child({column + 1})")
                 *other, total = numbers(below.all_inner_texts())
                 assert sum(numbers(it.column(report.name, column)) + other) == total == made[name].sum()
@@ -151,6 +151,20 @@ def test_on_a_phone_the_counts_of_a_table_with_two_keys_are_seen(opened, sample)
         assert rsvps["x"] + rsvps["width"] <= 400
 
 
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_bars_of_a_report_are_as_long_as_its_counts(opened, sample, reported, width):
+    with opened(sample, width=width) as it:
+        for report in STANDARD:
+            bars = it.page.locator(f"#{report.name} tbody .bar rect")
+            assert bars.count() == (0 if report.is_over_time else min(len(reported[report.name]), 200))
+            lengths = bars.evaluate_all("all => all.map(bar => bar.getBoundingClientRect().width)")
+            if lengths:
+                counts = reported[report.name][report.count][: len(lengths)]
+                expected = (counts / counts.max() * lengths[0]).tolist()
+                assert lengths == pytest.approx(expected, abs=lengths[0] / 1000)  # as % with one decimal
+                assert lengths[0] > 60
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(opened, sample, scheme):
     with opened(sample, color_scheme=scheme) as it:
@@ -173,7 +187,8 @@ def test_a_screen_reader_finds_its_way(opened, sample):
         assert all(after - before <= 1 for before, after in pairwise(levels))
         for report in STANDARD:
             assert it.page.get_by_role("table", name=report.heading, exact=True).count() == 1
-            assert it.page.get_by_role("img", name=f"Plot of {report.heading};").count() == 1
+            plots = it.page.get_by_role("img", name=f"Plot of {report.heading};")
+            assert plots.count() == report.is_over_time  # the others have bars, which are for the eye only
         unnamed = "all => all.filter(cell => !cell.scope).length"
         assert it.page.locator("th").evaluate_all(unnamed) == 0
 

@@ -86,6 +86,13 @@ def test_a_report_over_time_shows_the_newest_first_and_what_has_no_date_last():
     assert column(table, "Month")[-1].sort is None
 
 
+def test_a_count_that_is_hidden_or_negative_has_an_empty_bar():
+    made = of.rsvps_by_campaign(events([4, 1, -2, 3]))
+    made["rsvps"] = made["rsvps"].astype("Int64").mask(made["rsvps"] == 3)
+    table = tables.of_report(DECLARED["rsvps_by_campaign"], made)
+    assert [row[0].bar for row in table.rows] == [100.0, 0.0, 25.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "cell"),
     [

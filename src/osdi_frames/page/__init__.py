@@ -28,10 +28,6 @@ __all__ = ["render"]
 _PLACES = ["location_latitude", "location_longitude"]
 _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 300  # more would make the page slow: they are then a picture in the plot
-_BARS = 20  # of a plot; the others are one
-_BAR = 0.3  # inches
-_TALL_BAR = 0.38  # on a phone, where a long label is two lines
-_AROUND = 1.0  # inches of title and axis
 _HEIGHT = 3.8  # inches of a plot over time
 
 
@@ -48,8 +44,8 @@ def render(
 ) -> str:
     """Return the page of some reports.
 
-    Each report is a plot and a table. A table shows 200 rows at most, and the others as one, so that its sums
-    are those of the report.
+    Each report is a table, with a bar for each count, or a plot if it is over time. A table shows 200 rows at
+    most, and the others as one, so that its sums are those of the report.
 
     Parameters
     ----------
@@ -106,18 +102,13 @@ def render(
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:
-    bars = min(max(len(report), 3), _BARS + 1)
-    height, tall = (
-        _HEIGHT if declared.is_over_time else _AROUND + inches * bars for inches in (_BAR, _TALL_BAR)
-    )
-
     def draw(ax: Axes) -> None:
-        plot_of(declared)(report, ax=ax, top=_BARS)
+        plot_of(declared)(report, ax=ax)
 
     label = f"Plot of {declared.heading}; the table below holds its figures."
-    picture = figures.picture(draw, height=height, tall=tall, label=label)
+    plot = figures.picture(draw, height=_HEIGHT, label=label) if declared.is_over_time else None
     caveat = report.attrs.get("caveat", "")
-    return Section(declared.name, declared.heading, caveat, picture, tables.of_report(declared, report))
+    return Section(declared.name, declared.heading, caveat, plot, tables.of_report(declared, report))
 
 
 def _map(events: pd.DataFrame, below: int) -> Section:

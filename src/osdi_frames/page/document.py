@@ -19,12 +19,12 @@ from osdi_frames.page.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A report in the page: its heading, what it is not, its plot, its table."""
+    """A report in the page: its heading, what it is not, its plot and its table, or one of them."""
 
     name: str
     heading: str
     caveat: str
-    plot: Markup
+    plot: Markup | None
     table: Table | None = None
 
 

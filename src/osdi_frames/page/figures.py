@@ -47,9 +47,7 @@ _PICTURE: Final = Markup(
 )
 
 
-def picture(
-    draw: Callable[[Axes], object], *, height: float, label: str, tall: float | None = None
-) -> Markup:
+def picture(draw: Callable[[Axes], object], *, height: float, label: str) -> Markup:
     """Draw on figures of its own, a wide and a narrow one, and return them as one element of the page.
 
     Parameters
@@ -58,13 +56,10 @@ def picture(
         Called with the axes.
     height
         In inches.
-    tall
-        The height of the narrow one, if it is another.
     label
         What a screen reader says of it.
     """
-    wide = _address(draw, width=WIDE, height=height)
-    narrow = _address(draw, width=NARROW, height=tall or height)
+    wide, narrow = (_address(draw, width=width, height=height) for width in (WIDE, NARROW))
     return _PICTURE.format(wide=wide, narrow=narrow, label=label)
 
 

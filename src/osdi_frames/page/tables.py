@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
@@ -25,10 +25,11 @@ Direction: TypeAlias = Literal["ascending", "descending"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value: as it is shown, and by what it is sorted; a missing one is always last."""
+    """A value: as it is shown, by what it is sorted (a missing one is always last); of a label, its bar."""
 
     text: str
     sort: str | None = None
+    bar: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,10 @@ def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Ta
     if declared.is_over_time and report.index.nlevels == 1:
         dated = report.index != NO_DATE
         report = pd.concat([report[dated][::-1], report[~dated]])
-    order = str(report.index.name) if declared.is_over_time else declared.count
-    return _laid_out(report, declared.measures, rows=rows, descending=order, periods=declared.periods)
+    if declared.is_over_time:  # it has a plot
+        order = str(report.index.name)
+        return _laid_out(report, declared.measures, rows=rows, descending=order, periods=declared.periods)
+    return _laid_out(report, declared.measures, rows=rows, descending=declared.count, barred=declared.count)
 
 
 def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
@@ -74,6 +77,7 @@ def _laid_out(
     rows: int,
     descending: str | None = None,
     periods: Sequence[str] = (),
+    barred: str | None = None,
 ) -> Table:
     keys = [str(name) for name in frame.index.names]
     kinds: list[Kind] = ["month" if name in periods else "text" for name in keys]
@@ -82,6 +86,10 @@ def _laid_out(
         [_label(value, kind) for value in shown.index.get_level_values(number)]
         for number, kind in enumerate(kinds)
     ]
+    if barred:
+        labels[0] = [
+            replace(label, bar=bar) for label, bar in zip(labels[0], _bars(shown[barred]), strict=True)
+        ]
     cells = [[_cell(value, measure.unit) for value in shown[measure.name]] for measure in measures]
     heads = [*((name, words(name).capitalize()) for name in keys), *map(_heading, measures)]
     units = [*kinds, *(measure.unit for measure in measures)]
@@ -137,6 +145,12 @@ def _cell(value: Any, unit: Unit) -> Cell:
         return Cell(show(value, unit))
     sort = value.isoformat() if unit == "time" else f"{value:.6g}" if unit == "share" else str(value)
     return Cell(show(value, unit), sort)
+
+
+def _bars(counts: pd.Series) -> list[float]:
+    """Return the length of the bar of each count, in % of the largest."""
+    present = counts.astype("float64").fillna(0).clip(lower=0)
+    return (present / max(present.max(), 1) * 100).round(1).tolist()
 
 
 def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:
