@@ -89,16 +89,6 @@ def test_rsvps_by_a_period_are_bars_over_time():
     assert ax.get_title(loc="left") == "RSVPs by start date"
 
 
-def test_seats_over_time_are_shown_when_asked_for():
-    ax = draw("rsvps_by", reports.rsvps_by(EVENTS, MONTHLY), capacity=True)
-    counts, taken, seats = heights(ax)
-    assert counts == [30, 0, 21, 5]
-    assert seats == [40, 0, 10, 0]
-    assert np.allclose(taken, [30, 0, 9, 0])
-    assert ax.get_ylim()[1] > 40
-    assert "seats" in ax.get_xlabel()
-
-
 def test_signatures_by_a_time_are_bars_over_time():
     ax = draw("signatures_by", reports.signatures_by(SIGNATURES, pd.Grouper(key="created_date", freq="MS")))
     assert heights(ax) == [[2, 0, 2, 1]]

@@ -42,19 +42,22 @@ def time_levels(index: pd.Index) -> list[int]:
 
 
 def spread(counts: pd.DataFrame) -> pd.DataFrame:
-    """Turn rows of several keys, one of them a time, into a row for each time and a column for the others."""
+    """Turn rows of keys, one of them a time, into a row for each time and a column for each value of the others."""
     times = time_levels(counts.index)
     others = [number for number in range(counts.index.nlevels) if number not in times]
-    return counts["count"].unstack(others, fill_value=0)
+    return counts["count"].unstack(others, fill_value=0) if others else counts[["count"]]
 
 
 def columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
-    """Take the counts of a report of one row per time and one column per value."""
+    """Take the counts of a report of one row per time: of each value, or `count` alone."""
     if not isinstance(report.index, pd.DatetimeIndex):
         raise not_a_report(plot, "is not indexed by time")
     if not all(map(is_numeric_dtype, report.dtypes)):
         raise not_a_report(plot, "has columns that are no counts")
-    return report.dropna(axis="columns", how="all").dropna(how="all").fillna(0).astype("int64")
+    counts = report.dropna(axis="columns", how="all").dropna(how="all").fillna(0).astype("int64")
+    if list(counts.columns.names) == [None] and plot.count in counts:
+        return counts[[plot.count]].set_axis(["count"], axis="columns")
+    return counts
 
 
 def refuse_unless_frame(report: object, *, plot: Report) -> None:

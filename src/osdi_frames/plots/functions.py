@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.plots import categories, frame, growth, periods
+from osdi_frames.plots import categories, frame, growth, periods, series
 from osdi_frames.reports import Report
 from osdi_frames.reports.titles import labelled
 
@@ -25,8 +25,8 @@ ax
 top
     how many values; all others are one, ``(other: 980)``, so that what is drawn sums to the total
 capacity
-    whether to show the seats of the events that have a capacity, where the report has them: a thin bar, filled
-    as far as they are taken; by default not over time, where one large event would dwarf every month
+    whether to show the seats of the events that have a capacity, where the report has them: below each bar a
+    thin one, filled as far as they are taken; not over time, where one large event would dwarf every month
 
 Returns
 -------
@@ -58,24 +58,17 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
     'rsvps_by_campaign'
     """
 
-    def plot(
-        report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool | None = None
-    ) -> Axes:
+    def plot(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool = True) -> Axes:
         frame.refuse_unless_frame(report, plot=declared)
         if not isinstance(top, int) or top < 0:
             raise InvalidArgument(f"top is how many values to show, 0 or more, not {top!r}")
+        unit = frame.unit_of(report, plot=declared)
         if declared.kind == "groups":
-            return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity)
+            return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity, unit=unit)
         counts = frame.columns(report, plot=declared)
-        title, unit = declared.heading, frame.unit_of(report, plot=declared)
-        if list(counts.columns.names) == [None] and declared.count in counts:
-            alone = counts[[declared.count]].set_axis(["count"], axis="columns")
-            if declared.kind == "growth":
-                return growth.draw(alone, ax=ax, top=1, title=title, unit=unit)
-            return periods.draw_counts(alone, ax=ax, title=title, unit=unit)
-        draw = growth.draw if declared.kind == "growth" else periods.draw_stacked
-        by = frame.joined(counts.columns.names)
-        return draw(counts, ax=ax, top=top, title=f"{title} by {by}", unit=unit)
+        by = "" if series.is_alone(counts) else f" by {frame.joined(counts.columns.names)}"
+        draw = growth.draw if declared.kind == "growth" else periods.draw
+        return draw(counts, ax=ax, top=top, title=f"{declared.heading}{by}", unit=unit)
 
     plot.__name__ = plot.__qualname__ = declared.name
     plot.__module__ = __package__
@@ -90,18 +83,16 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
 
 
 def _draw_groups(
-    declared: Report, report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool | None
+    declared: Report, report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool, unit: str
 ) -> Axes:
-    counts, unit = frame.rows(report, plot=declared), frame.unit_of(report, plot=declared)
+    counts = frame.rows(report, plot=declared)
     keys = frame.joined(counts.index.names)
     title = declared.heading if declared.by is not None else f"{declared.heading} by {keys}"
     times = frame.time_levels(counts.index)
-    if capacity is False or (capacity is None and times):
+    if times or not capacity:
         counts = counts[["count", "hidden"]]
     if times:
         counts = counts[~counts["hidden"]]
-    if times and counts.index.nlevels == 1:
-        return periods.draw_counts(counts, ax=ax, title=title, unit=unit)
-    if len(times) == 1 and counts.index.is_unique:
-        return periods.draw_stacked(frame.spread(counts), ax=ax, top=top, title=title, unit=unit)
+    if times and (counts.index.nlevels == 1 or (len(times) == 1 and counts.index.is_unique)):
+        return periods.draw(frame.spread(counts), ax=ax, top=top, title=title, unit=unit)
     return categories.draw(counts, ax=ax, top=top, title=title, unit=unit)

@@ -34,7 +34,7 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     margin = (at[-1] - at[0]) / 40 or 0.5
     dates.mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
     ax.set_xlabel(dates.name(times), **PLAIN)
-    if len(lines) > 1 or lines[0].kind == "other":
+    if not series.is_alone(counts):
         series.add_legend(ax, [_named(line, above=_highest(lines)) for line in lines], artists)
     return ax
 

@@ -21,6 +21,7 @@ _LABELLED = 12  # up to so many bars have their count above them
 _SMALL = 1.2  # so many more letters of the counts than of labels are as wide as the axes
 _HEADROOM = 1.12  # for the counts above the bars
 _BARS = 1500  # so many bars are drawn one by one; of more, which would take seconds, each series is one shape
+_WIDTH = 0.8  # of its period: a bar
 _FINEST = 1500  # parts of the span: a narrower bar could not be seen
 
 
@@ -43,31 +44,7 @@ class Places:
         return [*self.before, *[""] * len(self.times), *self.after]
 
 
-def draw_counts(counts: pd.DataFrame, *, ax: Axes | None, title: str, unit: str) -> Axes:
-    """Draw the counts of periods, with their seats if there are any."""
-    counts = _in_order(counts)
-    ax = axes.ensure_axes(ax)
-    if counts.empty:
-        return axes.draw_empty(ax, title)
-    axes.set_title(ax, title)
-    places = _places(counts.index)
-    heights = counts["count"].to_numpy()
-    top, note = heights.max(), ""
-    if "capacity" in counts and counts["capacity"].any():
-        _bars(ax, places, heights, share=(-0.4, 0.15), **colors.bar("value"))
-        _bars(ax, places, counts["taken"].to_numpy(), share=(0.2, 0.4), **colors.TAKEN)
-        _bars(ax, places, counts["capacity"].to_numpy(), share=(0.2, 0.4), **colors.SEATS)
-        top = max(top, counts["capacity"].max())
-        note = f"\n{colors.SEATS_NOTE}"
-    else:
-        _bars(ax, places, heights, **colors.bar("value"))
-    axes.count_upwards(ax, f"{unit}: {heights.sum():,} in all", highest=top * _HEADROOM)
-    _mark(ax, places, note=note)
-    _count(ax, places, heights, all_of_them=len(heights) <= _LABELLED)
-    return ax
-
-
-def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
+def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
     """Draw the counts of periods, one column on the other, at most `top`, and eight, and the others together."""
     counts = _in_order(counts)
     stack = series.leading(counts, counts.sum(), top=min(top, _STACKED))
@@ -85,8 +62,10 @@ def draw_stacked(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str,
         tops = tops + heights
     axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)
     _mark(ax, places)
-    _count(ax, places, tops, all_of_them=False)
-    series.add_legend(ax, stack, artists, upwards=True)
+    alone = series.is_alone(counts)
+    _count(ax, places, tops, all_of_them=alone and len(tops) <= _LABELLED)
+    if not alone:
+        series.add_legend(ax, stack, artists, upwards=True)
     return ax
 
 
@@ -125,15 +104,13 @@ def _bars(
     places: Places,
     heights: NDArray[Any],
     *,
-    base: NDArray[Any] | int = 0,
-    share: tuple[float, float] = (-0.4, 0.4),
-    of_many: int = 1,
+    base: NDArray[Any],
+    of_many: int,
     **style: Any,
 ) -> BarContainer | PolyCollection:
-    """Draw bars that stand on a base, each over its share of its period, from the middle."""
+    """Draw bars that stand on a base."""
     if len(heights) * of_many <= _BARS:
-        left, right = (places.centers + places.widths * edge for edge in share)
-        return ax.bar(left, heights, right - left, bottom=base, align="edge", **style)
+        return ax.bar(places.centers, heights, places.widths * _WIDTH, bottom=base, **style)
     left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
     gaps = np.zeros(len(heights))
     tops = np.column_stack([base + heights, gaps]).ravel()
@@ -142,7 +119,7 @@ def _bars(
     return ax.fill_between(edges, bottoms, tops, step="post", **{"linewidth": 0, **style})
 
 
-def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
+def _mark(ax: Axes, places: Places) -> None:
     """Give the axes their limits, dates and names."""
     left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
     margin = (right - left) / 18  # half of a name
@@ -151,7 +128,7 @@ def _mark(ax: Axes, places: Places, *, note: str = "") -> None:
         ax.set(xlim=(left, right), xticks=[])
     else:
         dates.mark(ax, places.times, left=left, right=right)
-    ax.set_xlabel(dates.name(places.times) + note, **PLAIN)
+    ax.set_xlabel(dates.name(places.times), **PLAIN)
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:

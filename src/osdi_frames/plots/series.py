@@ -28,7 +28,8 @@ class Series:
 
 
 def leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Series]:
-    """Take the `top` columns with the largest weights, and the sum of the others."""
+    """Take the `top` columns with the largest weights, and the sum of the others; what is alone is taken."""
+    top = top or is_alone(counts)
     order = weights.reset_index(drop=True).sort_values(ascending=False, kind="stable").index
     taken = []
     values = 0
@@ -41,6 +42,11 @@ def leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Serie
     if rest.shape[1]:
         taken.append(Series(f"(other: {rest.shape[1]:,})", "other", values, rest.sum(axis=1)))
     return taken
+
+
+def is_alone(counts: pd.DataFrame) -> bool:
+    """Tell whether counts are of no values, but in all."""
+    return list(counts.columns.names) == [None] and list(counts) == ["count"]
 
 
 def add_legend(ax: Axes, series: list[Series], artists: Sequence[Any], *, upwards: bool = False) -> None:
