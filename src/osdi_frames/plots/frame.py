@@ -41,9 +41,8 @@ def time_levels(index: pd.Index) -> list[int]:
     return [number for number, level in enumerate(levels) if dates.is_time(level)]
 
 
-def spread(counts: pd.DataFrame) -> pd.DataFrame:
+def spread(counts: pd.DataFrame, times: Sequence[int]) -> pd.DataFrame:
     """Turn rows of keys, one of them a time, into a row for each time and a column for each value of the others."""
-    times = time_levels(counts.index)
     others = [number for number in range(counts.index.nlevels) if number not in times]
     return counts["count"].unstack(others, fill_value=0) if others else counts[["count"]]
 

@@ -94,5 +94,5 @@ def _draw_groups(
     if times:
         counts = counts[~counts["hidden"]]
     if times and (counts.index.nlevels == 1 or (len(times) == 1 and counts.index.is_unique)):
-        return periods.draw(frame.spread(counts), ax=ax, top=top, title=title, unit=unit)
+        return periods.draw(frame.spread(counts, times), ax=ax, top=top, title=title, unit=unit)
     return categories.draw(counts, ax=ax, top=top, title=title, unit=unit)
