@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 import osdi_frames as of
 from osdi_frames.cli.report import command
@@ -254,7 +255,7 @@ def test_a_report_whose_totals_reveal_another_is_refused_with_it(source):
 
 def test_a_plot_of_a_suppressed_report_shows_no_hidden_count_and_no_total_of_them():
     report = suppress(counted({"mail": 31, "web": 17, "flyer": 3}))
-    axes = of.plots.signatures_by_source(report)
+    axes = of.plots.signatures_by_source(report, ax=Figure().subplots())
     texts = [text.get_text() for text in axes.texts]
     assert texts == ["31", "hidden", "hidden"]
     assert axes.get_xlabel() == "signatures (without small counts): 31 in all"
@@ -271,6 +272,6 @@ def test_every_report_can_be_suppressed_drawn_and_written(report, data, tmp_path
     assert not ((shown.select_dtypes("number")[[report.count]] if report.count in shown else shown) == 1).any(
         axis=None
     )
-    getattr(of.plots, report.name)(shown)
+    getattr(of.plots, report.name)(shown, ax=Figure().subplots())
     of.write_csv(shown, tmp_path / "a.csv")
     assert io.StringIO((tmp_path / "a.csv").read_text()).readline()
