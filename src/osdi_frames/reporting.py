@@ -27,6 +27,7 @@ from osdi_frames.reading.selection import FILTERS, Filters, Selection
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import columns_of
 from osdi_frames.reports.making import make
+from osdi_frames.reports.subjects import SNAPSHOTS
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables import TABLES
 
@@ -219,15 +220,9 @@ def read(
     With `places` it is for the page: with its map, and with what was met while reading.
     """
     reports = list(reports)
-    if not all(isinstance(declared, Report) for declared in reports):
-        raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
-    _refuse_revealing(reports, min_count)
-    growing = [declared for declared in reports if declared.kind == "growth"]
-    reports = [declared for declared in reports if declared.table in TABLES]
-    columns = _columns(reports, places=places)
-    if growing:
-        columns["events"] = list(dict.fromkeys([*columns["events"], "event_id", "fetched_at"]))
+    _refuse(reports, min_count)
     selection = Selection.of(filters, include=include)
+    columns = _columns(reports, places=places)
     options: dict[str, Any] = {
         "prefix": prefix,
         "on_error": on_error,
@@ -242,36 +237,56 @@ def read(
     if not show_addresses:
         rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
     tables = collect(columns, rows)
-    inspection = inspector.inspection() if inspector else None
     if tables["events"].empty and tables["signatures"].empty:
         chosen = " passes the filters" if selection.filters else ""
         warnings.warn(f"no event and no signature in {_named(source)}{chosen}", stacklevel=3)
     warn_of_incomplete_pulls(map(Path, _paths(source)))
-    titles = {name: frame for name, frame in tables.items() if len(frame)}
-    made = [
-        (declared, make(declared, tables[declared.table], titles=titles.get(declared.subject.titled.table)))
-        for declared in reports
-        if declared.table in _HEADLINE or len(tables[declared.table])
-    ]
-    partial: tuple[str, ...] = ()
-    unseen = 0
-    if growing and tables["events"]["fetched_at"].notna().any() and not _is_read_once(source):
-        snapshots, partial = read_snapshots(source, events=tables["events"], prefix=prefix)
-        unseen = int((~tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
-        grown = ((declared, make(declared, snapshots)) for declared in growing if len(snapshots))
-        last = sum(declared.table == "events" for declared, _ in made)
-        made[last:last] = [(declared, frame) for declared, frame in grown if len(frame) > 1]
-    reading = Reading(source, tables, made, inspection, (*selection.lines(), *partial))
+    snapshots, partial = _snapshots(source, reports, tables["events"], prefix=prefix)
+    notes = (*selection.lines(), *partial)
+    made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
+    inspection = inspector.inspection() if inspector else None
+    reading = Reading(source, tables, made, inspection, notes)
     reading = reading if min_count is None else _suppressed(reading, min_count)
-    for name, frame in reading.tables.items():
+    _annotate(reading, snapshots, selection)
+    return reading
+
+
+def _snapshots(
+    source: Source, reports: Iterable[Report], events: pd.DataFrame, *, prefix: str | None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read the states of the events, if a report needs them, there are any, and the source can be read again."""
+    parts = source if isinstance(source, list | tuple) else [source]
+    is_read_once = any(hasattr(part, "read") for part in parts)
+    wanted = any(declared.kind == "growth" for declared in reports)
+    if not wanted or is_read_once or events["fetched_at"].isna().all():
+        return pd.DataFrame(), ()
+    return read_snapshots(source, events=events, prefix=prefix)
+
+
+def _make(reports: Iterable[Report], frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
+    """Make the reports, but those of growth without a second pull, and those of tables that few archives have."""
+    titles = {name: frame for name, frame in frames.items() if len(frame)}
+    made = (
+        (declared, make(declared, frames[declared.table], titles=titles.get(declared.subject.titled.table)))
+        for declared in reports
+        if declared.table in _HEADLINE or len(frames[declared.table])
+    )
+    return [(declared, frame) for declared, frame in made if declared.kind != "growth" or len(frame) > 1]
+
+
+def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -> None:
+    """Say in the attributes of frames what is not counted in them."""
+    tables = reading.tables
+    for name, frame in tables.items():
         frame.attrs["caveat"] = _caveat(name, selection)
     for declared, frame in reading.reports:
         frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
-        frame.attrs["caveat"] = reading.tables[declared.read_from].attrs["caveat"]
-        if unseen and declared.kind == "growth":
+        frame.attrs["caveat"] = tables[declared.read_from].attrs["caveat"]
+        if declared.kind == "growth":
+            unseen = int((~tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
             events = f"{counted(unseen, 'event')} that {'is' if unseen == 1 else 'are'} in no complete pull"
-            frame.attrs["caveat"] = f"{frame.attrs['caveat']} Without {events}.".strip()
-    return reading
+            missing = f" Without {events}." if unseen else ""
+            frame.attrs["caveat"] = f"{frame.attrs['caveat']}{missing}".strip()
 
 
 def _caveat(table: str, selection: Selection) -> str:
@@ -307,9 +322,11 @@ def _suppressed(reading: Reading, below: int) -> Reading:
     )
 
 
-def _refuse_revealing(reports: Sequence[Report], min_count: int | None) -> None:
+def _refuse(reports: Sequence[Report], min_count: int | None) -> None:
     """Refuse reports by columns that identify people, and such as reveal small counts of others."""
     for declared in reports:
+        if not isinstance(declared, Report):
+            raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
         for column in TABLES[declared.read_from].columns:
             if column.name in declared.keys and column.privacy.level == "identifying":
                 raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")
@@ -354,6 +371,9 @@ def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]
     """Return the columns to read of each table: those of the reports, of the headline figures, and titles."""
     columns: dict[str, dict[str, None]] = {name: dict.fromkeys(more) for name, more in _HEADLINE.items()}
     for declared in reports:
+        if declared.kind == "growth":
+            columns["events"].update(dict.fromkeys(("event_id", "fetched_at")))
+            continue
         columns.setdefault(declared.table, {}).update(dict.fromkeys(columns_of(reports, declared.table)))
         titled = declared.subject.titled
         if titled.table in TABLES:
@@ -392,11 +412,6 @@ def write(
         schemas = {name: table.schema for name, table in rows.items()}
         for format in formats:  # noqa: A001 (as in `export`)
             write_tables(schemas, rows.items(), folder, format, bom=bom)
-
-
-def _is_read_once(source: Source) -> bool:
-    """Return whether a source is an open file, or has one: growth takes a second look at the events."""
-    return any(hasattr(part, "read") for part in (source if isinstance(source, list | tuple) else [source]))
 
 
 def _paths(source: Source) -> list[str]:
