@@ -48,7 +48,8 @@ def _span(times: pd.Series) -> tuple[pd.Timestamp, pd.Timestamp] | None:
 
 def _dates(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:
     # A date breaks nowhere.
-    return " – ".join(f"{date.day}\u00a0{date:%b}\u00a0{date.year}" for date in span) if span else "no date"
+    dates = [f"{date.day}\u00a0{date:%b}\u00a0{date.year}" for date in span or ()]
+    return " – ".join(dict.fromkeys(dates)) or "no date"
 
 
 def _years(span: tuple[pd.Timestamp, pd.Timestamp] | None) -> str:
