@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from osdi_frames import reports
-from osdi_frames.plots.labels import PLAIN, folded, labels, shortened
+from osdi_frames.plots.labels import PLAIN, labels, shortened
 
 from .drawn import EVENTS, SIGNATURES, counted, draw, every_text, legend, names, render, widths
 
@@ -97,16 +97,6 @@ def test_a_label_of_200_characters_keeps_its_ends():
     assert label.startswith("email-xx")
     assert "…" in label
     assert label.endswith("-final")
-
-
-def test_on_narrow_axes_a_long_label_is_two_lines():
-    title = "Lunch for Every Child 2022"
-    figure = Figure(figsize=(4.4, 2.5), dpi=100)
-    texts = names(draw("signatures_by", counted({title: 3, "x" * 60: 2, "ok": 1}), ax=figure.add_subplot()))
-    assert texts[0] == "Lunch for Every\nChild 2022"
-    assert [text.count("\n") for text in texts] == [1, 1, 0]
-    assert max(len(line) for text in texts for line in text.split("\n")) <= 20
-    assert folded("市民の会" * 4, 16) == "市民の会市民の会\n市民の会市民の会"
 
 
 def test_seats_are_not_written_where_there_is_no_room():

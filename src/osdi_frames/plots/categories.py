@@ -12,14 +12,13 @@ from matplotlib.container import BarContainer
 from matplotlib.patches import Rectangle
 
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import PLAIN, folded, labels, name_of
+from osdi_frames.plots.labels import PLAIN, labels, name_of
 from osdi_frames.tables.schema import NONE
 
 _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.3  # inches for title and axis
-_NARROWEST, _NARROW, _WIDEST = 8, 20, 40  # letters of a label; where few fit, it is two lines
+_NARROWEST, _WIDEST = 8, 40  # letters of a label
 _FINEST = 4.0  # points; smaller cannot be read
-_LINE = 1.1  # of the size of the text
 _LONGEST = 0.6  # of the width: the text at a bar
 _DEEPEST = 5  # times the largest count: seats beyond that run out of the picture; 99,999 often means no limit
 
@@ -109,10 +108,8 @@ def _font_points(ax: Axes, bars: int) -> float:
 
 def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
     width = max(min(int(axes.letters(ax, points=size) / 2), _WIDEST), _NARROWEST)
-    in_two = width <= _NARROW and axes.inches(ax)[1] * axes.POINTS / len(bars) >= 2 * _LINE * size
-    names = labels([entry.name for entry in bars], width=2 * width if in_two else width)
-    texts = [folded(text, width) for text in names.texts] if in_two else names.texts
-    ax.set_yticks(range(len(bars)), texts, fontsize=size, **names.style)
+    names = labels([entry.name for entry in bars], width=width)
+    ax.set_yticks(range(len(bars)), names.texts, fontsize=size, **names.style)
     ax.tick_params(axis="y", length=0)
     margin = 0.5 if len(bars) > 1 else 1.0
     ax.set_ylim(len(bars) - 1 + margin, -margin)

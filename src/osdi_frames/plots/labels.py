@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -115,18 +114,6 @@ def shortened(text: str, width: int) -> str:
     tail = width // 3
     head = width - tail - 1
     return f"{_within(text, head)}…{_within(text[::-1], tail)[::-1]}"
-
-
-def folded(text: str, width: int) -> str:
-    r"""Break a text that is wider than `width` Latin characters into two lines, between words where it can.
-
-    >>> folded("Lunch for Every Child 2022", 16)
-    'Lunch for Every\nChild 2022'
-    """
-    if _width(text) <= width:
-        return text
-    first = _within(textwrap.wrap(text, width)[0], width)
-    return f"{first}\n{shortened(text[len(first) :].lstrip(), width)}"
 
 
 def _within(text: str, width: int) -> str:
