@@ -236,7 +236,10 @@ def read(
         rows = scan_tables(source, columns, **options)
     if not show_addresses:
         rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
-    tables = collect(columns, rows)
+    tables = collect(columns, rows, categories={key for declared in reports for key in declared.keys})
+    for frame in tables.values():
+        if "person_id" in frame:  # distinct people are counted by every report
+            frame["person_id"] = pd.Categorical.from_codes(*pd.factorize(frame["person_id"]))
     if tables["events"].empty and tables["signatures"].empty:
         chosen = " passes the filters" if selection.filters else ""
         warnings.warn(f"no event and no signature in {_named(source)}{chosen}", stacklevel=3)

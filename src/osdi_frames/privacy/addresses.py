@@ -47,8 +47,9 @@ def hide_addresses(texts: pa.Array) -> pa.Array:
     found = pc.fill_null(pc.match_substring_regex(texts, _SIGNS), False)
     if not pc.any(found).as_py():
         return texts
-    hidden = [without_addresses(text) for text in texts.filter(found).to_pylist()]
-    return pc.replace_with_mask(texts, found, pa.array(hidden, texts.type))
+    coded = texts.filter(found).dictionary_encode()
+    hidden = pa.array(map(without_addresses, coded.dictionary.to_pylist()), texts.type)
+    return pc.replace_with_mask(texts, found, hidden.take(coded.indices))
 
 
 def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:

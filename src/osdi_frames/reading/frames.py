@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Collection, Iterable, Mapping
 
 import pandas as pd
 import pyarrow as pa
@@ -245,13 +246,19 @@ def read_tables(
     return collect(chosen, rows)
 
 
-def collect(tables: Mapping[str, Columns], rows: Iterable[tuple[str, pa.Table]]) -> dict[str, pd.DataFrame]:
-    """Put the rows of several tables together, as DataFrames."""
-    parts = {
-        name: [declared(name).schema(declared(name).select(columns)).empty_table()]
+def collect(
+    tables: Mapping[str, Columns], rows: Iterable[tuple[str, pa.Table]], *, categories: Collection[str] = ()
+) -> dict[str, pd.DataFrame]:
+    """Put the rows of several tables together, as DataFrames; some columns of text as categories."""
+    parts: dict[str, list[pa.Table]] = {name: [] for name in tables}
+    empty = (
+        (name, declared(name).schema(declared(name).select(columns)).empty_table())
         for name, columns in tables.items()
-    }
-    for name, some in rows:
+    )
+    for name, some in itertools.chain(empty, rows):
+        for number, column in enumerate(some.column_names):
+            if column in categories and pa.types.is_string(some.schema.field(number).type):
+                some = some.set_column(number, column, some[column].dictionary_encode())
         parts[name].append(some)
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in tables}
 

@@ -96,7 +96,12 @@ def _column_of(key: str | pd.Grouper | Period, *, report: str) -> str:
 
 
 def identity(column: pd.Series) -> pd.Series:
-    """Convert to text; blank is missing."""
+    """Convert to text, if it is no category of texts; blank is missing."""
+    if isinstance(column.dtype, pd.CategoricalDtype) and isinstance(
+        column.cat.categories.dtype, pd.StringDtype
+    ):
+        names = column.cat.categories
+        return column.cat.remove_categories(names[(names == "") | names.str.isspace()])
     text = column.astype("str")
     blank = (text == "") | text.str.isspace()
     return text.mask(blank) if blank.any() else text

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
 
 from osdi_frames.errors import InvalidColumn
@@ -60,22 +61,34 @@ def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str)
         else:
             key_of_row = _labelled(column.reset_index(drop=True), nothing=nothing, report=report)
         keys.append(key_of_row)
-    table = pd.DataFrame(dict(enumerate(keys)))  # by position: two periods of one column have one name
-    same = table.groupby(list(table), dropna=False, observed=True)
-    number, labels = same.ngroup(), same.size().index
-    if periods is not None and len(keys) == 1:  # the periods without rows are groups, too
-        in_text = isinstance(periods.dtype, pd.StringDtype)
-        labels = periods if in_text else periods.append(labels[labels.isna()])
-        alone = pd.Index(keys[0].astype("str") if in_text else keys[0])
-        number = pd.Series(labels.get_indexer(alone).astype("int64"), index=table.index)
+    if len(keys) == 1:
+        number, labels = _numbered(keys[0], periods)
+    else:
+        table = pd.DataFrame(dict(enumerate(keys)))  # by position: two periods of one column have one name
+        same = table.groupby(list(table), dropna=False, observed=True)
+        number, labels = same.ngroup(), same.size().index
     names = [key.name if isinstance(key, Period) else column_name for column_name, key in named]
     return Groups(
         number,
         _without_categories(labels).set_names(names),
         in_time=any(
-            is_datetime64_any_dtype(key) or isinstance(key.dtype, pd.CategoricalDtype) for key in keys
+            is_datetime64_any_dtype(key) or (isinstance(key.dtype, pd.CategoricalDtype) and key.dtype.ordered)
+            for key in keys
         ),
     )
+
+
+def _numbered(key: pd.Series, periods: pd.Index | None) -> tuple[pd.Series, pd.Index]:
+    """Return the number of each row's group, by one key, and the labels; periods without rows are groups, too."""
+    if isinstance(key.dtype, pd.CategoricalDtype):
+        key = key if key.dtype.ordered else key.cat.remove_unused_categories()
+        return key.cat.codes.astype("int64"), key.cat.categories
+    same = key.groupby(key, dropna=False)
+    number, labels = same.ngroup(), same.size().index
+    if periods is None:
+        return number, labels
+    labels = periods.append(labels[labels.isna()])
+    return pd.Series(labels.get_indexer(pd.Index(key)).astype("int64")), labels
 
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
@@ -112,28 +125,30 @@ def _in_periods(times: pd.Series, period: Period) -> tuple[pd.Series, pd.Index]:
     present = known.dropna()
     if present.empty:
         undated = pd.Index([NO_DATE] if len(times) else [], dtype="str")
-        return pd.Series(pd.Categorical([NO_DATE] * len(times), undated, ordered=True)), undated
+        return pd.Series(
+            pd.Categorical.from_codes(np.zeros(len(times), "int8"), undated, ordered=True)
+        ), undated
     window = _window(present)
     inside = window.asfreq("D", how="S").strftime(period.format)
     names = [f"before {inside[0]}", *inside, f"after {inside[-1]}", NO_DATE]
     place = np.clip(known.asi8 - window[0].ordinal + 1, 0, len(inside) + 1)
     place[known.isna()] = len(names) - 1
-    used = {*range(1, len(inside) + 1), *place.tolist()}
-    categories = pd.Index([name for number, name in enumerate(names) if number in used], dtype="str")
-    texts = np.asarray(names, dtype=object)[place]
-    return pd.Series(pd.Categorical(texts, categories, ordered=True)), categories
+    used = np.union1d(place, np.arange(1, len(inside) + 1))
+    categories = pd.Index([names[number] for number in used], dtype="str")
+    codes = np.searchsorted(used, place)
+    return pd.Series(pd.Categorical.from_codes(codes, categories, ordered=True)), categories
 
 
 def _window(present: pd.PeriodIndex) -> pd.PeriodIndex:
     """Return every period from the first to the last of those whose dates are not doubtful."""
-    years = pd.Series(present.year)
-    trusted = trusted_years(Counter(present.year.tolist()))
-    together = present[years.between(trusted.start, trusted.stop - 1).to_numpy()]
+    years = present.year
+    trusted = trusted_years(dict(zip(*np.unique(years, return_counts=True), strict=True)))
+    together = present[(years >= trusted.start) & (years < trusted.stop)]
     return pd.period_range(together.min(), together.max())
 
 
 def _without_categories(labels: pd.Index) -> pd.Index:
-    """Turn the names of periods into text; their order is that of the rows already."""
+    """Turn categories into text; their order is that of the rows already."""
     if isinstance(labels, pd.MultiIndex):
         texts = [
             level.astype("str") if isinstance(level, pd.CategoricalIndex) else level
@@ -144,7 +159,11 @@ def _without_categories(labels: pd.Index) -> pd.Index:
 
 
 def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> pd.Series:
-    """Bring a key to text with ``(none)``, or to times, numbers or booleans that may be missing."""
+    """Bring a key to categories of text with ``(none)``, or to times, numbers or booleans that may be missing."""
+    if isinstance(column.dtype, pd.CategoricalDtype) and isinstance(
+        column.cat.categories.dtype, pd.StringDtype
+    ):
+        return _named(column.cat.codes.to_numpy(), column.cat.categories, nothing)
     if not isinstance(column.dtype, pd.StringDtype) and not is_datetime64_any_dtype(column.dtype):
         # By way of objects, all backends and categories become a few dtypes; a column of nothing, text.
         objects = column.astype(object)
@@ -158,5 +177,12 @@ def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> pd
         raise InvalidColumn(
             f"{report}: {name} holds lists; to count each entry, explode it: frame.explode({name!r})"
         )
-    text = column.astype("str")
-    return text.mask(text.isna() | text.str.strip().str.lower().isin(nothing), NONE)
+    return _named(*pd.factorize(column.astype("str")), nothing)
+
+
+def _named(codes: NDArray[Any], values: Iterable[object], nothing: Collection[str]) -> pd.Series:
+    """Return the values of codes as categories in their order; those of `nothing`, and of code -1, are one."""
+    texts = pd.Series([*values, NONE], dtype="str")
+    texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)
+    number, names = pd.factorize(texts, sort=True)
+    return pd.Series(pd.Categorical.from_codes(number[codes], names))
