@@ -93,11 +93,6 @@ def failure(reply: Reply, *, now: datetime) -> ServiceError:
     return _error(_kind(reply), reply, retry_after=retry_after(reply.retry_after, now=now))
 
 
-def is_passing(status: int) -> bool:
-    """Return whether an error may be gone when the service is asked again."""
-    return status == 429 or status >= 500
-
-
 def retry_after(header: str, *, now: datetime) -> float | None:
     """Read a Retry-After: seconds, or a date.
 

@@ -21,7 +21,7 @@ from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service, page_bar
 from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
 from osdi_frames.client.rows import check_columns, write_rows
-from osdi_frames.client.transport import RetryPolicy, Transport
+from osdi_frames.client.transport import Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
@@ -118,7 +118,10 @@ class Client:
             self._address,
             key,
             limit=RateLimit(rate, per=per),
-            policy=RetryPolicy(timeout, deadline, retries, backoff),
+            timeout=timeout,
+            deadline=deadline,
+            retries=retries,
+            backoff=backoff,
             connections=workers,
             now=now,
             ca_file=None if ca_file is None else os.fspath(ca_file),
