@@ -11,9 +11,8 @@ from typing import Any, Literal, NoReturn
 
 import pandas as pd
 
-from osdi_frames.client.address import Address
+from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
-from osdi_frames.client.key import ApiKey
 from osdi_frames.client.manifest import Manifest
 from osdi_frames.client.paging import MAX_PAGES, row_id
 from osdi_frames.client.pull import Order, last_changes, moment, pull

@@ -22,9 +22,8 @@ import httpcore
 import httpx
 import stamina
 
-from osdi_frames.client.address import Address, shown
+from osdi_frames.client.address import HEADERS, Address, ApiKey, shown
 from osdi_frames.client.answers import Answer, Reply, answer, failure
-from osdi_frames.client.key import HEADERS, ApiKey
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.errors import (
     BadAnswer,
