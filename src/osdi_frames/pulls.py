@@ -67,7 +67,7 @@ def _manifests(files: Iterable[str]) -> list[Manifest]:
         return []
     from osdi_frames.client.manifest import read_manifest  # with it comes the HTTP library
 
-    return [manifest for folder in pulled if (manifest := read_manifest(folder))]
+    return [read_manifest(folder) for folder in pulled]
 
 
 def warn_of_incomplete_pulls(folders: Iterable[Path]) -> None:

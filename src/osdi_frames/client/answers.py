@@ -54,7 +54,7 @@ class Answer:
         """
         # A newline of valid JSON is never inside a string.
         text = self.text.replace("\r", " ").replace("\n", " ")
-        head = f'"fetched_at": "{_stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
+        head = f'"fetched_at": "{stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
         return f'{{{head}, "body": {text}}}\n'.encode()
 
 
@@ -110,6 +110,16 @@ def retry_after(header: str, *, now: datetime) -> float | None:
         return None  # email.utils raises any of them on a date that does not exist
 
 
+def utc(moment: datetime) -> datetime:
+    """Return a moment in UTC; one without a zone is taken to be there."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def stamp(moment: datetime) -> str:
+    """Write a moment as archives and manifests have it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def spoken(content: bytes) -> str:
     """Return what the service says in an error's body, as one short line of plain text without addresses.
 
@@ -156,7 +166,3 @@ def _error(kind: type[Error], reply: Reply, what: str = "", **more: Any) -> Erro
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -15,7 +15,7 @@ from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
 from osdi_frames.client.manifest import Manifest
 from osdi_frames.client.paging import MAX_PAGES, row_id
-from osdi_frames.client.pull import Order, last_changes, moment, pull
+from osdi_frames.client.pull import Order, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service, page_bar
 from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
@@ -278,13 +278,11 @@ class Client:
         asked = tuple(several(collections, "collections"))
         ids = None if campaigns is None else tuple(dict.fromkeys(several(campaigns, "ids of campaigns")))
         resources = needed(asked, campaigns=ids)
-        order = Order(Path(destination), resources, asked, ids, filter, resume=resume)
-        if since == "last":
-            order = order.with_since(last_changes(self._service, order, overlap=overlap))
-        elif since is not None:
-            order = order.with_since(dict.fromkeys(RESOURCES, moment(since)))
+        order = Order(self._service, Path(destination), resources, asked, ids, filter)
+        if since is not None:
+            order = order.with_since(since, overlap=overlap)
         with page_bar(progress) as on_page:
-            return pull(self._service, order, now=self._now, on_page=on_page)
+            return pull(order, resume=resume, now=self._now, on_page=on_page)
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True

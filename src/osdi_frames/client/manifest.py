@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from osdi_frames.archive.durable import write_file
+from osdi_frames.client.answers import stamp
+from osdi_frames.client.paging import latest
 from osdi_frames.errors import counted, printable
 
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
@@ -98,8 +100,7 @@ class Manifest:
     @property
     def newest_modified_date(self) -> datetime | None:
         """The newest change that was read."""
-        moments = [collection.newest_modified_date for collection in self.collections]
-        return max(filter(None, moments), default=None)
+        return latest(collection.newest_modified_date for collection in self.collections)
 
     def __str__(self) -> str:
         rows = sum(collection.rows for collection in self.collections)
@@ -113,7 +114,7 @@ class Manifest:
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored = derived | asdict(self)
         del stored["folder"]
-        values: dict[str, Any] = json.loads(json.dumps(stored, default=_written))
+        values: dict[str, Any] = json.loads(json.dumps(stored, default=stamp))
         return values
 
     def write(self) -> None:
@@ -122,12 +123,9 @@ class Manifest:
         write_file(self.folder / NAME, f"{text}\n".encode())
 
 
-def read_manifest(folder: Path) -> Manifest | None:
-    """Read the manifest of a pull from its folder; None where there is none."""
-    try:
-        stored = json.loads((folder / NAME).read_text(encoding="utf-8"), object_hook=_with_moments)
-    except FileNotFoundError:
-        return None
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a pull from its folder."""
+    stored = json.loads((folder / NAME).read_text(encoding="utf-8"), object_hook=_with_moments)
     values = {name: stored[name] for name in _STORED}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     values["collections"] = tuple(CollectionPulled(**collection) for collection in stored["collections"])
@@ -136,8 +134,8 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 def manifests(destination: Path) -> list[Manifest]:
     """Read the manifests of all pulls into a destination, the oldest first."""
-    found = [read_manifest(path.parent) for path in destination.glob(f"*/{NAME}")]
-    return sorted((manifest for manifest in found if manifest), key=lambda manifest: manifest.started_at)
+    found = (read_manifest(path.parent) for path in destination.glob(f"*/{NAME}"))
+    return sorted(found, key=lambda manifest: manifest.started_at)
 
 
 _STORED = [field.name for field in fields(Manifest) if field.name != "folder"]
@@ -147,9 +145,3 @@ _MOMENTS = ("started_at", "finished_at", "since", "newest_modified_date")
 def _with_moments(values: dict[str, Any]) -> dict[str, Any]:
     moments = {name: values[name] for name in _MOMENTS if values.get(name)}
     return values | {name: datetime.fromisoformat(text) for name, text in moments.items()}
-
-
-def _written(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    raise TypeError(f"a manifest cannot hold {type(value).__name__}")

@@ -10,10 +10,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from osdi_frames.client.answers import utc
 from osdi_frames.client.resources import KEYS
 from osdi_frames.errors import counted
 
@@ -54,7 +55,6 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
     link = body.get("_links")
     link = link.get("next") if isinstance(link, dict) else None
     href = link.get("href") if isinstance(link, dict) else None
-    moments = [moment for _, moment in found if moment]
     return Page(
         number,
         tuple(row_id for row_id, _ in found),
@@ -62,7 +62,7 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
         pages,
         records,
         href if isinstance(href, str) and href else None,
-        max(moments, default=None),
+        latest(moment for _, moment in found),
     )
 
 
@@ -70,7 +70,6 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
 class Ledger:
     """The pages of one collection that have been read, in the order in which they came."""
 
-    path: str
     max_pages: int = MAX_PAGES
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
@@ -146,7 +145,7 @@ class Ledger:
     @property
     def newest(self) -> datetime | None:
         """The newest modified_date."""
-        return max((page.newest for page in self.pages if page.newest), default=None)
+        return latest(page.newest for page in self.pages)
 
     @property
     def totals(self) -> list[int]:
@@ -253,6 +252,11 @@ def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[st
             )
 
 
+def latest(moments: Iterable[datetime | None]) -> datetime | None:
+    """Return the latest of the moments that are known."""
+    return max(filter(None, moments), default=None)
+
+
 def row_id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
     """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
     identifiers = row.get("identifiers")
@@ -268,8 +272,7 @@ def row_id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
 
 def _modified(row: Mapping[str, Any]) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(row.get("modified_date") or row.get("modified_at") or "")
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        return utc(datetime.fromisoformat(row.get("modified_date") or row.get("modified_at") or ""))
     except (ValueError, TypeError, OverflowError):
         return None
 

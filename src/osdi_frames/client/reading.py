@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from osdi_frames.client.address import asked_page
+from osdi_frames.client.address import Address, asked_page
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.client.transport import Transport
@@ -33,6 +33,11 @@ class Service:
     workers: int
     max_pages: int
 
+    @property
+    def address(self) -> Address:
+        """The address of the service."""
+        return self.transport.address
+
 
 @dataclass(slots=True)
 class Collection:
@@ -50,7 +55,7 @@ class Collection:
     _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.path, self.service.max_pages)
+        self.ledger = Ledger(self.service.max_pages)
 
     def lack(self) -> str:
         """Return what is missing, without the key, should the service repeat it."""
@@ -124,7 +129,7 @@ class Collection:
 
         So the filter is our own: a `next` can carry it with raw spaces and signs.
         """
-        address = self.service.transport.address
+        address = self.service.address
         numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
         link = self.ledger.next_of(number - 1)
         if link is None:
