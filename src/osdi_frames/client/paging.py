@@ -101,11 +101,11 @@ class Ledger:
         """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
         last = max(self._reported_pages, default=int(not read))
-        if self._outruns:
+        if self.is_outrun:
             return ()
         if not last:
             # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
-            last = 0 if self._ended or self._idle >= _IDLE else max(read) + 1
+            last = 0 if self._is_over else max(read) + 1
         return (number for number in range(1, min(last, self.max_pages) + 1) if number not in read)
 
     @property
@@ -113,22 +113,26 @@ class Ledger:
         """Whether this pass was stopped at the limit of pages, and more would follow."""
         if not any(page.number >= self.max_pages for page in self._current):
             return False
-        ended = self._ended or self._idle >= _IDLE
-        return max(self._reported_pages, default=0) > self.max_pages or not (self._reported_pages or ended)
+        return max(self._reported_pages, default=0) > self.max_pages or not (self._reported_pages or self._is_over)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether nothing more is to be expected of this pass where no totals say how much there is."""
+        return self._ended or self._idle >= _IDLE
 
     @property
     def _reported_pages(self) -> list[int]:
         return [page.total_pages for page in self._current if page.total_pages]
 
     @property
-    def _outruns(self) -> bool:
-        """Whether rows arrive as fast as they are read."""
+    def is_outrun(self) -> bool:
+        """Whether rows arrive as fast as they are read: reading again would not help."""
         reported = self._reported_pages
         return bool(reported) and len(self._current) > 2 * reported[0] + _IDLE
 
     def next_of(self, number: int) -> str | None:
         """Return the `next` of a page; None where totals are reported, which say more."""
-        if any(page.total_pages for page in self._current):
+        if self._reported_pages:
             return None
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
 
@@ -151,11 +155,6 @@ class Ledger:
     def totals(self) -> list[int]:
         """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
-
-    def outgrew(self, first: int) -> bool:
-        """Return whether the collection grew to more than twice its size since a page: reading again would not help."""
-        totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
-        return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
 
     def gaps(self) -> list[range]:
         """Return the pages that exist by the totals and were never read."""
@@ -196,7 +195,7 @@ class Ledger:
         parts = []
         if self.is_cut:
             parts.append(f"stopped at {self.max_pages} pages (max_pages)")
-        if self._outruns:
+        if self.is_outrun:
             parts.append("it grew faster than it was read")
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(map(_span, gaps))}")

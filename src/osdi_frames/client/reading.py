@@ -77,12 +77,11 @@ class Collection:
             if round_:
                 self.ledger.begin_pass()
                 self._followed.clear()
-            first = len(self.ledger.pages)
             deque(self.sweep(), maxlen=0)
             if self.ledger.is_cut:
                 return None
             proof = self.ledger.proof() or self.ledger.proof_after(self._walk())
-            if proof or self.ledger.outgrew(first):
+            if proof or self.ledger.is_outrun:
                 return proof
         return None
 
