@@ -22,8 +22,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from osdi_frames.client import Client
-from osdi_frames.client.batches import Batches
-from osdi_frames.client.lock import locked
+from osdi_frames.client.folder import Batches, locked
 from osdi_frames.client.manifest import manifests
 from osdi_frames.errors import PullRunning
 from osdi_frames.reading.frames import read_table
@@ -161,7 +160,7 @@ def test_a_full_disk_tears_no_page(tmp_path):
 import os, resource, signal, sys
 from contextlib import closing
 from pathlib import Path
-from osdi_frames.client.batches import Batches
+from osdi_frames.client.folder import Batches
 from osdi_frames.client.manifest import manifests
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path(sys.argv[1])
@@ -227,7 +226,7 @@ def test_another_address_is_another_pull(stocked, tmp_path):
 OWNER = """
 import os, sys, time
 from pathlib import Path
-from osdi_frames.client.lock import locked
+from osdi_frames.client.folder import locked
 with locked(Path(sys.argv[1])):
     child = os.fork()
     print(child or "", flush=True)

@@ -113,7 +113,9 @@ class Ledger:
         """Whether this pass was stopped at the limit of pages, and more would follow."""
         if not any(page.number >= self.max_pages for page in self._current):
             return False
-        return max(self._reported_pages, default=0) > self.max_pages or not (self._reported_pages or self._is_over)
+        return max(self._reported_pages, default=0) > self.max_pages or not (
+            self._reported_pages or self._is_over
+        )
 
     @property
     def _is_over(self) -> bool:

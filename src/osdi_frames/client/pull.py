@@ -13,8 +13,7 @@ from urllib.parse import quote, urlsplit
 from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
-from osdi_frames.client.batches import Batches
-from osdi_frames.client.lock import locked
+from osdi_frames.client.folder import Batches, locked
 from osdi_frames.client.manifest import CollectionPulled, Manifest, manifests
 from osdi_frames.client.paging import Ledger, Page, latest, read_page
 from osdi_frames.client.reading import Collection, Service
