@@ -14,17 +14,15 @@ import pandas as pd
 from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
 from osdi_frames.client.manifest import Manifest
-from osdi_frames.client.paging import MAX_PAGES, row_id
+from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.pull import Order, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service, page_bar
 from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
-from osdi_frames.client.rows import check_columns, write_rows
 from osdi_frames.client.transport import Transport
-from osdi_frames.client.writing import FieldNames, changes, new_event
+from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
-from osdi_frames.reading.interchange import as_frame
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
@@ -109,12 +107,12 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
-        self._address = Address.parse(base_url, version=version, allow_http=allow_http)
+        address = Address.parse(base_url, version=version, allow_http=allow_http)
         key.check()
         if workers < 1 or retries < 0 or max_pages < 1:
             raise ValueError("workers and max_pages are at least 1, retries at least 0")
         self._transport = Transport(
-            self._address,
+            address,
             key,
             limit=RateLimit(rate, per=per),
             timeout=timeout,
@@ -125,9 +123,10 @@ class Client:
             now=now,
             ca_file=None if ca_file is None else os.fspath(ca_file),
         )
+        self._address = address
         self._prefix = prefix
         self._now = now
-        self._field_names = FieldNames(self._address.version, known_prefixes(prefix))
+        self._field_names = FieldNames(address.version, known_prefixes(prefix))
         self._service = Service(self._transport, known_prefixes(prefix), workers, max_pages)
 
     @property
@@ -175,15 +174,7 @@ class Client:
         return self._frame([EVENTS if campaign is None else campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
-        """Read the events of several event campaigns, one row an event.
-
-        Raises
-        ------
-        IncompletePull
-            It could not be proved that every event came.
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer.
-        """
+        """Read the events of several event campaigns; `progress`, result and errors are those of `events`."""
         paths = [campaign_path(campaign) for campaign in several(campaigns, "ids of campaigns")]
         return self._frame(paths, None, progress)
 
@@ -249,7 +240,7 @@ class Client:
         campaigns
             Ids of the event campaigns whose events are read; None for all that the service lists.
         filter
-            Which events the service is to select, in the version's names.
+            Which events the service is to select; as for `events`.
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
             modified_date of the last pull in which the collection was complete; without one, all. Signatures and
@@ -259,7 +250,7 @@ class Client:
         resume
             False begins anew although the last pull is not complete.
         progress
-            A bar by pages: None shows one on a terminal or in a notebook, and for long work only.
+            As for `events`.
 
         Returns
         -------
@@ -314,7 +305,7 @@ class Client:
         body = new_event(event, names=self._field_names, strict=strict)
         if strict and (link := body.get("_links", {}).get("osdi:creator")):
             self._check_person(link["href"])
-        return self._one(self._transport.send("POST", self._address.collection(EVENTS), body))
+        return self._one(self._send(None, body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
         """Change fields of an event; its row after the change.
@@ -326,7 +317,7 @@ class Client:
         changed
             The fields to change, in the names of either version; None empties a text, and nothing else can be emptied.
         strict
-            False leaves out what the service would ignore; True refuses it.
+            As for `create_event`.
 
         Raises
         ------
@@ -335,8 +326,7 @@ class Client:
         ResourceNotFound
             There is none with that id for this key.
         """
-        body = changes(changed, names=self._field_names, strict=strict)
-        return self._one(self._transport.send("PUT", self._at(event_id), body))
+        return self._one(self._send(event_id, changes(changed, names=self._field_names, strict=strict)))
 
     def create_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -367,8 +357,8 @@ class Client:
         UnknownColumn
             A column that the table does not have, with the names that are nearest.
         """
-        frame = as_frame(frame, caller="create_events")
-        return self._write_rows(frame, new=True, dry_run=dry_run, progress=progress)
+        names, send = self._field_names, self._send
+        return write_rows(frame, names=names, send=send, new=True, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -388,8 +378,8 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        frame = as_frame(frame, caller="update_events")
-        return self._write_rows(frame, new=False, dry_run=dry_run, progress=progress)
+        names, send = self._field_names, self._send
+        return write_rows(frame, names=names, send=send, new=False, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event, which it refuses (interface 7).
@@ -422,13 +412,15 @@ class Client:
 
     def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         lines: list[bytes] = []
-
-        def keep(answer: Answer) -> None:
-            lines.append(answer.line())
-
         with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
-                collection = Collection(self._service, path, filter, keep=keep, on_page=on_page)
+                collection = Collection(
+                    self._service,
+                    path,
+                    filter,
+                    keep=lambda answer: lines.append(answer.line()),
+                    on_page=on_page,
+                )
                 if collection.resolve() is None:
                     raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
         return self._table(lines)
@@ -441,19 +433,11 @@ class Client:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
         return read_table(Received(lines, self.base_url), "events", prefix=self._prefix, dedupe=dedupe)
 
-    def _write_rows(
-        self, frame: pd.DataFrame, *, new: bool, dry_run: bool, progress: bool | None
-    ) -> pd.DataFrame:
-        def send(event_id: str | None, body: dict[str, Any]) -> str | None:
-            if event_id is not None:
-                self._transport.send("PUT", self._at(event_id), body)
-                return event_id
-            created = self._transport.send("POST", self._address.collection(EVENTS), body)
-            return row_id(created.body, self._field_names.prefixes)
-
-        check_columns(frame, new=new)
-        names = self._field_names
-        return write_rows(frame, names=names, new=new, send=send, dry_run=dry_run, progress=progress)
+    def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
+        """Create an event, or change the one of an id."""
+        if event_id is None:
+            return self._transport.send("POST", self._address.collection(EVENTS), body)
+        return self._transport.send("PUT", self._at(event_id), body)
 
     def _check_person(self, href: str) -> None:
         try:
