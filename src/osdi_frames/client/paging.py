@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -47,14 +48,12 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
     >>> read_page({"total_records": 60, "per_page": "25", "_embedded": {}}, number=1, prefixes=()).total_pages
     3
     """
-    found = list(_rows(body, prefixes))
+    found = list(_rows(_at(body, "_embedded"), prefixes))
     records, pages = _count(body.get("total_records")), _count(body.get("total_pages"))
     per_page = _count(body.get("per_page")) or (len(found) if number == 1 else 0)
     if pages is None and records is not None and per_page:
         pages = -(-records // per_page)
-    link = body.get("_links")
-    link = link.get("next") if isinstance(link, dict) else None
-    href = link.get("href") if isinstance(link, dict) else None
+    href = _at(body, "_links", "next", "href")
     return Page(
         number,
         tuple(row_id for row_id, _ in found),
@@ -239,18 +238,14 @@ def _span(numbers: range) -> str:
     return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
 
 
-def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
+def _rows(embedded: Any, prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
     """Yield id and modified_date of each embedded row."""
-    embedded = body.get("_embedded")
-    for name, entries in (embedded if isinstance(embedded, dict) else {}).items():
+    for name, rows in (embedded if isinstance(embedded, dict) else {}).items():
         known = name.rpartition(":")[2] in KEYS
-        for entry in entries if isinstance(entries, list) else ():
-            row = entry if isinstance(entry, dict) else {}
+        for row in rows if isinstance(rows, list) else ():
             # A row without an id, in a collection that is not declared, is identified by its whole content.
-            yield (
-                row_id(row, prefixes) or (None if known else json.dumps(entry, sort_keys=True)),
-                _modified(row),
-            )
+            own = row_id(row, prefixes) or (None if known else json.dumps(row, sort_keys=True))
+            yield own, _modified(row)
 
 
 def latest(moments: Iterable[datetime | None]) -> datetime | None:
@@ -258,24 +253,29 @@ def latest(moments: Iterable[datetime | None]) -> datetime | None:
     return max(filter(None, moments), default=None)
 
 
-def row_id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
+def row_id(row: Any, prefixes: Sequence[str]) -> str | None:
     """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
-    identifiers = row.get("identifiers")
+    identifiers = _at(row, "identifiers")
     for identifier in identifiers if isinstance(identifiers, list) else ():
         system, _, own = identifier.partition(":") if isinstance(identifier, str) else ("", "", "")
         if own and system in prefixes:
             return str(own)
-    try:
-        return urlsplit(row["_links"]["self"]["href"]).path.rstrip("/").rpartition("/")[2] or None
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
+    with suppress(TypeError, ValueError, AttributeError):
+        return urlsplit(_at(row, "_links", "self", "href")).path.rstrip("/").rpartition("/")[2] or None
+    return None
 
 
-def _modified(row: Mapping[str, Any]) -> datetime | None:
-    try:
-        return utc(datetime.fromisoformat(row.get("modified_date") or row.get("modified_at") or ""))
-    except (ValueError, TypeError, OverflowError):
-        return None
+def _modified(row: Any) -> datetime | None:
+    with suppress(ValueError, TypeError, OverflowError):
+        return utc(datetime.fromisoformat(_at(row, "modified_date") or _at(row, "modified_at") or ""))
+    return None
+
+
+def _at(value: Any, *keys: str) -> Any:
+    """Return what stands at a path of keys; None where there is nothing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _count(value: Any) -> int | None:
