@@ -44,13 +44,7 @@ class ApiKey:
         return cls((environment.get(VARIABLE, "") if given is None else given).strip())
 
     def check(self) -> None:
-        """Refuse what is no key.
-
-        Raises
-        ------
-        MissingKey
-            There is none, or it has characters that no header can carry.
-        """
+        """Raise `MissingKey` where there is none, or it has characters that no header can carry."""
         if not self._secret:
             raise MissingKey(f"no API key: set {VARIABLE}, or give api_key")
         if not (self._secret.isascii() and self._secret.isprintable()):
@@ -85,13 +79,6 @@ class Address:
 
         >>> Address.parse("https://example.org/api/v2/").collection("events")
         'https://example.org/api/v2/events'
-
-        Raises
-        ------
-        BadAddress
-            Not an http(s) address, or one that does not state the version.
-        InsecureAddress
-            ``http://`` to another machine, or a name and password in the address.
         """
         text = str(base_url).strip()
         scheme, host, port = _origin(text, shown(text))
@@ -130,13 +117,7 @@ class Address:
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Return the address of a resource by its id.
-
-        Raises
-        ------
-        BadAddress
-            The id would be another place in the address.
-        """
+        """Return the address of a resource by its id; `BadAddress` where the id would be another place in it."""
         if not resource_id.strip("."):
             raise BadAddress(f"{resource_id!r} is no id")
         return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
@@ -144,12 +125,7 @@ class Address:
     def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
         """Return the address that a link on the page `at` leads to, if it lies at this origin.
 
-        An error shows both as `redact` leaves them.
-
-        Raises
-        ------
-        ForeignAddress
-            It lies elsewhere, or parsers could disagree about where it lies.
+        `ForeignAddress`, which shows both as `redact` leaves them, where it lies elsewhere or parsers could disagree.
         """
         page, link_shown = shown(redact(at)), shown(redact(link))
         if _DISPUTED.search(link):

@@ -64,13 +64,7 @@ class Received(io.BytesIO):
 
 
 def answer(reply: Reply, *, fetched_at: datetime) -> Answer:
-    """Read a successful reply.
-
-    Raises
-    ------
-    BadAnswer
-        It is not JSON in UTF-8, not an object, an empty one, or an error in disguise.
-    """
+    """Read a successful reply; `BadAnswer` where it is no JSON object in UTF-8, an empty one, or says an error."""
     try:
         text = reply.content.decode("utf-8-sig")
         body = json.loads(text, parse_constant=int)  # which refuses NaN and Infinity: they are not JSON

@@ -239,8 +239,8 @@ class Client:
             ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
         campaigns
             Ids of the event campaigns whose events are read; None for all that the service lists.
-        filter
-            Which events the service is to select; as for `events`.
+        filter, progress
+            As for `events`.
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
             modified_date of the last pull in which the collection was complete; without one, all. Signatures and
@@ -249,8 +249,6 @@ class Client:
             How far before ``"last"`` to begin.
         resume
             False begins anew although the last pull is not complete.
-        progress
-            As for `events`.
 
         Returns
         -------

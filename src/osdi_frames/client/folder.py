@@ -38,12 +38,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Keep other pulls out of a folder; on Windows that is the caller's to do.
 
     The system releases the lock when its process ends, but not while a child that the process forked lives on. The
-    file names its owner; where that process has ended, a new lock replaces it.
-
-    Raises
-    ------
-    PullRunning
-        Another pull holds the lock; the message names its process.
+    file names its owner, and so does the `PullRunning` of the next one; where that process has ended, a new lock
+    replaces it.
     """
     if sys.platform == "win32":
         yield

@@ -77,16 +77,14 @@ class Ledger:
     _idle: int = 0  # pages in a row without anything new to this pass
     _ended: bool = False  # a page of this pass was found behind the last one
 
-    def add(self, page: Page) -> bool:
-        """Enter a page; return whether it has a row that none before it had."""
-        fresh = {row_id for row_id in page.ids if row_id is not None} - self.ids
+    def add(self, page: Page) -> None:
+        """Enter a page."""
         self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
         self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
         self._seen.update(page.ids)
         self.pages.append(page)
         self._current.append(page)
-        self.ids |= fresh
-        return bool(fresh)
+        self.ids.update(row_id for row_id in page.ids if row_id is not None)
 
     def begin_pass(self) -> None:
         """Read the collection once more: all of it, or the pages that report other totals than the last one."""
@@ -112,9 +110,8 @@ class Ledger:
         """Whether this pass was stopped at the limit of pages, and more would follow."""
         if not any(page.number >= self.max_pages for page in self._current):
             return False
-        return max(self._reported_pages, default=0) > self.max_pages or not (
-            self._reported_pages or self._is_over
-        )
+        reported = max(self._reported_pages, default=0)
+        return reported > self.max_pages or not (reported or self._is_over)
 
     @property
     def _is_over(self) -> bool:
@@ -133,7 +130,7 @@ class Ledger:
 
     def next_of(self, number: int) -> str | None:
         """Return the `next` of a page; None where totals are reported, which say more."""
-        if self._reported_pages:
+        if any(page.total_pages for page in self._current):
             return None
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
 

@@ -44,11 +44,6 @@ class Order:
         """Return the order for what changed only, as far as each collection can be asked for that.
 
         A parent is listed from as early as any of its lists: one that was never read needs all parents.
-
-        Raises
-        ------
-        InvalidField
-            It is neither a time nor ``"last"``.
         """
         names = [resource.name for resource in self.resources]
         earliest: dict[str, datetime | None] = (

@@ -88,8 +88,9 @@ class Collection:
     def _walk(self) -> Page:
         """Read from the front, one page alone after the other, while there are rows that no page had before."""
         for number in range(1, _FRONT + 1):
-            _, page = self._read(number)
-            if not self._enter(page):
+            known = len(self.ledger.ids)
+            _, page = self._enter(self._read(number))
+            if len(self.ledger.ids) == known:
                 break
         return page
 
@@ -102,16 +103,16 @@ class Collection:
             for number in numbers:
                 waiting.append(pool.submit(self._read, number))
                 if len(waiting) >= 2 * self.service.workers:
-                    yield self._entered(waiting.popleft())
+                    yield self._enter(waiting.popleft().result())
             while waiting:
-                yield self._entered(waiting.popleft())
+                yield self._enter(waiting.popleft().result())
         finally:
             self._left = True
             for future in waiting:
                 future.cancel()
             for future in waiting:
                 with suppress(CancelledError, OsdiError, OSError):  # the first error is on its way
-                    self._entered(future)
+                    self._enter(future.result())
 
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
@@ -139,15 +140,10 @@ class Collection:
         self._followed.add(followed)
         return followed if advances else numbered
 
-    def _entered(self, future: Future[tuple[Answer, Page]]) -> tuple[Answer, Page]:
-        answer, page = future.result()
-        self._enter(page)
-        return answer, page
-
-    def _enter(self, page: Page) -> bool:
-        fresh = self.ledger.add(page)
-        self.on_page(page)
-        return fresh
+    def _enter(self, read: tuple[Answer, Page]) -> tuple[Answer, Page]:
+        self.ledger.add(read[1])
+        self.on_page(read[1])
+        return read
 
 
 @contextmanager

@@ -77,10 +77,6 @@ def new_event(event: Mapping[str, Any], *, names: FieldNames, strict: bool) -> d
     >>> v1 = FieldNames("v1", ("platform",))
     >>> new_event({"title": "Picnic", "origin_system": "Desk"}, names=v1, strict=True)
     {'summary': 'Picnic', 'originating_system': 'Desk'}
-
-    Raises
-    ------
-    UneditableField, MissingField, InvalidField
     """
     body = _Writer(names, strict, is_new=True).fields(event, EVENT)
     if missing := [name for name in names.required() if _is_empty(body.get(name))]:
@@ -89,13 +85,7 @@ def new_event(event: Mapping[str, Any], *, names: FieldNames, strict: bool) -> d
 
 
 def changes(changed: Mapping[str, Any], *, names: FieldNames, strict: bool) -> dict[str, Any]:
-    """Write the fields of an event that are to be changed.
-
-    Raises
-    ------
-    UneditableField, InvalidField, MissingField
-        Nothing is left to be changed, or a required field would be emptied.
-    """
+    """Write the fields of an event that are to be changed."""
     body = _Writer(names, strict, is_new=False).fields(changed, EVENT)
     if not body:
         raise MissingField("there is nothing to change")
