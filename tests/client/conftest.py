@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from osdi_frames import sandbox
-from osdi_frames.client import Client
+from osdi_frames.client import Client, Manifest
 from osdi_frames.reading.frames import read_table
 
 GROUP, PERSON = "group:sandbox", "person:sandbox-person"
+#: All that a caller can ask a pull for.
+ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
 #: Columns that say how an event was read, not what it is.
 READ = ["fetched_at", "source_file", "source_line"]
 
@@ -61,6 +64,38 @@ class Stocked:
 def comparable(frame: pd.DataFrame) -> pd.DataFrame:
     """Leave out where rows were read, and sort them."""
     return frame.drop(columns=READ).sort_values("event_id").reset_index(drop=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """The demo, pulled twice with all its collections."""
+
+    served: Stocked
+    folder: Path
+    manifests: list[Manifest]
+    requests: int
+    """How many requests the first pull made, as the service counts them."""
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[Stocked]:
+    """Serve the demo, which tests read and do not change."""
+    app = sandbox.create_app()
+    with sandbox.serve(app) as running:
+        sandbox.fill_demo(app, origin=running.origin)
+        yield Stocked(running)
+
+
+@pytest.fixture(scope="session", params=["v2", "v1"])
+def pulled(request: pytest.FixtureRequest, demo: Stocked, tmp_path_factory: pytest.TempPathFactory) -> Pulled:
+    """Pull every collection of the demo by a version, twice."""
+    folder = tmp_path_factory.mktemp("pull")
+    demo.forget()
+    with demo.client(speaks=request.param) as client:
+        first = client.pull(folder, collections=ALL)
+        requests = len(demo.asked())
+        second = client.pull(folder, collections=ALL)
+    return Pulled(demo, folder, [first, second], requests)
 
 
 @pytest.fixture

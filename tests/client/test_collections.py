@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,6 @@ from osdi_frames.reading.frames import read_table
 
 from .conftest import GROUP, Stocked, comparable
 from .hostile import listening
-
-ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
-
-
-@pytest.fixture(scope="module")
-def demo() -> Iterator[Stocked]:
-    app = sandbox.create_app()
-    with sandbox.serve(app) as running:
-        sandbox.fill_demo(app, origin=running.origin)
-        yield Stocked(running)
 
 
 def records(folder: Path, key: str) -> dict[str, dict[str, Any]]:
@@ -62,23 +53,21 @@ def asked(served: Stocked) -> Counter[str]:
     return Counter(request["path"].rpartition("/")[2] for request in served.asked())
 
 
-@pytest.mark.parametrize("version", ["v2", "v1"])
-def test_every_count_of_a_pull_of_everything_is_the_services_own(demo, tmp_path, version):
-    demo.forget()
-    with demo.client(speaks=version) as client:
-        manifest = client.pull(tmp_path, collections=ALL)
+def test_every_count_of_a_pull_of_everything_is_the_services_own(pulled):
+    manifest = pulled.manifests[0]
     assert manifest.complete, manifest.why
-    assert manifest.requests == len(demo.asked())
-    campaigns = records(tmp_path, "platform:event_campaigns")
-    petitions, events = records(tmp_path, "osdi:petitions"), records(tmp_path, "osdi:events")
-    attendances, signatures = records(tmp_path, "osdi:attendances"), records(tmp_path, "osdi:signatures")
+    assert manifest.requests == pulled.requests
+    found = partial(records, manifest.folder)
+    campaigns, petitions = found("platform:event_campaigns"), found("osdi:petitions")
+    events, attendances, signatures = map(found, ("osdi:events", "osdi:attendances", "osdi:signatures"))
     held = {
-        kind: demo.running.admin("GET", kind) for kind in ("campaigns", "petitions", "attendances", "people")
+        kind: pulled.served.running.admin("GET", kind)
+        for kind in ("campaigns", "petitions", "attendances", "people")
     }
     assert len(campaigns) == len(held["campaigns"]) > 0
     assert len(petitions) == len(held["petitions"]) > 0
     assert len(attendances) == len(held["attendances"]) > 1000
-    people = records(tmp_path, "osdi:people")
+    people = found("osdi:people")
     acted = {attendance["platform:person_id"] for attendance in [*attendances.values(), *signatures.values()]}
     assert acted <= set(people)
     assert len(people) <= len(held["people"])
@@ -300,10 +289,8 @@ def test_the_address_of_a_collection_is_no_service_and_leaves_no_folder(demo, tm
     assert not (tmp_path / "x").exists()
 
 
-def test_a_manifest_is_read_back_as_it_was_written(demo, tmp_path):
-    with demo.client() as client:
-        manifest = client.pull(tmp_path, collections=ALL)
-        assert manifests(tmp_path) == [manifest]
+def test_a_manifest_is_read_back_as_it_was_written(pulled):
+    assert manifests(pulled.folder) == pulled.manifests
 
 
 def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_listed(clocked, tmp_path):

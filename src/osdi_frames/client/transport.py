@@ -88,7 +88,7 @@ class Transport:
             # Threads wait for a connection as long as it takes: that is no sign of the service.
             timeout=httpx.Timeout(timeout, pool=None),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            verify=ssl.create_default_context(cafile=ca_file) if ca_file else httpx.create_ssl_context(),
+            verify=_trusted(address.scheme, ca_file),
             follow_redirects=False,
             event_hooks={"response": [_set_location_aside]},
             # A proxy would read the key of a request without TLS.
@@ -252,6 +252,14 @@ class _Limited:
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, self._deadline.limit(timeout))
+
+
+def _trusted(scheme: str, ca_file: str | None) -> ssl.SSLContext:
+    if ca_file:
+        return ssl.create_default_context(cafile=ca_file)
+    if scheme == "https":
+        return httpx.create_ssl_context()
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody; certificates take a while to load
 
 
 def _set_location_aside(response: httpx.Response) -> None:
