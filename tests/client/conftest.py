@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +25,25 @@ GROUP, PERSON = "group:sandbox", "person:sandbox-person"
 ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
 #: Columns that say how an event was read, not what it is.
 READ = ["fetched_at", "source_file", "source_line"]
+
+
+#: Forks a process for each pull that it is asked for: the imports, which take a second, are done once.
+FORKING = """
+import json, os, sys
+from osdi_frames.client import Client
+for line in sys.stdin:
+    base_url, key, folder, collections = json.loads(line)
+    process = os.fork()
+    if not process:
+        try:
+            with Client(base_url, key, rate=None, workers=4, backoff=0.01) as client:
+                client.pull(folder, collections=collections)
+        finally:
+            os._exit(0)
+    print(process, flush=True)
+    os.waitpid(process, 0)
+    print("ended", flush=True)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +120,36 @@ def pulled(request: pytest.FixtureRequest, demo: Stocked, tmp_path_factory: pyte
         requests = len(demo.asked())
         second = client.pull(folder, collections=ALL)
     return Pulled(demo, folder, [first, second], requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulls:
+    """Pulls in processes of their own, one after the other, that can be killed."""
+
+    forking: subprocess.Popen[str]
+
+    @contextmanager
+    def killed(self, served: Stocked, folder: Path, *collections: str) -> Iterator[None]:
+        """Pull while the context lasts, unless the pull ends before, and kill it."""
+        assert self.forking.stdin
+        assert self.forking.stdout
+        asked = [served.running.base_url, served.running.group_key, str(folder), collections or ["events"]]
+        print(json.dumps(asked), file=self.forking.stdin, flush=True)
+        process = int(self.forking.stdout.readline())
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            assert self.forking.stdout.readline() == "ended\n"
+
+
+@pytest.fixture(scope="session")
+def pulls() -> Iterator[Pulls]:
+    """Start the process that forks those that pull."""
+    command = [sys.executable, "-c", FORKING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
+        yield Pulls(forking)
 
 
 @pytest.fixture

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +17,6 @@ import pytest
 from click.testing import CliRunner
 from pandas.testing import assert_frame_equal
 
-from osdi_frames import sandbox
 from osdi_frames.cli.pull import command
 from osdi_frames.client import Client
 from osdi_frames.client.manifest import manifests
@@ -306,14 +302,6 @@ def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_l
     assert len(records(tmp_path, "platform:event_campaigns")) == 2
 
 
-PULL = """
-import sys
-from osdi_frames.client import Client
-with Client(sys.argv[1], rate=None, workers=4) as client:
-    client.pull(sys.argv[2], collections=["attendances"])
-"""
-
-
 def lists_kept(folder: Path) -> int:
     """Count the lists of attendances that are whole on disk, in the file that still grows, too."""
     found = 0
@@ -323,15 +311,12 @@ def lists_kept(folder: Path) -> int:
     return found
 
 
-def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(clocked, tmp_path):
+def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(pulls, clocked, tmp_path):
     served, client, _, events = clocked
     served.running.inject("latency", seconds=0.4)
-    command_line = [sys.executable, "-c", PULL, served.running.base_url, str(tmp_path)]
-    environment = {**os.environ, "OSDI_API_KEY": served.running.group_key}
-    with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, env=environment) as process:
+    with pulls.killed(served, tmp_path, "attendances"):
         while lists_kept(tmp_path) < 2:
             time.sleep(0.02)
-        process.kill()
     kept = lists_kept(tmp_path)
     assert 2 <= kept < len(events)
     served.running.clear_faults()
