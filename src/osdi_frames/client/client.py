@@ -49,10 +49,8 @@ class Client:
         At most `rate` requests in any `per` seconds, as they reach the service; None for no limit.
     workers
         How many pages are read at once.
-    timeout
-        Seconds without a byte after which a request is given up.
-    deadline
-        Seconds after which a request is given up although bytes still come; it is not sent again.
+    timeout, deadline
+        Seconds without a byte, and seconds in all, after which a request is given up; after these it is not sent again.
     retries, backoff
         How often a request is sent again after 429, 5xx, a timeout or a cut connection, and the seconds before the
         first time; they double, with jitter. A Retry-After is honoured up to five minutes.

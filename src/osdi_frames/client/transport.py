@@ -68,6 +68,7 @@ class Transport:
     ) -> None:
         self.address = address
         self._key = key
+        self.redact = key.redact  # strikes the key from what the service wrote
         self._limit = limit
         self._now = now
         self._deadline = _Deadline(deadline)
@@ -118,10 +119,6 @@ class Transport:
     def own(self, link: str, *, at: str) -> str:
         """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
         return self.address.own(link, at=at, redact=self.redact)
-
-    def redact(self, text: str) -> str:
-        """Strike the key from a text that the service wrote."""
-        return self._key.redact(text)
 
     def send(self, method: str, url: str, body: Mapping[str, Any] | None = None) -> Answer:
         """Write a resource; a redirect is an error, since it would change what is written."""
