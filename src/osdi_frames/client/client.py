@@ -184,7 +184,7 @@ class Client:
         ResourceNotFound
             There is none with that id for this key.
         """
-        return self._one(self._transport.get(self._at(event_id)))
+        return self._one(self._transport.send("GET", self._at(event_id)))
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
         """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
@@ -437,7 +437,7 @@ class Client:
 
     def _check_person(self, href: str) -> None:
         try:
-            self._transport.get(self._transport.own(href, at=self.base_url))
+            self._transport.send("GET", self._transport.own(href, at=self.base_url))
         except (ResourceNotFound, ForeignAddress) as error:
             raise InvalidField(f"the creator is not known to the service: {error}") from error
 

@@ -116,7 +116,7 @@ class Collection:
 
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
-        answer = self.service.transport.get(self._address(number), lambda: not self._left)
+        answer = self.service.transport.send("GET", self._address(number), wanted=lambda: not self._left)
         if not any(key in answer.body for key in _OF_PAGES):
             path = self.service.transport.redact(self.path)
             raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)

@@ -7,7 +7,6 @@ second, headers or 100-continue without end, a gzip stream of nothing.
 
 from __future__ import annotations
 
-import json
 import logging
 import ssl
 import threading
@@ -105,70 +104,63 @@ class Transport:
         """Close the connections."""
         self._http.close()
 
-    def get(self, url: str, wanted: Callable[[], bool] = lambda: True) -> Answer:
-        """Read a resource; redirects are followed within the origin. Once it is not wanted, it is not asked again."""
-        asked = url
-        for _ in range(_REDIRECTS):
-            reply = self._ask("GET", url, wanted=wanted)
-            if not isinstance(reply, Reply):
-                return replace(reply, url=self.redact(asked))
-            url = self.own(reply.location, at=url)
-        address = shown(self.redact(url))
-        raise ServiceError(f"GET {address} is redirected without end", address=address)
-
-    def own(self, link: str, *, at: str) -> str:
-        """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
-        return self.address.own(link, at=at, redact=self.redact)
-
-    def send(self, method: str, url: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """Write a resource; a redirect is an error, since it would change what is written."""
-        content = None if body is None else json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
-        answered = self._ask(method, url, content)
-        if isinstance(answered, Reply):
-            raise failure(answered, now=self._now())
-        return answered
-
-    def _with_key(self, request: httpx.Request) -> httpx.Request:
-        """Add the key's header: last, so that no repr of headers on the way shows it."""
-        request.headers[HEADERS[self.address.version]] = self._key.reveal()
-        return request
-
-    def _ask(
-        self, method: str, url: str, content: bytes | None = None, wanted: Callable[[], bool] = lambda: True
-    ) -> Answer | Reply:
-        """Ask until there is an answer, or a redirect, which is given as it is."""
+    def send(
+        self,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> Answer:
+        """Read or write a resource; what is no longer wanted is not asked for again."""
         return self._retrying(
             # A service that used up the whole deadline would do so again.
             lambda error: wanted() and not self._deadline.exceeded and _may_ask_again(error, method),
             self._attempt,
             method,
             url,
-            content,
+            body,
         )
 
-    def _attempt(self, method: str, url: str, content: bytes | None) -> Answer | Reply:
+    def own(self, link: str, *, at: str) -> str:
+        """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
+        return self.address.own(link, at=at, redact=self.redact)
+
+    def _with_key(self, request: httpx.Request) -> httpx.Request:
+        """Add the key's header: last, so that no repr of headers on the way shows it."""
+        request.headers[HEADERS[self.address.version]] = self._key.reveal()
+        return request
+
+    def _attempt(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
         try:
-            with self._limit.slot():
-                reply = self._exchange(method, url, content)
-            if 300 <= reply.status < 400 and reply.location:
-                return reply
-            if 200 <= reply.status < 300:
-                return answer(reply, fetched_at=self._now())
-            raise failure(reply, now=self._now())
+            return self._follow(method, url, body)
         except ServiceError as error:
             error.args, error.words = (self.redact(str(error)),), self.redact(error.words)
             if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
                 self._limit.hold(error.retry_after)
             raise
 
-    def _exchange(self, method: str, url: str, content: bytes | None) -> Reply:
+    def _follow(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
+        """Send a request; a GET follows redirects within the origin, anything else would change what is written."""
+        at = url
+        for _ in range(_REDIRECTS):
+            with self._limit.slot():
+                reply = self._exchange(method, at, body)
+            if 200 <= reply.status < 300:
+                return replace(answer(reply, fetched_at=self._now()), url=self.redact(url))
+            if not (300 <= reply.status < 400 and reply.location and method == "GET"):
+                raise failure(reply, now=self._now())
+            at = self.own(reply.location, at=at)
+        address = shown(self.redact(at))
+        raise ServiceError(f"GET {address} is redirected without end", address=address)
+
+    def _exchange(self, method: str, url: str, body: Mapping[str, Any] | None) -> Reply:
         if self._http.is_closed:
             raise ClientClosed("this client is closed; open a new one")
-        headers = {} if content is None else {"Content-Type": "application/json"}
         asked = self.redact(url)
         self._deadline.reset()
         try:
-            with self._http.stream(method, url, content=content, headers=headers) as response:
+            with self._http.stream(method, url, json=body) as response:
                 return Reply(
                     method,
                     asked,
