@@ -37,7 +37,8 @@ class Client:
 
     A client can be shared by threads, and used where an event loop runs. It reads many pages at once, and
     never asks more than `rate` times in any `per` seconds, retries counted. The key is sent to the origin
-    of `base_url` only. Use it as a context manager, or close it.
+    of `base_url` only. Use it as a context manager, or close it. Any call can raise `ServiceError` (the service
+    refused) and `ServiceUnreachable` (it did not answer).
 
     Parameters
     ----------
@@ -166,8 +167,6 @@ class Client:
         ------
         IncompletePull
             It could not be proved that every event came. `pull` keeps what there is.
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer.
         """
         return self._frame([EVENTS if campaign is None else campaign_path(campaign)], filter, progress)
 
@@ -225,8 +224,8 @@ class Client:
         """Read every page of some collections into an archive, and say whether that is all of them.
 
         Each pull has a folder in `destination` with the pages as they came (`read_events` reads them) and a
-        manifest, ``.manifest.json``. Killed at any moment and called again, it reads what is missing; so it
-        does after an error. After a complete pull a new one begins.
+        manifest, ``.manifest.json``. What was read stays: killed at any moment, or after an error, and called again, it
+        reads what is missing. After a complete pull a new one begins.
 
         Parameters
         ----------
@@ -255,8 +254,6 @@ class Client:
 
         Raises
         ------
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer; what was read stays.
         UnknownCollection
             With the names that are nearest.
         PullRunning
@@ -292,8 +289,6 @@ class Client:
         ------
         UneditableField, MissingField, InvalidField
             Before anything is sent, with the name of the field.
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer.
         """
         if creator is not None:
             href = self._address.resource("people", _bare(creator, self._field_names.prefixes))

@@ -16,8 +16,6 @@ from osdi_frames.errors import counted, printable
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
 NAME = ".manifest.json"
 
-UNFINISHED = "not finished: the pull is running, or was killed; call it again and it goes on"
-
 
 @dataclass(frozen=True, slots=True)
 class CollectionPulled:
@@ -73,7 +71,7 @@ class Manifest:
     def why(self) -> str:
         """The proof for each collection, or what is missing; a line each."""
         if self.finished_at is None:
-            return UNFINISHED
+            return "not finished: the pull is running, or was killed; call it again and it goes on"
         lacking = [collection for collection in self.collections if not collection.complete]
         # Where a pull stopped is said, not what it did not come to.
         begun = [collection for collection in lacking if collection.lists or collection.why != "not read"]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -145,21 +146,16 @@ class Ledger:
         return sum(page.ids.count(None) for page in self.pages)
 
     @property
-    def newest(self) -> datetime | None:
-        """The newest modified_date."""
-        return latest(page.newest for page in self.pages)
-
-    @property
     def totals(self) -> list[int]:
         """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
 
-    def gaps(self) -> list[range]:
-        """Return the pages that exist by the totals and were never read."""
+    def gaps(self) -> list[str]:
+        """Return the pages that exist by the totals and were never read, as ``7`` or ``2-6``."""
         read = sorted({page.number for page in self.pages})
         last = max((page.total_pages or page.number for page in self.pages), default=0)
-        edges = zip([0, *read], [*read, last + 1], strict=True)
-        return [range(before + 1, after) for before, after in edges if after - before > 1]
+        gaps = [(before + 1, after - 1) for before, after in pairwise([0, *read, last + 1])]
+        return [str(first) if first == end else f"{first}-{end}" for first, end in gaps if first <= end]
 
     def proof(self) -> str | None:
         """Return why every record of the collection is among those read; None where nothing proves it."""
@@ -196,7 +192,7 @@ class Ledger:
         if self.is_outrun:
             parts.append("it grew faster than it was read")
         if gaps := self.gaps():
-            parts.append(f"not read: page {', '.join(map(_span, gaps))}")
+            parts.append(f"not read: page {', '.join(gaps)}")
         if self.totals and self.totals[-1] != len(self.ids):
             parts.append(
                 f"{_were(self.totals[-1], 'record')} reported, {_were(len(self.ids), 'distinct one')} read"
@@ -204,7 +200,9 @@ class Ledger:
         elif not self.totals:
             parts.append(f"no totals were reported; {_were(len(self.ids), 'distinct record')} read")
         if straddling := self._straddling():
-            parts.append(f"rows on more than one page: {_few(straddling)}")
+            # As Python writes them: an id of the service must not command the terminal that shows it.
+            more = f" and {len(straddling) - 5} more" if len(straddling) > 5 else ""
+            parts.append(f"rows on more than one page: {', '.join(map(repr, straddling[:5]))}{more}")
         if self.rows_without_id:
             parts.append(f"{counted(self.rows_without_id, 'row')} without an id")
         return "; ".join(parts) or "rows moved while the pages were read"
@@ -229,10 +227,6 @@ class Ledger:
 
 def _stands_still(page: Page) -> bool:
     return page.reported_number is not None and page.reported_number < page.number
-
-
-def _span(numbers: range) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
 
 
 def _rows(embedded: Any, prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
@@ -279,11 +273,6 @@ def _count(value: Any) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
-
-
-def _few(ids: Sequence[str]) -> str:
-    # As Python writes them: an id of the service must not command the terminal that shows it.
-    return ", ".join(map(repr, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
 
 
 def _were(count: int, noun: str = "") -> str:

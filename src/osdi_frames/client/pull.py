@@ -178,7 +178,9 @@ class _Tally:
             rows=counts.rows + ledger.rows,
             distinct_ids=distinct + new,
             duplicates=counts.duplicates + ledger.rows - ledger.rows_without_id - new,
-            newest_modified_date=latest([counts.newest_modified_date, ledger.newest]),
+            newest_modified_date=latest(
+                [counts.newest_modified_date, *(page.newest for page in ledger.pages)]
+            ),
         )
         self.is_cut = self.is_cut or ledger.is_cut
         if totals := ledger.totals:
