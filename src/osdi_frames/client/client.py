@@ -291,11 +291,13 @@ class Client:
             Before anything is sent, with the name of the field.
         """
         if creator is not None:
-            href = self._address.resource("people", _bare(creator, self._field_names.prefixes))
-            event = {**event, "_links": {"osdi:creator": {"href": href}}}
+            event = {**event, "_links": {"osdi:creator": {"href": self._at(creator, "people")}}}
         body = new_event(event, names=self._field_names, strict=strict)
         if strict and (link := body.get("_links", {}).get("osdi:creator")):
-            self._check_person(link["href"])
+            try:
+                self._transport.send("GET", self._transport.own(link["href"], at=self.base_url))
+            except (ResourceNotFound, ForeignAddress) as error:
+                raise InvalidField(f"the creator is not known to the service: {error}") from error
         return self._one(self._send(None, body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
@@ -430,17 +432,8 @@ class Client:
             return self._transport.send("POST", self._address.collection(EVENTS), body)
         return self._transport.send("PUT", self._at(event_id), body)
 
-    def _check_person(self, href: str) -> None:
-        try:
-            self._transport.send("GET", self._transport.own(href, at=self.base_url))
-        except (ResourceNotFound, ForeignAddress) as error:
-            raise InvalidField(f"the creator is not known to the service: {error}") from error
-
-    def _at(self, event_id: str) -> str:
-        return self._address.resource(EVENTS, _bare(event_id, self._field_names.prefixes))
-
-
-def _bare(resource_id: str, prefixes: Iterable[str]) -> str:
-    """Return an id without the service's own prefix."""
-    system, colon, bare = resource_id.partition(":")
-    return bare if colon and system in prefixes else resource_id
+    def _at(self, resource_id: str, collection: str = EVENTS) -> str:
+        """Return the address of a resource by its id, which can have the service's own prefix."""
+        system, colon, bare = resource_id.partition(":")
+        is_prefixed = colon and system in self._field_names.prefixes
+        return self._address.resource(collection, bare if is_prefixed else resource_id)

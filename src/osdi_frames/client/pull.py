@@ -58,11 +58,6 @@ class Order:
                 earliest[parent] = min(own, before) if own and before else None
         return replace(self, since={name: earliest.get(name) for name in names})
 
-    def filter_for(self, resource: Resource) -> str | None:
-        """Write the whole filter of a collection."""
-        own = self.filter if resource.key == "events" else None
-        return _filter(own, self.since.get(resource.name), self.service.address.version)
-
     def collections(self) -> tuple[CollectionPulled, ...]:
         """Return the collections to read, of which nothing came yet."""
         version = self.service.address.version
@@ -264,10 +259,11 @@ class _Walk:
 
     def _read(self, tally: _Tally, path: str, other: str) -> None:
         order = self.order
+        own_filter = order.filter if tally.resource.key == "events" else None
         collection = Collection(
             order.service,
             path,
-            order.filter_for(tally.resource),
+            _filter(own_filter, tally.counts.since, order.service.address.version),
             keep=lambda answer: self.batches.keep(answer.line()),
             on_page=self.on_page,
         )
