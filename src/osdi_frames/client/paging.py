@@ -162,17 +162,17 @@ class Ledger:
         if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
         reported = {page.total_records for page in self._current}
-        ids = {row_id for page in self._current for row_id in page.ids}
         if reported == {None}:
             if self._ended and not self._straddling():
                 return "no totals were reported; an empty page ended it, and no row was on two pages"
             return None
-        left = len(self.ids) - len(ids)  # that other pages had, before
+        came = len(self._seen)
+        left = len(self.ids) - came  # that other pages had, before
         more = f"; {left} more were read earlier and are no longer listed" if left else ""
-        if len(reported) == 1 and reported == {len(ids)}:
-            return f"all pages report {counted(len(ids), 'record')}; {_were(len(ids))} read{more}"
-        if reported - {None} == {len(ids)} and not self._straddling():
-            return f"{_were(len(ids), 'record')} reported and read; no row was on two pages{more}"
+        if reported == {came}:
+            return f"all pages report {counted(came, 'record')}; {_were(came)} read{more}"
+        if reported - {None} == {came} and not self._straddling():
+            return f"{_were(came, 'record')} reported and read; no row was on two pages{more}"
         return None
 
     def proof_after(self, check: Page) -> str | None:
