@@ -186,6 +186,15 @@ def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path)
         assert list(batches.read()) == [{"page": 2}, {"page": 3}]
 
 
+def test_a_pull_that_could_not_be_proved_is_completed_by_the_next(stocked, tmp_path):
+    with stocked(pages=3, per_page=2) as served, served.client() as client:
+        served.running.inject("repeat_row", page=2, instead=True)
+        assert not client.pull(tmp_path).complete
+        served.forget()
+        assert client.pull(tmp_path).complete
+        assert len(manifests(tmp_path)) == 1
+
+
 def test_without_resume_a_pull_begins_anew(stocked, tmp_path):
     with stocked(pages=3, per_page=2) as served, served.client(retries=0) as client:
         served.running.inject("status", page=2, times=1)

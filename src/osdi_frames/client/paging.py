@@ -99,7 +99,7 @@ class Ledger:
         """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
         last = max(self._reported_pages, default=int(not read))
-        if self.is_outrun:
+        if self._outruns:
             return ()
         if not last:
             # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
@@ -124,8 +124,8 @@ class Ledger:
         return [page.total_pages for page in self._current if page.total_pages]
 
     @property
-    def is_outrun(self) -> bool:
-        """Whether rows arrive as fast as they are read: reading again would not help."""
+    def _outruns(self) -> bool:
+        """Whether rows arrive as fast as they are read."""
         reported = self._reported_pages
         return bool(reported) and len(self._current) > 2 * reported[0] + _IDLE
 
@@ -149,6 +149,11 @@ class Ledger:
     def totals(self) -> list[int]:
         """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
+
+    def outgrew(self, first: int) -> bool:
+        """Return whether the collection grew to more than twice its size since a page: reading again would not help."""
+        totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
+        return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
 
     def gaps(self) -> list[str]:
         """Return the pages that exist by the totals and were never read, as ``7`` or ``2-6``."""
@@ -189,7 +194,7 @@ class Ledger:
         parts = []
         if self.is_cut:
             parts.append(f"stopped at {self.max_pages} pages (max_pages)")
-        if self.is_outrun:
+        if self._outruns:
             parts.append("it grew faster than it was read")
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(gaps)}")

@@ -77,11 +77,12 @@ class Collection:
             if round_:
                 self.ledger.begin_pass()
                 self._followed.clear()
+            first = len(self.ledger.pages)
             deque(self.sweep(), maxlen=0)
             if self.ledger.is_cut:
                 return None
             proof = self.ledger.proof() or self.ledger.proof_after(self._walk())
-            if proof or self.ledger.is_outrun:
+            if proof or self.ledger.outgrew(first):
                 return proof
         return None
 
