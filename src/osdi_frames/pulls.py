@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from osdi_frames.archive import Source
+from osdi_frames.errors import counted
 from osdi_frames.reading.frames import read_table
 
 if TYPE_CHECKING:
@@ -40,43 +41,38 @@ def read_snapshots(
     tuple
         A frame as `rsvps_over_time` takes it, and lines that say what is not in it.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         states = read_table(
             source, "events", columns=_COLUMNS, prefix=prefix, dedupe=False, on_error="skip", progress=False
         )
     states = states.dropna(subset=["event_id", "fetched_at"])
     states = states[states["event_id"].isin(events["event_id"].dropna())]
     partial = 0
-    for pull in _manifests(states["source_file"].dropna().unique()):
+    files = states["source_file"].dropna().unique()
+    for pull in _manifests({folder for name in files for folder in Path(name).parents}):
         inside = np.array([pull.folder in Path(str(name)).parents for name in states["source_file"]], bool)
         if pull.complete and pull.finished_at:
             states["fetched_at"] = states["fetched_at"].mask(inside, pd.Timestamp(pull.finished_at))
         else:
             partial += 1
             states = states[~inside]
-    said = f"{partial} pull{'' if partial == 1 else 's'} not complete, not drawn as growth"
+    said = f"{counted(partial, 'pull')} not complete, not drawn as growth"
     return states, (said,) if partial else ()
-
-
-def _manifests(files: Iterable[str]) -> list[Manifest]:
-    """Read the manifests of the pulls that files belong to."""
-    folders = {folder for name in files for folder in Path(name).parents}
-    pulled = sorted(folder for folder in folders if (folder / _MANIFEST).is_file())
-    if not pulled:
-        return []
-    from osdi_frames.client.manifest import read_manifest  # with it comes the HTTP library
-
-    return [manifest for folder in pulled if (manifest := read_manifest(folder))]
 
 
 def warn_of_incomplete_pulls(folders: Iterable[Path]) -> None:
     """Warn where the newest pull into a folder lacks something, since the reports then lack it, too."""
     for folder in folders:
-        if not any(folder.glob(f"*/{_MANIFEST}")):
-            continue
-        from osdi_frames.client.manifest import manifests
+        newest = max(_manifests(folder.glob("*/")), key=lambda pull: pull.started_at, default=None)
+        if newest and not newest.complete:
+            warnings.warn(f"the newest pull is not complete: {newest}", stacklevel=4)
 
-        for pull in manifests(folder)[-1:]:
-            if not pull.complete:
-                warnings.warn(f"the newest pull is not complete: {pull}", stacklevel=4)
+
+def _manifests(folders: Iterable[Path]) -> list[Manifest]:
+    """Read the manifests of the folders that are pulls."""
+    pulled = sorted(folder for folder in folders if (folder / _MANIFEST).is_file())
+    if not pulled:
+        return []
+    from osdi_frames.client.manifest import read_manifest  # with it comes the HTTP library
+
+    return [read_manifest(folder) for folder in pulled]

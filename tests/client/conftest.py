@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from osdi_frames import sandbox
-from osdi_frames.client import Client
+from osdi_frames.client import Client, Manifest
 from osdi_frames.reading.frames import read_table
 
 GROUP, PERSON = "group:sandbox", "person:sandbox-person"
+#: All that a caller can ask a pull for.
+ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
 #: Columns that say how an event was read, not what it is.
 READ = ["fetched_at", "source_file", "source_line"]
+
+
+#: Forks a process for each pull that it is asked for: the imports, which take a second, are done once.
+FORKING = """
+import json, os, sys
+from osdi_frames.client import Client
+for line in sys.stdin:
+    base_url, key, folder, collections = json.loads(line)
+    process = os.fork()
+    if not process:
+        try:
+            with Client(base_url, key, rate=None, workers=4, backoff=0.01) as client:
+                client.pull(folder, collections=collections)
+        finally:
+            os._exit(0)
+    print(process, flush=True)
+    os.waitpid(process, 0)
+    print("ended", flush=True)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +88,68 @@ class Stocked:
 def comparable(frame: pd.DataFrame) -> pd.DataFrame:
     """Leave out where rows were read, and sort them."""
     return frame.drop(columns=READ).sort_values("event_id").reset_index(drop=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """The demo, pulled twice with all its collections."""
+
+    served: Stocked
+    folder: Path
+    manifests: list[Manifest]
+    requests: int
+    """How many requests the first pull made, as the service counts them."""
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[Stocked]:
+    """Serve the demo, which tests read and do not change."""
+    app = sandbox.create_app()
+    with sandbox.serve(app) as running:
+        sandbox.fill_demo(app, origin=running.origin)
+        yield Stocked(running)
+
+
+@pytest.fixture(scope="session", params=["v2", "v1"])
+def pulled(request: pytest.FixtureRequest, demo: Stocked, tmp_path_factory: pytest.TempPathFactory) -> Pulled:
+    """Pull every collection of the demo by a version, twice."""
+    folder = tmp_path_factory.mktemp("pull")
+    demo.forget()
+    with demo.client(speaks=request.param) as client:
+        first = client.pull(folder, collections=ALL)
+        requests = len(demo.asked())
+        second = client.pull(folder, collections=ALL)
+    return Pulled(demo, folder, [first, second], requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulls:
+    """Pulls in processes of their own, one after the other, that can be killed."""
+
+    forking: subprocess.Popen[str]
+
+    @contextmanager
+    def killed(self, served: Stocked, folder: Path, *collections: str) -> Iterator[None]:
+        """Pull while the context lasts, unless the pull ends before, and kill it."""
+        assert self.forking.stdin
+        assert self.forking.stdout
+        asked = [served.running.base_url, served.running.group_key, str(folder), collections or ["events"]]
+        print(json.dumps(asked), file=self.forking.stdin, flush=True)
+        process = int(self.forking.stdout.readline())
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            assert self.forking.stdout.readline() == "ended\n"
+
+
+@pytest.fixture(scope="session")
+def pulls() -> Iterator[Pulls]:
+    """Start the process that forks those that pull."""
+    command = [sys.executable, "-c", FORKING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
+        yield Pulls(forking)
 
 
 @pytest.fixture

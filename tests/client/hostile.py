@@ -41,6 +41,7 @@ def listening(answers: Answers, *, tls: ssl.SSLContext | None = None) -> Iterato
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # the body would wait for the receipt of the headers, 40 ms an answer
 
         def do_GET(self) -> None:
             listener.asked.append((self.path, dict(self.headers)))

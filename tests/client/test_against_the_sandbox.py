@@ -364,7 +364,7 @@ def test_a_bar_counts_the_pages_when_asked(stocked, capfd):
     with stocked(pages=3, per_page=5) as served, served.client() as client:
         client.events()
         assert capfd.readouterr().err == ""
-        served.running.inject("latency", seconds=1.1)
+        served.running.inject("latency", seconds=1.1, page=[2, 3])  # a bar is shown after a second
         client.events(progress=True)
         assert "3/3" in capfd.readouterr().err
 
@@ -448,10 +448,10 @@ def test_after_a_complete_pull_a_new_one_begins(stocked, tmp_path):
 
 def test_two_pulls_into_one_folder_at_once_are_refused(stocked, tmp_path):
     with stocked(pages=2) as served, served.client() as client, ThreadPoolExecutor(1) as thread:
-        served.running.inject("latency", seconds=0.5)
+        served.running.inject("latency", seconds=0.5, times=1)
         first = thread.submit(client.pull, tmp_path)
         while not list(tmp_path.glob("*")):
-            pass
+            time.sleep(0.01)
         with pytest.raises(PullRunning):
             client.pull(tmp_path)
         assert first.result().complete

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ import pytest
 from click.testing import CliRunner
 from pandas.testing import assert_frame_equal
 
-from osdi_frames import sandbox
 from osdi_frames.cli.pull import command
 from osdi_frames.client import Client
 from osdi_frames.client.manifest import manifests
@@ -29,16 +26,6 @@ from osdi_frames.reading.frames import read_table
 
 from .conftest import GROUP, Stocked, comparable
 from .hostile import listening
-
-ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
-
-
-@pytest.fixture(scope="module")
-def demo() -> Iterator[Stocked]:
-    app = sandbox.create_app()
-    with sandbox.serve(app) as running:
-        sandbox.fill_demo(app, origin=running.origin)
-        yield Stocked(running)
 
 
 def records(folder: Path, key: str) -> dict[str, dict[str, Any]]:
@@ -62,23 +49,21 @@ def asked(served: Stocked) -> Counter[str]:
     return Counter(request["path"].rpartition("/")[2] for request in served.asked())
 
 
-@pytest.mark.parametrize("version", ["v2", "v1"])
-def test_every_count_of_a_pull_of_everything_is_the_services_own(demo, tmp_path, version):
-    demo.forget()
-    with demo.client(speaks=version) as client:
-        manifest = client.pull(tmp_path, collections=ALL)
+def test_every_count_of_a_pull_of_everything_is_the_services_own(pulled):
+    manifest = pulled.manifests[0]
     assert manifest.complete, manifest.why
-    assert manifest.requests == len(demo.asked())
-    campaigns = records(tmp_path, "platform:event_campaigns")
-    petitions, events = records(tmp_path, "osdi:petitions"), records(tmp_path, "osdi:events")
-    attendances, signatures = records(tmp_path, "osdi:attendances"), records(tmp_path, "osdi:signatures")
+    assert manifest.requests == pulled.requests
+    found = partial(records, manifest.folder)
+    campaigns, petitions = found("platform:event_campaigns"), found("osdi:petitions")
+    events, attendances, signatures = map(found, ("osdi:events", "osdi:attendances", "osdi:signatures"))
     held = {
-        kind: demo.running.admin("GET", kind) for kind in ("campaigns", "petitions", "attendances", "people")
+        kind: pulled.served.running.admin("GET", kind)
+        for kind in ("campaigns", "petitions", "attendances", "people")
     }
     assert len(campaigns) == len(held["campaigns"]) > 0
     assert len(petitions) == len(held["petitions"]) > 0
     assert len(attendances) == len(held["attendances"]) > 1000
-    people = records(tmp_path, "osdi:people")
+    people = found("osdi:people")
     acted = {attendance["platform:person_id"] for attendance in [*attendances.values(), *signatures.values()]}
     assert acted <= set(people)
     assert len(people) <= len(held["people"])
@@ -300,10 +285,8 @@ def test_the_address_of_a_collection_is_no_service_and_leaves_no_folder(demo, tm
     assert not (tmp_path / "x").exists()
 
 
-def test_a_manifest_is_read_back_as_it_was_written(demo, tmp_path):
-    with demo.client() as client:
-        manifest = client.pull(tmp_path, collections=ALL)
-        assert manifests(tmp_path) == [manifest]
+def test_a_manifest_is_read_back_as_it_was_written(pulled):
+    assert manifests(pulled.folder) == pulled.manifests
 
 
 def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_listed(clocked, tmp_path):
@@ -319,14 +302,6 @@ def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_l
     assert len(records(tmp_path, "platform:event_campaigns")) == 2
 
 
-PULL = """
-import sys
-from osdi_frames.client import Client
-with Client(sys.argv[1], rate=None, workers=4) as client:
-    client.pull(sys.argv[2], collections=["attendances"])
-"""
-
-
 def lists_kept(folder: Path) -> int:
     """Count the lists of attendances that are whole on disk, in the file that still grows, too."""
     found = 0
@@ -336,15 +311,12 @@ def lists_kept(folder: Path) -> int:
     return found
 
 
-def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(clocked, tmp_path):
+def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(pulls, clocked, tmp_path):
     served, client, _, events = clocked
     served.running.inject("latency", seconds=0.4)
-    command_line = [sys.executable, "-c", PULL, served.running.base_url, str(tmp_path)]
-    environment = {**os.environ, "OSDI_API_KEY": served.running.group_key}
-    with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, env=environment) as process:
+    with pulls.killed(served, tmp_path, "attendances"):
         while lists_kept(tmp_path) < 2:
             time.sleep(0.02)
-        process.kill()
     kept = lists_kept(tmp_path)
     assert 2 <= kept < len(events)
     served.running.clear_faults()

@@ -17,7 +17,7 @@ def page(number: int, *ids: str | None, **reported: Any) -> Page:
 
 
 def ledger(*pages: Page) -> Ledger:
-    found = Ledger("events")
+    found = Ledger()
     for read in pages:
         found.add(read)
     return found
@@ -94,7 +94,7 @@ def test_pages_that_bring_nothing_new_are_not_turned_for_ever():
 
 
 def test_rows_that_arrive_as_fast_as_they_are_read_are_not_chased():
-    found = Ledger("events")
+    found = Ledger()
     for number in range(1, 100):
         if number not in found.missing():
             break
@@ -150,7 +150,7 @@ def test_whatever_arrives_in_whatever_order_pages_are_read_a_proof_means_all(siz
     """Rows arrive in front while the pages are read, in any order of reading after the first page."""
     per_page = max(sizes)
     rows = [str(number) for number in range(sum(sizes))]
-    found = Ledger("events")
+    found = Ledger()
 
     def read(number: int) -> Page:
         total = {"total_pages": -(-len(rows) // per_page), "total_records": len(rows)}

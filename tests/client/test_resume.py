@@ -22,35 +22,18 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from osdi_frames.client import Client
-from osdi_frames.client.batches import Batches
-from osdi_frames.client.lock import locked
+from osdi_frames.client.folder import Batches, locked
 from osdi_frames.client.manifest import manifests
 from osdi_frames.errors import PullRunning
 from osdi_frames.reading.frames import read_table
 
-from .conftest import Stocked, comparable
-
-PULL = """
-import sys
-from osdi_frames.client import Client
-with Client(sys.argv[1], rate=None, workers=4, backoff=0.01) as client:
-    print("begins", flush=True)
-    client.pull(sys.argv[2])
-"""
+from .conftest import Pulls, Stocked, comparable
 
 
-def killed_pull(served: Stocked, folder: Path, seconds: float) -> bool:
-    """Pull in a process of its own, and kill it after some seconds; tell whether the pull was complete by then."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", PULL, served.running.base_url, str(folder)],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "OSDI_API_KEY": served.running.group_key},
-    )
-    with process:
-        assert process.stdout
-        process.stdout.readline()
+def killed_pull(pulls: Pulls, served: Stocked, folder: Path, seconds: float) -> bool:
+    """Pull in a process of its own, and kill it after some seconds; return whether it was complete by then."""
+    with pulls.killed(served, folder):
         time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
     begun = manifests(folder)
     return bool(begun) and begun[-1].complete
 
@@ -67,7 +50,9 @@ def kept(folder: Path) -> list[int]:
     return numbers
 
 
-def kill_and_resume(served: Stocked, folder: Path, *, pages: int, kills: int, seed: int) -> None:
+def kill_and_resume(
+    pulls: Pulls, served: Stocked, folder: Path, *, pages: int, kills: int, seed: int
+) -> None:
     """Kill pulls at random moments until there were so many kills, each resumed by the next."""
     chance = random.Random(seed)
     truth = served.truth()
@@ -76,7 +61,7 @@ def kill_and_resume(served: Stocked, folder: Path, *, pages: int, kills: int, se
         before = len(kept(folder / str(done)))
         served.running.admin("DELETE", "requests")
         (folder / str(done)).mkdir(exist_ok=True)
-        ended = killed_pull(served, folder / str(done), chance.uniform(0.0, 0.6))
+        ended = killed_pull(pulls, served, folder / str(done), chance.uniform(0.0, 0.6))
         time.sleep(0.05)  # what was on its way has arrived
         asked = len(served.asked_for_events())
         assert asked <= pages - before, (asked, before)
@@ -93,17 +78,17 @@ def kill_and_resume(served: Stocked, folder: Path, *, pages: int, kills: int, se
     assert_frame_equal(comparable(read_table(folder / str(done), "events")), truth)
 
 
-def test_a_pull_that_is_killed_goes_on_and_asks_for_less(stocked, tmp_path):
+def test_a_pull_that_is_killed_goes_on_and_asks_for_less(pulls, stocked, tmp_path):
     with stocked(pages=40, per_page=5) as served:
         served.running.inject("latency", seconds=0.03)
-        kill_and_resume(served, tmp_path, pages=40, kills=4, seed=7)
+        kill_and_resume(pulls, served, tmp_path, pages=40, kills=4, seed=7)
 
 
 @pytest.mark.long
-def test_a_pull_that_is_killed_at_a_hundred_moments(stocked, tmp_path):
+def test_a_pull_that_is_killed_at_a_hundred_moments(pulls, stocked, tmp_path):
     with stocked(pages=50, per_page=25) as served:
         served.running.inject("latency", seconds=0.03)
-        kill_and_resume(served, tmp_path, pages=50, kills=100, seed=11)
+        kill_and_resume(pulls, served, tmp_path, pages=50, kills=100, seed=11)
 
 
 def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says_how_to_go_on(tmp_path):
@@ -133,10 +118,10 @@ def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says
     assert manifests(tmp_path)[0].why == "events: interrupted; not read"
 
 
-def test_until_it_ends_a_manifest_says_that_it_has_not(stocked, tmp_path):
+def test_until_it_ends_a_manifest_says_that_it_has_not(pulls, stocked, tmp_path):
     with stocked(pages=10, per_page=2) as served:
         served.running.inject("latency", seconds=0.3)
-        assert not killed_pull(served, tmp_path, 0.5)
+        assert not killed_pull(pulls, served, tmp_path, 0.5)
     recorded = json.loads(next(tmp_path.glob("*/.manifest.json")).read_text())
     assert recorded["complete"] is False
     assert recorded["why"][0].startswith("not finished")
@@ -161,7 +146,7 @@ def test_a_full_disk_tears_no_page(tmp_path):
 import os, resource, signal, sys
 from contextlib import closing
 from pathlib import Path
-from osdi_frames.client.batches import Batches
+from osdi_frames.client.folder import Batches
 from osdi_frames.client.manifest import manifests
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path(sys.argv[1])
@@ -201,6 +186,15 @@ def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path)
         assert list(batches.read()) == [{"page": 2}, {"page": 3}]
 
 
+def test_a_pull_that_could_not_be_proved_is_completed_by_the_next(stocked, tmp_path):
+    with stocked(pages=3, per_page=2) as served, served.client() as client:
+        served.running.inject("repeat_row", page=2, instead=True)
+        assert not client.pull(tmp_path).complete
+        served.forget()
+        assert client.pull(tmp_path).complete
+        assert len(manifests(tmp_path)) == 1
+
+
 def test_without_resume_a_pull_begins_anew(stocked, tmp_path):
     with stocked(pages=3, per_page=2) as served, served.client(retries=0) as client:
         served.running.inject("status", page=2, times=1)
@@ -227,7 +221,7 @@ def test_another_address_is_another_pull(stocked, tmp_path):
 OWNER = """
 import os, sys, time
 from pathlib import Path
-from osdi_frames.client.lock import locked
+from osdi_frames.client.folder import locked
 with locked(Path(sys.argv[1])):
     child = os.fork()
     print(child or "", flush=True)
@@ -277,10 +271,10 @@ def test_a_lock_of_another_machine_is_not_taken_over(tmp_path):
             pass
 
 
-def test_after_a_killed_pull_the_next_one_is_not_kept_out(stocked, tmp_path):
+def test_after_a_killed_pull_the_next_one_is_not_kept_out(pulls, stocked, tmp_path):
     with stocked(pages=10, per_page=2) as served:
         served.running.inject("latency", seconds=0.2)
-        assert not killed_pull(served, tmp_path, 0.4)
+        assert not killed_pull(pulls, served, tmp_path, 0.4)
         served.forget()
         with served.client() as client:
             assert client.pull(tmp_path).complete

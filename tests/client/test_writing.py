@@ -8,9 +8,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from osdi_frames import sandbox
 from osdi_frames.client.writing import EVENT, FieldNames, changes, new_event
 from osdi_frames.errors import InvalidField, MissingField, UneditableField, UnknownColumn
 from osdi_frames.tables.fields import LOCATION
+
+from .conftest import Stocked
 
 V2, V1 = FieldNames("v2", ("platform", "action_network")), FieldNames("v1", ("platform", "action_network"))
 AT = datetime(2026, 5, 1, 18, 30)  # noqa: DTZ001 (a wall clock)
@@ -175,14 +178,20 @@ def test_every_field_is_declared_once():
 # -- what would do nothing, or something else, is refused before anything is sent --
 
 
+@pytest.fixture(scope="module")
+def shared():
+    with sandbox.serve() as running, Stocked(running).client() as client:
+        yield Stocked(running), client
+
+
 @pytest.fixture
-def one_event(stocked):
-    with stocked() as served, served.client() as client:
-        event_id = served.add(
-            1, description="old", start_date="2026-05-01T18:30:00Z", location={"venue": "Hall"}
-        )[0]
-        served.forget()
-        yield served, client, event_id
+def one_event(shared):
+    served, client = shared
+    event_id = served.add(
+        1, description="old", start_date="2026-05-01T18:30:00Z", location={"venue": "Hall"}
+    )[0]
+    served.forget()
+    return served, client, event_id
 
 
 @pytest.mark.parametrize("field", ["description", "name", "instructions", "browser_url"])
@@ -224,26 +233,26 @@ def test_what_a_new_event_does_not_have_is_left_out():
 
 
 @pytest.mark.parametrize("creator", ["nobody", "platform:nobody"])
-def test_an_unknown_creator_is_refused_before_the_event_is_sent(stocked, creator):
-    with stocked() as served, served.client() as client:
-        event = {"title": "A", "origin_system": "B"}
-        with pytest.raises(InvalidField, match="creator is not known"):
-            client.create_event(event, creator=creator)
-        elsewhere = {"osdi:creator": {"href": "https://elsewhere.example/api/v2/people/sandbox-founder"}}
-        with pytest.raises(InvalidField, match="creator is not known"):
-            client.create_event(event | {"_links": elsewhere})
-        assert {request["method"] for request in served.asked()} == {"GET"}
-        assert len(client.create_event(event, creator=creator, strict=False)) == 1
+def test_an_unknown_creator_is_refused_before_the_event_is_sent(one_event, creator):
+    served, client, _ = one_event
+    event = {"title": "A", "origin_system": "B"}
+    with pytest.raises(InvalidField, match="creator is not known"):
+        client.create_event(event, creator=creator)
+    elsewhere = {"osdi:creator": {"href": "https://elsewhere.example/api/v2/people/sandbox-founder"}}
+    with pytest.raises(InvalidField, match="creator is not known"):
+        client.create_event(event | {"_links": elsewhere})
+    assert {request["method"] for request in served.asked()} == {"GET"}
+    assert len(client.create_event(event, creator=creator, strict=False)) == 1
 
 
 @pytest.mark.parametrize("identifier", ["my system:1", "my system:a b", "a:b:c"])
-def test_an_identifier_whose_system_has_a_space_is_taken(stocked, identifier):
-    with stocked() as served, served.client() as client:
-        row = client.create_event({"title": "A", "origin_system": "B", "identifiers": [identifier]})
-        assert identifier in row.identifiers[0]
-        for bad in ("x", ":1", " :1", "x:"):
-            with pytest.raises(InvalidField, match="system:id"):
-                client.create_event({"title": "A", "origin_system": "B", "identifiers": [bad]})
+def test_an_identifier_whose_system_has_a_space_is_taken(shared, identifier):
+    _, client = shared
+    row = client.create_event({"title": "A", "origin_system": "B", "identifiers": [identifier]})
+    assert identifier in row.identifiers[0]
+    for bad in ("x", ":1", " :1", "x:"):
+        with pytest.raises(InvalidField, match="system:id"):
+            client.create_event({"title": "A", "origin_system": "B", "identifiers": [bad]})
 
 
 def test_an_event_of_v1_is_created_without_a_postal_code_as_the_contracts_sample_is(stocked):

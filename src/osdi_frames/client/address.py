@@ -1,20 +1,28 @@
-"""The one origin that the key goes to: which addresses lie there, decided without I/O.
+"""The key, and the one origin that it goes to: which addresses lie there, decided without I/O.
 
-An address that is asked for is always put together from the client's own scheme, host and port; of a link only
-path and query are taken. So no difference between two parsers can carry the key elsewhere.
+The key is in the header of requests, and nowhere else. An address that is asked for is always put together from the
+client's own scheme, host and port; of a link only path and query are taken. So no difference between two parsers can
+carry the key elsewhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NoReturn, cast
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
-from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
+from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress, MissingKey
 from osdi_frames.listening import is_loopback
 from osdi_frames.tables.fields import Version
+
+#: Where a key is looked for when none is given.
+VARIABLE = "OSDI_API_KEY"
+
+#: The header of each version (interface 5).
+HEADERS = {"v1": "api-key", "v2": "OSDI-API-Token"}
 
 _PORTS = {"http": 80, "https": 443}
 # What parsers of addresses disagree about: control characters, backslashes, spaces before the query, a scheme
@@ -22,6 +30,37 @@ _PORTS = {"http": 80, "https": 443}
 _DISPUTED = re.compile(r"[\x00-\x1f\x7f\\]|^[^?]*\s|^[A-Za-z][A-Za-z0-9+.-]*:(?!//)")
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _UNRESERVED = "%/:@!$&()*+,;=?-._~"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key that shows itself to no one: not in its repr, not in a pickle."""
+
+    _secret: str = field(repr=False)
+
+    @classmethod
+    def find(cls, given: str | None, environment: Mapping[str, str]) -> ApiKey:
+        """Take the key that was given, else the environment's."""
+        return cls((environment.get(VARIABLE, "") if given is None else given).strip())
+
+    def check(self) -> None:
+        """Raise `MissingKey` where there is none, or it has characters that no header can carry."""
+        if not self._secret:
+            raise MissingKey(f"no API key: set {VARIABLE}, or give api_key")
+        if not (self._secret.isascii() and self._secret.isprintable()):
+            raise MissingKey("the API key has characters that no header can carry")
+
+    def reveal(self) -> str:
+        """Return the key itself, for the header of a request to its own origin."""
+        return self._secret
+
+    def redact(self, text: str) -> str:
+        """Strike the key from a text that the service wrote, in any case and with any of it percent-encoded."""
+        spelled = "".join(f"(?:{re.escape(character)}|%{ord(character):02x})" for character in self._secret)
+        return re.sub(spelled, "[key]", text, flags=re.IGNORECASE)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an API key is not pickled; open a new client where one is needed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +79,9 @@ class Address:
 
         >>> Address.parse("https://example.org/api/v2/").collection("events")
         'https://example.org/api/v2/events'
-
-        Raises
-        ------
-        BadAddress
-            Not an http(s) address, or one that does not state the version.
-        InsecureAddress
-            ``http://`` to another machine, or a name and password in the address.
         """
         text = str(base_url).strip()
-        scheme, host, port = _origin(text)
+        scheme, host, port = _origin(text, shown(text))
         parts = urlsplit(text)
         if parts.query or parts.fragment:
             raise BadAddress(f"a base address has no query and no fragment: {shown(text)}")
@@ -80,19 +112,12 @@ class Address:
 
     def collection(self, path: str, *, page: int | None = None, filter: str | None = None) -> str:  # noqa: A002 (the service's name for it)
         """Return the address of a collection, or of one of its pages (interface 2.6)."""
-        given = {"page": page, "filter": filter or None}
-        query = {name: value for name, value in given.items() if value is not None}
+        query = {name: value for name, value in (("page", page), ("filter", filter)) if value}
         address = f"{self.base_url}/{quote(path.strip('/'), safe=_UNRESERVED.replace('?', ''))}"
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Return the address of a resource by its id.
-
-        Raises
-        ------
-        BadAddress
-            The id would be another place in the address.
-        """
+        """Return the address of a resource by its id; `BadAddress` where the id would be another place in it."""
         if not resource_id.strip("."):
             raise BadAddress(f"{resource_id!r} is no id")
         return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
@@ -100,19 +125,14 @@ class Address:
     def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
         """Return the address that a link on the page `at` leads to, if it lies at this origin.
 
-        An error shows both as `redact` leaves them.
-
-        Raises
-        ------
-        ForeignAddress
-            It lies elsewhere, or parsers could disagree about where it lies.
+        `ForeignAddress`, which shows both as `redact` leaves them, where it lies elsewhere or parsers could disagree.
         """
         page, link_shown = shown(redact(at)), shown(redact(link))
         if _DISPUTED.search(link):
             raise ForeignAddress(f"a link of {page} that cannot be trusted: {link_shown!r}")
         joined = urljoin(at, link) if _split(link) else link
         try:
-            found = _origin(joined, redact)
+            found = _origin(joined, shown(redact(joined)))
         except BadAddress as error:
             raise ForeignAddress(f"a link of {page} that leads nowhere: {link_shown!r}") from error
         if found != (self.scheme, self.host, self.port):
@@ -126,12 +146,13 @@ class Address:
 
 
 def shown(address: str) -> str:
-    """Show an address without name, password and the values of its query.
+    """Show an address on one line, cut, without name, password and the values of its query.
 
     >>> shown("https://me:secret@example.org/api/v2/events?page=2&filter=title eq 'x'")
     'https://example.org/api/v2/events?page&filter'
     """
-    head, _, query = _plain(address).partition("#")[0].partition("?")
+    plain = "".join(character if character.isprintable() else "·" for character in address[:200])
+    head, _, query = plain.partition("#")[0].partition("?")
     scheme, slashes, rest = head.partition("//")
     authority, slash, path = rest.partition("/")
     names = "&".join(name for name, _ in parse_qsl(query, keep_blank_values=True))
@@ -148,32 +169,23 @@ def asked_page(address: str) -> int | None:
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
-def _origin(address: str, redact: Callable[[str], str] = str) -> tuple[str, str, int]:
+def _origin(address: str, address_shown: str) -> tuple[str, str, int]:
     split = _split(address)
     if split is None:
-        raise BadAddress(f"not an address: {shown(redact(address))!r}")
+        raise BadAddress(f"not an address: {address_shown!r}")
     parts, port = split
-    host = parts.netloc.rpartition("@")[2].lower()
-    host = host.rpartition(":")[0] if re.search(r":\d*$", host) else host
+    host = re.sub(r":\d*$", "", parts.netloc.rpartition("@")[2].lower())
     if parts.scheme not in _PORTS or not host:
-        raise BadAddress(f"not an address of a service: {shown(redact(address))!r}; write https://…/v2")
+        raise BadAddress(f"not an address of a service: {address_shown!r}; write https://…/v2")
     if "@" in parts.netloc:
-        raise InsecureAddress(f"no name and no password in an address: {shown(redact(address))}")
+        raise InsecureAddress(f"no name and no password in an address: {address_shown}")
     if not _HOST.fullmatch(host):
-        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(redact(address))!r}")
+        raise BadAddress(f"write the host in its ASCII form (xn--…): {address_shown!r}")
     return parts.scheme, host, port or _PORTS[parts.scheme]
 
 
 def _split(address: str) -> tuple[SplitResult, int | None] | None:
-    # The error of urllib is dropped: it repeats the address, which can hold the key.
-    try:
+    with suppress(ValueError):  # it repeats the address, which can hold the key
         parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        return None
-    return parts, port
-
-
-def _plain(text: str) -> str:
-    """Cut a text to a line that a terminal can show."""
-    return "".join(character if character.isprintable() else "·" for character in text[:200])
+        return parts, parts.port
+    return None

@@ -11,18 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
 from osdi_frames.privacy.addresses import without_addresses
 
-Error = TypeVar("Error", bound=ServiceError)
-
 _WORDS = 200  # characters of the service's words that an error repeats
 _SAYING = ("error", "errors", "message", "error_description", "description", "detail", "title")
 _ELEMENT = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<[^>]*>")
-_MISTAKES = range(400, 500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class Answer:
         """
         # A newline of valid JSON is never inside a string.
         text = self.text.replace("\r", " ").replace("\n", " ")
-        head = f'"fetched_at": "{_stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
+        head = f'"fetched_at": "{stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
         return f'{{{head}, "body": {text}}}\n'.encode()
 
 
@@ -67,16 +64,10 @@ class Received(io.BytesIO):
 
 
 def answer(reply: Reply, *, fetched_at: datetime) -> Answer:
-    """Read a successful reply.
-
-    Raises
-    ------
-    BadAnswer
-        It is not JSON in UTF-8, not an object, an empty one, or an error in disguise.
-    """
+    """Read a successful reply; `BadAnswer` where it is no JSON object in UTF-8, an empty one, or says an error."""
     try:
         text = reply.content.decode("utf-8-sig")
-        body = json.loads(text, parse_constant=_refuse_constant)
+        body = json.loads(text, parse_constant=int)  # which refuses NaN and Infinity: they are not JSON
     except (ValueError, RecursionError) as error:
         raise _error(BadAnswer, reply, " with no JSON") from error
     if not isinstance(body, dict):
@@ -90,12 +81,15 @@ def answer(reply: Reply, *, fetched_at: datetime) -> Answer:
 
 def failure(reply: Reply, *, now: datetime) -> ServiceError:
     """Make the error of a reply whose status is one."""
-    return _error(_kind(reply), reply, retry_after=retry_after(reply.retry_after, now=now))
-
-
-def is_passing(status: int) -> bool:
-    """Return whether an error may be gone when the service is asked again."""
-    return status == 429 or status >= 500
+    kind = ServiceError
+    # How a deletion is refused is open (interface 7): by any status that does not say something else.
+    if reply.method == "DELETE" and 400 <= reply.status < 500 and reply.status not in (401, 404, 429):
+        kind = DeletionRefused
+    elif reply.status in (401, 403):
+        kind = KeyRefused
+    elif reply.status == 404:
+        kind = ResourceNotFound
+    return _error(kind, reply, retry_after=retry_after(reply.retry_after, now=now))
 
 
 def retry_after(header: str, *, now: datetime) -> float | None:
@@ -113,6 +107,16 @@ def retry_after(header: str, *, now: datetime) -> float | None:
         return max(0.0, (moment - now).total_seconds())
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
         return None  # email.utils raises any of them on a date that does not exist
+
+
+def utc(moment: datetime) -> datetime:
+    """Return a moment in UTC; one without a zone is taken to be there."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def stamp(moment: datetime) -> str:
+    """Write a moment as archives and manifests have it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def spoken(content: bytes) -> str:
@@ -133,15 +137,6 @@ def spoken(content: bytes) -> str:
     return textwrap.shorten(line, _WORDS, placeholder=" …")
 
 
-def _kind(reply: Reply) -> type[ServiceError]:
-    # How a deletion is refused is open (interface 7): by any status that does not say something else.
-    if reply.method == "DELETE" and reply.status in _MISTAKES and reply.status not in (401, 404, 429):
-        return DeletionRefused
-    if reply.status in (401, 403):
-        return KeyRefused
-    return ResourceNotFound if reply.status == 404 else ServiceError
-
-
 def _said(body: Any) -> str | None:
     if isinstance(body, str):
         return body
@@ -152,16 +147,8 @@ def _said(body: Any) -> str | None:
     return None
 
 
-def _error(kind: type[Error], reply: Reply, what: str = "", **more: Any) -> Error:
+def _error(kind: type[ServiceError], reply: Reply, what: str = "", **more: Any) -> ServiceError:
     words = spoken(reply.content)
     address, said = shown(reply.url), f": {words}" if words else ""
     text = f"{reply.method} {address} was answered {reply.status}{what}{said}"
     return kind(text, status=reply.status, address=address, words=words, **more)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -11,21 +11,18 @@ from typing import Any, Literal, NoReturn
 
 import pandas as pd
 
-from osdi_frames.client.address import Address
+from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
-from osdi_frames.client.key import ApiKey
 from osdi_frames.client.manifest import Manifest
-from osdi_frames.client.paging import MAX_PAGES, row_id
-from osdi_frames.client.pull import Order, last_changes, moment, pull
+from osdi_frames.client.paging import MAX_PAGES
+from osdi_frames.client.pull import Order, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service, page_bar
 from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
-from osdi_frames.client.rows import check_columns, write_rows
-from osdi_frames.client.transport import RetryPolicy, Transport
-from osdi_frames.client.writing import FieldNames, changes, new_event
+from osdi_frames.client.transport import Transport
+from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
-from osdi_frames.reading.interchange import as_frame
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
@@ -40,7 +37,8 @@ class Client:
 
     A client can be shared by threads, and used where an event loop runs. It reads many pages at once, and
     never asks more than `rate` times in any `per` seconds, retries counted. The key is sent to the origin
-    of `base_url` only. Use it as a context manager, or close it.
+    of `base_url` only. Use it as a context manager, or close it. Any call can raise `ServiceError` (the service
+    refused) and `ServiceUnreachable` (it did not answer).
 
     Parameters
     ----------
@@ -52,10 +50,8 @@ class Client:
         At most `rate` requests in any `per` seconds, as they reach the service; None for no limit.
     workers
         How many pages are read at once.
-    timeout
-        Seconds without a byte after which a request is given up.
-    deadline
-        Seconds after which a request is given up although bytes still come; it is not sent again.
+    timeout, deadline
+        Seconds without a byte, and seconds in all, after which a request is given up; after these it is not sent again.
     retries, backoff
         How often a request is sent again after 429, 5xx, a timeout or a cut connection, and the seconds before the
         first time; they double, with jitter. A Retry-After is honoured up to five minutes.
@@ -110,22 +106,26 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
-        self._address = Address.parse(base_url, version=version, allow_http=allow_http)
+        address = Address.parse(base_url, version=version, allow_http=allow_http)
         key.check()
         if workers < 1 or retries < 0 or max_pages < 1:
             raise ValueError("workers and max_pages are at least 1, retries at least 0")
         self._transport = Transport(
-            self._address,
+            address,
             key,
             limit=RateLimit(rate, per=per),
-            policy=RetryPolicy(timeout, deadline, retries, backoff),
+            timeout=timeout,
+            deadline=deadline,
+            retries=retries,
+            backoff=backoff,
             connections=workers,
             now=now,
             ca_file=None if ca_file is None else os.fspath(ca_file),
         )
+        self._address = address
         self._prefix = prefix
         self._now = now
-        self._field_names = FieldNames(self._address.version, known_prefixes(prefix))
+        self._field_names = FieldNames(address.version, known_prefixes(prefix))
         self._service = Service(self._transport, known_prefixes(prefix), workers, max_pages)
 
     @property
@@ -167,21 +167,11 @@ class Client:
         ------
         IncompletePull
             It could not be proved that every event came. `pull` keeps what there is.
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer.
         """
         return self._frame([EVENTS if campaign is None else campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
-        """Read the events of several event campaigns, one row an event.
-
-        Raises
-        ------
-        IncompletePull
-            It could not be proved that every event came.
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer.
-        """
+        """Read the events of several event campaigns; `progress`, result and errors are those of `events`."""
         paths = [campaign_path(campaign) for campaign in several(campaigns, "ids of campaigns")]
         return self._frame(paths, None, progress)
 
@@ -193,7 +183,7 @@ class Client:
         ResourceNotFound
             There is none with that id for this key.
         """
-        return self._one(self._transport.get(self._at(event_id)))
+        return self._one(self._transport.send("GET", self._at(event_id)))
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
         """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
@@ -234,8 +224,8 @@ class Client:
         """Read every page of some collections into an archive, and say whether that is all of them.
 
         Each pull has a folder in `destination` with the pages as they came (`read_events` reads them) and a
-        manifest, ``.manifest.json``. Killed at any moment and called again, it reads what is missing; so it
-        does after an error. After a complete pull a new one begins.
+        manifest, ``.manifest.json``. What was read stays: killed at any moment, or after an error, and called again, it
+        reads what is missing. After a complete pull a new one begins.
 
         Parameters
         ----------
@@ -246,8 +236,8 @@ class Client:
             ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
         campaigns
             Ids of the event campaigns whose events are read; None for all that the service lists.
-        filter
-            Which events the service is to select, in the version's names.
+        filter, progress
+            As for `events`.
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
             modified_date of the last pull in which the collection was complete; without one, all. Signatures and
@@ -256,8 +246,6 @@ class Client:
             How far before ``"last"`` to begin.
         resume
             False begins anew although the last pull is not complete.
-        progress
-            A bar by pages: None shows one on a terminal or in a notebook, and for long work only.
 
         Returns
         -------
@@ -266,8 +254,6 @@ class Client:
 
         Raises
         ------
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer; what was read stays.
         UnknownCollection
             With the names that are nearest.
         PullRunning
@@ -276,13 +262,11 @@ class Client:
         asked = tuple(several(collections, "collections"))
         ids = None if campaigns is None else tuple(dict.fromkeys(several(campaigns, "ids of campaigns")))
         resources = needed(asked, campaigns=ids)
-        order = Order(Path(destination), resources, asked, ids, filter, resume=resume)
-        if since == "last":
-            order = order.with_since(last_changes(self._service, order, overlap=overlap))
-        elif since is not None:
-            order = order.with_since(dict.fromkeys(RESOURCES, moment(since)))
+        order = Order(self._service, Path(destination), resources, asked, ids, filter)
+        if since is not None:
+            order = order.with_since(since, overlap=overlap)
         with page_bar(progress) as on_page:
-            return pull(self._service, order, now=self._now, on_page=on_page)
+            return pull(order, resume=resume, now=self._now, on_page=on_page)
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
@@ -305,16 +289,16 @@ class Client:
         ------
         UneditableField, MissingField, InvalidField
             Before anything is sent, with the name of the field.
-        ServiceError, ServiceUnreachable
-            The service refused, or did not answer.
         """
         if creator is not None:
-            href = self._address.resource("people", _bare(creator, self._field_names.prefixes))
-            event = {**event, "_links": {"osdi:creator": {"href": href}}}
+            event = {**event, "_links": {"osdi:creator": {"href": self._at(creator, "people")}}}
         body = new_event(event, names=self._field_names, strict=strict)
         if strict and (link := body.get("_links", {}).get("osdi:creator")):
-            self._check_person(link["href"])
-        return self._one(self._transport.send("POST", self._address.collection(EVENTS), body))
+            try:
+                self._transport.send("GET", self._transport.own(link["href"], at=self.base_url))
+            except (ResourceNotFound, ForeignAddress) as error:
+                raise InvalidField(f"the creator is not known to the service: {error}") from error
+        return self._one(self._send(None, body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
         """Change fields of an event; its row after the change.
@@ -326,7 +310,7 @@ class Client:
         changed
             The fields to change, in the names of either version; None empties a text, and nothing else can be emptied.
         strict
-            False leaves out what the service would ignore; True refuses it.
+            As for `create_event`.
 
         Raises
         ------
@@ -335,8 +319,7 @@ class Client:
         ResourceNotFound
             There is none with that id for this key.
         """
-        body = changes(changed, names=self._field_names, strict=strict)
-        return self._one(self._transport.send("PUT", self._at(event_id), body))
+        return self._one(self._send(event_id, changes(changed, names=self._field_names, strict=strict)))
 
     def create_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -367,8 +350,8 @@ class Client:
         UnknownColumn
             A column that the table does not have, with the names that are nearest.
         """
-        frame = as_frame(frame, caller="create_events")
-        return self._write_rows(frame, new=True, dry_run=dry_run, progress=progress)
+        names, send = self._field_names, self._send
+        return write_rows(frame, names=names, send=send, new=True, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -388,8 +371,8 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        frame = as_frame(frame, caller="update_events")
-        return self._write_rows(frame, new=False, dry_run=dry_run, progress=progress)
+        names, send = self._field_names, self._send
+        return write_rows(frame, names=names, send=send, new=False, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event, which it refuses (interface 7).
@@ -422,13 +405,15 @@ class Client:
 
     def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         lines: list[bytes] = []
-
-        def keep(answer: Answer) -> None:
-            lines.append(answer.line())
-
         with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
-                collection = Collection(self._service, path, filter, keep=keep, on_page=on_page)
+                collection = Collection(
+                    self._service,
+                    path,
+                    filter,
+                    keep=lambda answer: lines.append(answer.line()),
+                    on_page=on_page,
+                )
                 if collection.resolve() is None:
                     raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
         return self._table(lines)
@@ -441,31 +426,14 @@ class Client:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
         return read_table(Received(lines, self.base_url), "events", prefix=self._prefix, dedupe=dedupe)
 
-    def _write_rows(
-        self, frame: pd.DataFrame, *, new: bool, dry_run: bool, progress: bool | None
-    ) -> pd.DataFrame:
-        def send(event_id: str | None, body: dict[str, Any]) -> str | None:
-            if event_id is not None:
-                self._transport.send("PUT", self._at(event_id), body)
-                return event_id
-            created = self._transport.send("POST", self._address.collection(EVENTS), body)
-            return row_id(created.body, self._field_names.prefixes)
+    def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
+        """Create an event, or change the one of an id."""
+        if event_id is None:
+            return self._transport.send("POST", self._address.collection(EVENTS), body)
+        return self._transport.send("PUT", self._at(event_id), body)
 
-        check_columns(frame, new=new)
-        names = self._field_names
-        return write_rows(frame, names=names, new=new, send=send, dry_run=dry_run, progress=progress)
-
-    def _check_person(self, href: str) -> None:
-        try:
-            self._transport.get(self._transport.own(href, at=self.base_url))
-        except (ResourceNotFound, ForeignAddress) as error:
-            raise InvalidField(f"the creator is not known to the service: {error}") from error
-
-    def _at(self, event_id: str) -> str:
-        return self._address.resource(EVENTS, _bare(event_id, self._field_names.prefixes))
-
-
-def _bare(resource_id: str, prefixes: Iterable[str]) -> str:
-    """Return an id without the service's own prefix."""
-    system, colon, bare = resource_id.partition(":")
-    return bare if colon and system in prefixes else resource_id
+    def _at(self, resource_id: str, collection: str = EVENTS) -> str:
+        """Return the address of a resource by its id, which can have the service's own prefix."""
+        system, colon, bare = resource_id.partition(":")
+        is_prefixed = colon and system in self._field_names.prefixes
+        return self._address.resource(collection, bare if is_prefixed else resource_id)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from osdi_frames.archive.durable import write_file
+from osdi_frames.client.answers import stamp
+from osdi_frames.client.paging import latest
 from osdi_frames.errors import counted, printable
 
 #: Its name in the folder of the pull: hidden, so that no reader of archives takes it for a document.
 NAME = ".manifest.json"
-
-UNFINISHED = "not finished: the pull is running, or was killed; call it again and it goes on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Manifest:
     def why(self) -> str:
         """The proof for each collection, or what is missing; a line each."""
         if self.finished_at is None:
-            return UNFINISHED
+            return "not finished: the pull is running, or was killed; call it again and it goes on"
         lacking = [collection for collection in self.collections if not collection.complete]
         # Where a pull stopped is said, not what it did not come to.
         begun = [collection for collection in lacking if collection.lists or collection.why != "not read"]
@@ -98,8 +98,7 @@ class Manifest:
     @property
     def newest_modified_date(self) -> datetime | None:
         """The newest change that was read."""
-        moments = [collection.newest_modified_date for collection in self.collections]
-        return max(filter(None, moments), default=None)
+        return latest(collection.newest_modified_date for collection in self.collections)
 
     def __str__(self) -> str:
         rows = sum(collection.rows for collection in self.collections)
@@ -113,7 +112,7 @@ class Manifest:
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored = derived | asdict(self)
         del stored["folder"]
-        values: dict[str, Any] = json.loads(json.dumps(stored, default=_written))
+        values: dict[str, Any] = json.loads(json.dumps(stored, default=stamp))
         return values
 
     def write(self) -> None:
@@ -122,12 +121,9 @@ class Manifest:
         write_file(self.folder / NAME, f"{text}\n".encode())
 
 
-def read_manifest(folder: Path) -> Manifest | None:
-    """Read the manifest of a pull from its folder; None where there is none."""
-    try:
-        stored = json.loads((folder / NAME).read_text(encoding="utf-8"), object_hook=_with_moments)
-    except FileNotFoundError:
-        return None
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a pull from its folder."""
+    stored = json.loads((folder / NAME).read_text(encoding="utf-8"), object_hook=_with_moments)
     values = {name: stored[name] for name in _STORED}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     values["collections"] = tuple(CollectionPulled(**collection) for collection in stored["collections"])
@@ -136,8 +132,8 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 def manifests(destination: Path) -> list[Manifest]:
     """Read the manifests of all pulls into a destination, the oldest first."""
-    found = [read_manifest(path.parent) for path in destination.glob(f"*/{NAME}")]
-    return sorted((manifest for manifest in found if manifest), key=lambda manifest: manifest.started_at)
+    found = (read_manifest(path.parent) for path in destination.glob(f"*/{NAME}"))
+    return sorted(found, key=lambda manifest: manifest.started_at)
 
 
 _STORED = [field.name for field in fields(Manifest) if field.name != "folder"]
@@ -147,9 +143,3 @@ _MOMENTS = ("started_at", "finished_at", "since", "newest_modified_date")
 def _with_moments(values: dict[str, Any]) -> dict[str, Any]:
     moments = {name: values[name] for name in _MOMENTS if values.get(name)}
     return values | {name: datetime.fromisoformat(text) for name, text in moments.items()}
-
-
-def _written(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    raise TypeError(f"a manifest cannot hold {type(value).__name__}")

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
+from osdi_frames.client.answers import utc
 from osdi_frames.client.resources import KEYS
 from osdi_frames.errors import counted
 
@@ -46,15 +49,12 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
     >>> read_page({"total_records": 60, "per_page": "25", "_embedded": {}}, number=1, prefixes=()).total_pages
     3
     """
-    found = list(_rows(body, prefixes))
+    found = list(_rows(_at(body, "_embedded"), prefixes))
     records, pages = _count(body.get("total_records")), _count(body.get("total_pages"))
     per_page = _count(body.get("per_page")) or (len(found) if number == 1 else 0)
     if pages is None and records is not None and per_page:
         pages = -(-records // per_page)
-    link = body.get("_links")
-    link = link.get("next") if isinstance(link, dict) else None
-    href = link.get("href") if isinstance(link, dict) else None
-    moments = [moment for _, moment in found if moment]
+    href = _at(body, "_links", "next", "href")
     return Page(
         number,
         tuple(row_id for row_id, _ in found),
@@ -62,7 +62,7 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
         pages,
         records,
         href if isinstance(href, str) and href else None,
-        max(moments, default=None),
+        latest(moment for _, moment in found),
     )
 
 
@@ -70,7 +70,6 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
 class Ledger:
     """The pages of one collection that have been read, in the order in which they came."""
 
-    path: str
     max_pages: int = MAX_PAGES
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
@@ -79,16 +78,14 @@ class Ledger:
     _idle: int = 0  # pages in a row without anything new to this pass
     _ended: bool = False  # a page of this pass was found behind the last one
 
-    def add(self, page: Page) -> bool:
-        """Enter a page; return whether it has a row that none before it had."""
-        fresh = {row_id for row_id in page.ids if row_id is not None} - self.ids
+    def add(self, page: Page) -> None:
+        """Enter a page."""
         self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
         self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
         self._seen.update(page.ids)
         self.pages.append(page)
         self._current.append(page)
-        self.ids |= fresh
-        return bool(fresh)
+        self.ids.update(row_id for row_id in page.ids if row_id is not None)
 
     def begin_pass(self) -> None:
         """Read the collection once more: all of it, or the pages that report other totals than the last one."""
@@ -106,7 +103,7 @@ class Ledger:
             return ()
         if not last:
             # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
-            last = 0 if self._ended or self._idle >= _IDLE else max(read) + 1
+            last = 0 if self._is_over else max(read) + 1
         return (number for number in range(1, min(last, self.max_pages) + 1) if number not in read)
 
     @property
@@ -114,8 +111,13 @@ class Ledger:
         """Whether this pass was stopped at the limit of pages, and more would follow."""
         if not any(page.number >= self.max_pages for page in self._current):
             return False
-        ended = self._ended or self._idle >= _IDLE
-        return max(self._reported_pages, default=0) > self.max_pages or not (self._reported_pages or ended)
+        reported = max(self._reported_pages, default=0)
+        return reported > self.max_pages or not (reported or self._is_over)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether nothing more is to be expected of this pass where no totals say how much there is."""
+        return self._ended or self._idle >= _IDLE
 
     @property
     def _reported_pages(self) -> list[int]:
@@ -144,11 +146,6 @@ class Ledger:
         return sum(page.ids.count(None) for page in self.pages)
 
     @property
-    def newest(self) -> datetime | None:
-        """The newest modified_date."""
-        return max((page.newest for page in self.pages if page.newest), default=None)
-
-    @property
     def totals(self) -> list[int]:
         """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
@@ -158,29 +155,29 @@ class Ledger:
         totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
         return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
 
-    def gaps(self) -> list[range]:
-        """Return the pages that exist by the totals and were never read."""
+    def gaps(self) -> list[str]:
+        """Return the pages that exist by the totals and were never read, as ``7`` or ``2-6``."""
         read = sorted({page.number for page in self.pages})
         last = max((page.total_pages or page.number for page in self.pages), default=0)
-        edges = zip([0, *read], [*read, last + 1], strict=True)
-        return [range(before + 1, after) for before, after in edges if after - before > 1]
+        gaps = [(before + 1, after - 1) for before, after in pairwise([0, *read, last + 1])]
+        return [str(first) if first == end else f"{first}-{end}" for first, end in gaps if first <= end]
 
     def proof(self) -> str | None:
         """Return why every record of the collection is among those read; None where nothing proves it."""
         if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
         reported = {page.total_records for page in self._current}
-        ids = {row_id for page in self._current for row_id in page.ids}
         if reported == {None}:
             if self._ended and not self._straddling():
                 return "no totals were reported; an empty page ended it, and no row was on two pages"
             return None
-        left = len(self.ids) - len(ids)  # that other pages had, before
+        came = len(self._seen)
+        left = len(self.ids) - came  # that other pages had, before
         more = f"; {left} more were read earlier and are no longer listed" if left else ""
-        if len(reported) == 1 and reported == {len(ids)}:
-            return f"all pages report {counted(len(ids), 'record')}; {_were(len(ids))} read{more}"
-        if reported - {None} == {len(ids)} and not self._straddling():
-            return f"{_were(len(ids), 'record')} reported and read; no row was on two pages{more}"
+        if reported == {came}:
+            return f"all pages report {counted(came, 'record')}; {_were(came)} read{more}"
+        if reported - {None} == {came} and not self._straddling():
+            return f"{_were(came, 'record')} reported and read; no row was on two pages{more}"
         return None
 
     def proof_after(self, check: Page) -> str | None:
@@ -200,7 +197,7 @@ class Ledger:
         if self._outruns:
             parts.append("it grew faster than it was read")
         if gaps := self.gaps():
-            parts.append(f"not read: page {', '.join(map(_span, gaps))}")
+            parts.append(f"not read: page {', '.join(gaps)}")
         if self.totals and self.totals[-1] != len(self.ids):
             parts.append(
                 f"{_were(self.totals[-1], 'record')} reported, {_were(len(self.ids), 'distinct one')} read"
@@ -208,7 +205,9 @@ class Ledger:
         elif not self.totals:
             parts.append(f"no totals were reported; {_were(len(self.ids), 'distinct record')} read")
         if straddling := self._straddling():
-            parts.append(f"rows on more than one page: {_few(straddling)}")
+            # As Python writes them: an id of the service must not command the terminal that shows it.
+            more = f" and {len(straddling) - 5} more" if len(straddling) > 5 else ""
+            parts.append(f"rows on more than one page: {', '.join(map(repr, straddling[:5]))}{more}")
         if self.rows_without_id:
             parts.append(f"{counted(self.rows_without_id, 'row')} without an id")
         return "; ".join(parts) or "rows moved while the pages were read"
@@ -235,54 +234,50 @@ def _stands_still(page: Page) -> bool:
     return page.reported_number is not None and page.reported_number < page.number
 
 
-def _span(numbers: range) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
-
-
-def _rows(body: Mapping[str, Any], prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
+def _rows(embedded: Any, prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
     """Yield id and modified_date of each embedded row."""
-    embedded = body.get("_embedded")
-    for name, entries in (embedded if isinstance(embedded, dict) else {}).items():
+    for name, rows in (embedded if isinstance(embedded, dict) else {}).items():
         known = name.rpartition(":")[2] in KEYS
-        for entry in entries if isinstance(entries, list) else ():
-            row = entry if isinstance(entry, dict) else {}
+        for row in rows if isinstance(rows, list) else ():
             # A row without an id, in a collection that is not declared, is identified by its whole content.
-            yield (
-                row_id(row, prefixes) or (None if known else json.dumps(entry, sort_keys=True)),
-                _modified(row),
-            )
+            own = row_id(row, prefixes) or (None if known else json.dumps(row, sort_keys=True))
+            yield own, _modified(row)
 
 
-def row_id(row: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
+def latest(moments: Iterable[datetime | None]) -> datetime | None:
+    """Return the latest of the moments that are known."""
+    return max(filter(None, moments), default=None)
+
+
+def row_id(row: Any, prefixes: Sequence[str]) -> str | None:
     """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
-    identifiers = row.get("identifiers")
+    identifiers = _at(row, "identifiers")
     for identifier in identifiers if isinstance(identifiers, list) else ():
         system, _, own = identifier.partition(":") if isinstance(identifier, str) else ("", "", "")
         if own and system in prefixes:
             return str(own)
-    try:
-        return urlsplit(row["_links"]["self"]["href"]).path.rstrip("/").rpartition("/")[2] or None
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
+    with suppress(TypeError, ValueError, AttributeError):
+        return urlsplit(_at(row, "_links", "self", "href")).path.rstrip("/").rpartition("/")[2] or None
+    return None
 
 
-def _modified(row: Mapping[str, Any]) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(row.get("modified_date") or row.get("modified_at") or "")
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, TypeError, OverflowError):
-        return None
+def _modified(row: Any) -> datetime | None:
+    with suppress(ValueError, TypeError, OverflowError):
+        return utc(datetime.fromisoformat(_at(row, "modified_date") or _at(row, "modified_at") or ""))
+    return None
+
+
+def _at(value: Any, *keys: str) -> Any:
+    """Return what stands at a path of keys; None where there is nothing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _count(value: Any) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
-
-
-def _few(ids: Sequence[str]) -> str:
-    # As Python writes them: an id of the service must not command the terminal that shows it.
-    return ", ".join(map(repr, ids[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
 
 
 def _were(count: int, noun: str = "") -> str:

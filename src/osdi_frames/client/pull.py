@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from datetime import datetime, timedelta
+from itertools import chain, count
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import asked_page
-from osdi_frames.client.batches import Batches
-from osdi_frames.client.lock import locked
+from osdi_frames.client.answers import utc
+from osdi_frames.client.folder import Batches, locked
 from osdi_frames.client.manifest import CollectionPulled, Manifest, manifests
-from osdi_frames.client.paging import Ledger, Page, read_page
+from osdi_frames.client.paging import Ledger, Page, latest, read_page
 from osdi_frames.client.reading import Collection, Service
 from osdi_frames.client.resources import Resource
 from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotFound
@@ -27,64 +27,106 @@ _SHOWN = 5  # lists that are not complete, by name
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a pull asks for, and where it goes.
+    """What a pull asks of a service, and where it goes.
 
     `campaigns` are the ids of the event campaigns whose events are read; None for all that the service lists.
     """
 
+    service: Service
     destination: Path
     resources: tuple[Resource, ...]
-    asked: tuple[str, ...] = ("events",)
-    campaigns: tuple[str, ...] | None = None
-    filter: str | None = None
+    asked: tuple[str, ...]
+    campaigns: tuple[str, ...] | None
+    filter: str | None
     since: Mapping[str, datetime | None] = field(default_factory=dict)
-    resume: bool = True
 
-    def filter_for(self, resource: Resource, version: Version) -> str | None:
-        """Write the whole filter of a collection, in the names of a version (interface 9).
-
-        >>> from datetime import UTC
-        >>> from osdi_frames.client.resources import RESOURCES
-        >>> order = Order(Path(), (), filter="title eq 'x'", since={"events": datetime(2026, 1, 1, tzinfo=UTC)})
-        >>> order.filter_for(RESOURCES["events"], "v1")
-        "modified_at gt '2025-12-31T23:59:59Z' and title eq 'x'"
-        """
-        # There is no "ge": a second earlier, or what changed in the very second of `since` would be left out.
-        after = self.since.get(resource.name)
-        after = after - timedelta(seconds=1) if after else None
-        since = f"{_MODIFIED.named(version)} gt '{after:%Y-%m-%dT%H:%M:%SZ}'" if after else None
-        own = self.filter if resource.key == "events" else None
-        return " and ".join(part for part in (since, own) if part) or None
-
-    def with_since(self, since: Mapping[str, datetime | None]) -> Order:
+    def with_since(self, since: datetime | str, *, overlap: timedelta) -> Order:
         """Return the order for what changed only, as far as each collection can be asked for that.
 
         A parent is listed from as early as any of its lists: one that was never read needs all parents.
         """
-        earliest = dict(since)
+        names = [resource.name for resource in self.resources]
+        earliest: dict[str, datetime | None] = (
+            self._last_changes(overlap) if since == "last" else dict.fromkeys(names, _moment(since))
+        )
         for resource in reversed(self.resources):
             if resource.is_whole:
                 earliest[resource.name] = None
+            own = earliest.get(resource.name)
             for parent in resource.parents:
-                moments = [earliest.get(parent), earliest.get(resource.name)]
-                known = [moment for moment in moments if moment]
-                earliest[parent] = min(known) if len(known) == len(moments) else None
-        return replace(
-            self, since={resource.name: earliest.get(resource.name) for resource in self.resources}
+                before = earliest.get(parent)
+                earliest[parent] = min(own, before) if own and before else None
+        return replace(self, since={name: earliest.get(name) for name in names})
+
+    def collections(self) -> tuple[CollectionPulled, ...]:
+        """Return the collections to read, of which nothing came yet."""
+        version = self.service.address.version
+        return tuple(
+            CollectionPulled(resource.name, resource.path_for(version), self.since.get(resource.name))
+            for resource in self.resources
         )
+
+    def begun(self, now: datetime) -> Manifest:
+        """Return a new pull, in a folder of its own."""
+        return Manifest(
+            folder=_new_folder(self.destination, now),
+            address=self.service.address.base_url,
+            version=self.service.address.version,
+            filter=self.filter,
+            campaigns=self.campaigns,
+            started_at=now,
+            finished_at=None,
+            collections=self.collections(),
+        )
+
+    def unfinished(self) -> Manifest | None:
+        """Return the last pull of the same collections if it is not complete."""
+        asked = [(collection.name, collection.since) for collection in self.collections()]
+        same = [
+            manifest
+            for manifest in self._before()
+            if [(collection.name, collection.since) for collection in manifest.collections] == asked
+        ]
+        return replace(same[-1], finished_at=None) if same and not same[-1].complete else None
+
+    def _before(self) -> list[Manifest]:
+        """Return the pulls into the destination with the same address, campaigns and filter, the oldest first."""
+        asked = (self.service.address.base_url, self.campaigns, self.filter)
+        return [
+            manifest
+            for manifest in manifests(self.destination)
+            if (manifest.address, manifest.campaigns, manifest.filter) == asked
+        ]
+
+    def _last_changes(self, overlap: timedelta) -> dict[str, datetime | None]:
+        """Return the `since` time of each collection, implied by the last pull in which it was complete.
+
+        What changed while that pull ran is asked for again, however late its newest modified_date is.
+        """
+        found: dict[str, datetime | None] = {}
+        for manifest in self._before():
+            for collection in manifest.collections:
+                # Of a collection without records, the others show how far the service's clock was.
+                newest = collection.newest_modified_date or manifest.newest_modified_date
+                if collection.complete and newest:
+                    found[collection.name] = min(newest, manifest.started_at) - overlap
+        return found
 
 
 def pull(
-    service: Service, order: Order, *, now: Callable[[], datetime], on_page: Callable[[Page], None]
+    order: Order, *, resume: bool, now: Callable[[], datetime], on_page: Callable[[Page], None]
 ) -> Manifest:
     """Carry out an order; see `Client.pull`."""
     make_folder(order.destination)
     with locked(order.destination):
-        manifest = _unfinished(service, order) or _begun(service, order, now=now)
+        manifest = (order.unfinished() if resume else None) or order.begun(now())
         manifest.write()
         with closing(Batches(manifest.folder)) as batches:
-            tallies = {resource.name: _tally(resource, service, order) for resource in order.resources}
-            walk = _Walk(service, order, batches, on_page, _ledgers(service, batches), tallies)
+            tallies = {
+                resource.name: _Tally(resource, counts)
+                for resource, counts in zip(order.resources, order.collections(), strict=True)
+            }
+            walk = _Walk(order, batches, on_page, _ledgers(order.service, batches), tallies)
             try:
                 walk.run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -103,7 +145,7 @@ def pull(
 
 
 @dataclass(slots=True)
-class Tally:
+class _Tally:
     """The lists of one collection, as they are read."""
 
     resource: Resource
@@ -116,47 +158,45 @@ class Tally:
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
     _proof: str = ""
-    _rows_without_id: int = 0
-    _totals: list[tuple[int, int] | None] = field(default_factory=list)
+    _totals: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, collection: Collection, *, proof: str | None, failure: str | None = None) -> None:
         """Count a list; it is complete if there is a proof."""
-        ledger, totals, counts = collection.ledger, collection.ledger.totals, self.counts
+        ledger, counts, distinct = collection.ledger, self.counts, len(self.ids)
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
-        moments = [moment for moment in (counts.newest_modified_date, ledger.newest) if moment]
+        new = len(self.ids) - distinct
         self.counts = replace(
             counts,
             lists=counts.lists + 1,
             pages=counts.pages + len(ledger.pages),
             rows=counts.rows + ledger.rows,
-            newest_modified_date=max(moments, default=None),
+            distinct_ids=distinct + new,
+            duplicates=counts.duplicates + ledger.rows - ledger.rows_without_id - new,
+            newest_modified_date=latest(
+                [counts.newest_modified_date, *(page.newest for page in ledger.pages)]
+            ),
         )
-        self._rows_without_id += ledger.rows_without_id
         self.is_cut = self.is_cut or ledger.is_cut
-        self._totals.append((totals[0], totals[-1]) if totals else None)
+        if totals := ledger.totals:
+            self._totals.append((totals[0], totals[-1]))
         if proof is not None:
             self._proof = proof
             return
-        reasons = [
-            reason for reason in (failure, collection.lack() if ledger.pages else "not read") if reason
-        ]
+        reasons = [failure, collection.lack() if ledger.pages else "not read"]
         at = f"{collection.path}: " if self.resource.parents else ""
         redact = collection.service.transport.redact  # ids are the service's words
-        self.lacking.append(redact(at + "; ".join(reasons)))
+        self.lacking.append(redact(at + "; ".join(filter(None, reasons))))
 
     def result(self) -> CollectionPulled:
         """Return the counts."""
-        totals = [total for total in self._totals if total]
-        known = bool(totals) and len(totals) == len(self._totals)
+        known = 0 < len(self._totals) == self.counts.lists
         return replace(
             self.counts,
             complete=self.finished and not self.lacking,
             why=self._why(),
-            distinct_ids=len(self.ids),
-            duplicates=self.counts.rows - len(self.ids) - self._rows_without_id,
-            total_records_at_start=sum(first for first, _ in totals) if known else None,
-            total_records_at_end=sum(last for _, last in totals) if known else None,
+            total_records_at_start=sum(first for first, _ in self._totals) if known else None,
+            total_records_at_end=sum(last for _, last in self._totals) if known else None,
         )
 
     def _why(self) -> str:
@@ -181,37 +221,34 @@ class Tally:
 class _Walk:
     """Read the collections of an order, one list after the other, parents before what they lead to."""
 
-    service: Service
     order: Order
     batches: Batches
     on_page: Callable[[Page], None]
     ledgers: dict[str, Ledger]
-    """What an earlier call has read."""
-    tallies: dict[str, Tally]
+    """What an earlier call has read, by the path of its address."""
+    tallies: dict[str, _Tally]
 
     def run(self) -> None:
         for tally in self.tallies.values():
-            cut = [
-                name for name in tally.resource.parents if name in self.tallies and self.tallies[name].is_cut
-            ]
-            if cut:
+            parents = [self.tallies[name] for name in tally.resource.parents if name in self.tallies]
+            if cut := [parent.resource.name for parent in parents if parent.is_cut]:
                 tally.lacking.append(f"not read: {cut[0]} go on after max_pages")
                 continue
-            for path, other in self._paths(tally.resource):
+            for path, other in self._paths(tally.resource, parents):
                 self._read(tally, path, other)
             tally.finished = True
 
-    def _paths(self, resource: Resource) -> Iterator[tuple[str, str]]:
+    def _paths(self, resource: Resource, parents: list[_Tally]) -> Iterator[tuple[str, str]]:
         """Yield the path of each list, and where else it can be: below the list that its parent was found in.
 
         An event that only its campaign lists can be unknown to the service elsewhere.
         """
-        version = self.service.transport.address.version
+        version = self.order.service.address.version
         if not resource.parents:
             yield resource.path_for(version), ""
         found: dict[str, str] = {}
-        for name in reversed(resource.parents):
-            found |= self.tallies[name].ids if name in self.tallies else {}
+        for parent in reversed(parents):
+            found |= parent.ids
         if resource.name == "campaign_events" and self.order.campaigns is not None:
             found = dict.fromkeys(self.order.campaigns, "event_campaigns")
         for parent_id in sorted(found):
@@ -220,107 +257,62 @@ class _Walk:
             below = f"{found[parent_id]}/{own}/{path.rpartition('/')[2]}"
             yield path, below if below != path else ""
 
-    def _read(self, tally: Tally, path: str, other: str) -> None:
+    def _read(self, tally: _Tally, path: str, other: str) -> None:
+        order = self.order
+        own_filter = order.filter if tally.resource.key == "events" else None
         collection = Collection(
-            self.service,
+            order.service,
             path,
-            self.order.filter_for(tally.resource, self.service.transport.address.version),
+            _filter(own_filter, tally.counts.since, order.service.address.version),
             keep=lambda answer: self.batches.keep(answer.line()),
             on_page=self.on_page,
         )
-        address = urlsplit(self.service.transport.address.collection(path)).path
+        address = urlsplit(order.service.address.collection(path)).path
         collection.ledger = self.ledgers.pop(address, collection.ledger)
         try:
             tally.add(collection, proof=collection.resolve())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
-            if other and isinstance(error, ResourceNotFound) and not collection.ledger.pages:
+            is_unknown = isinstance(error, ResourceNotFound)
+            if is_unknown and other and not collection.ledger.pages:
                 self._read(tally, other, "")
                 return
             failure = str(error) or "interrupted"
-            if isinstance(error, ResourceNotFound) and self.order.campaigns and "event_campaigns/" in path:
-                failure = (
-                    f"{failure}; a campaign is named by its id, which the collection event_campaigns shows"
-                )
+            if is_unknown and order.campaigns and "event_campaigns/" in path:
+                failure += "; a campaign is named by its id, which the collection event_campaigns shows"
             tally.add(collection, proof=None, failure=failure)
             # One list that the key may not read does not keep the others from being read.
-            asked = tally.resource.name in self.order.asked and not tally.resource.parents
-            if asked or not isinstance(error, ResourceNotFound | KeyRefused):
+            is_asked = tally.resource.name in order.asked and not tally.resource.parents
+            if is_asked or not (is_unknown or isinstance(error, KeyRefused)):
                 raise
 
 
-def moment(since: datetime | str) -> datetime:
-    """Read the time from when on changes are asked for; UTC unless it has a zone.
+def _filter(own: str | None, since: datetime | None, version: Version) -> str | None:
+    """Write the filter of a collection, in the names of a version (interface 9).
 
-    Raises
-    ------
-    InvalidField
-        It is no time.
+    >>> _filter("title eq 'x'", datetime(2026, 1, 1), "v1")
+    "modified_at gt '2025-12-31T23:59:59Z' and title eq 'x'"
     """
+    if since is None:
+        return own or None
+    # There is no "ge": a second earlier, or what changed in the very second of `since` would be left out.
+    after = f"{_MODIFIED.named(version)} gt '{since - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}'"
+    return f"{after} and {own}" if own else after
+
+
+def _moment(since: datetime | str) -> datetime:
     try:
-        found = datetime.fromisoformat(since) if isinstance(since, str) else since
+        return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
     except ValueError as error:
         raise InvalidField(
             f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
         ) from error
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-def last_changes(service: Service, order: Order, *, overlap: timedelta) -> dict[str, datetime | None]:
-    """Return the `since` time of each collection, implied by the last pull in which it was complete.
-
-    What changed while that pull ran is asked for again, however late its newest modified_date is.
-    """
-    found: dict[str, datetime | None] = {}
-    for manifest in manifests(order.destination):
-        if _is_of(manifest, service, order):
-            for collection in manifest.collections:
-                # Of a collection without records, the others show how far the service's clock was.
-                newest = collection.newest_modified_date or manifest.newest_modified_date
-                if collection.complete and newest:
-                    found[collection.name] = min(newest, manifest.started_at) - overlap
-    return found
-
-
-def _unfinished(service: Service, order: Order) -> Manifest | None:
-    """Return the last pull of the same collections if it is not complete."""
-    since = tuple(order.since.get(resource.name) for resource in order.resources)
-    before = [
-        manifest
-        for manifest in manifests(order.destination)
-        if _is_of(manifest, service, order)
-        and manifest.names == tuple(resource.name for resource in order.resources)
-        and tuple(collection.since for collection in manifest.collections) == since
-    ]
-    if not (order.resume and before) or before[-1].complete:
-        return None
-    return replace(before[-1], finished_at=None)
-
-
-def _begun(service: Service, order: Order, *, now: Callable[[], datetime]) -> Manifest:
-    started = now()
-    return Manifest(
-        folder=_new_folder(order.destination, started),
-        address=service.transport.address.base_url,
-        version=service.transport.address.version,
-        filter=order.filter,
-        campaigns=order.campaigns,
-        started_at=started,
-        finished_at=None,
-        collections=tuple(_tally(resource, service, order).result() for resource in order.resources),
-    )
-
-
-def _tally(resource: Resource, service: Service, order: Order) -> Tally:
-    path = resource.path_for(service.transport.address.version)
-    return Tally(resource, CollectionPulled(resource.name, path, order.since.get(resource.name)))
 
 
 def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
     """Return what an earlier call has read, by the path of its address."""
     ledgers: dict[str, Ledger] = {}
     for envelope in batches.read():
-        path = urlsplit(envelope["url"]).path
-        ledger = ledgers.setdefault(path, Ledger(path, service.max_pages))
+        ledger = ledgers.setdefault(urlsplit(envelope["url"]).path, Ledger(service.max_pages))
         # An address without a number is that of the first page, or was found by the `next` of the one before.
         following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
         number = asked_page(envelope["url"]) or following
@@ -328,16 +320,9 @@ def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
     return ledgers
 
 
-def _is_of(manifest: Manifest, service: Service, order: Order) -> bool:
-    asked = (service.transport.address.base_url, order.campaigns, order.filter)
-    return (manifest.address, manifest.campaigns, manifest.filter) == asked
-
-
 def _new_folder(destination: Path, started: datetime) -> Path:
-    name = f"{started:%Y%m%dT%H%M%SZ}"
-    for number in count(1):
-        folder = destination / (name if number == 1 else f"{name}-{number}")
-        if not folder.exists():  # nobody else makes one: the destination is locked
-            make_folder(folder)
-            return folder
-    raise AssertionError("there is always a next number")
+    suffixes = chain([""], (f"-{number}" for number in count(2)))
+    folders = (destination / f"{started:%Y%m%dT%H%M%SZ}{suffix}" for suffix in suffixes)
+    folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
+    make_folder(folder)
+    return folder

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 
 
 class RateLimit:
@@ -36,40 +36,29 @@ class RateLimit:
         self._per = per
         self._clock = clock
         self._sleep = sleep
-        self._changed = threading.Condition()
-        # When each slot that nobody holds has rested; earliest first, since slots are given back in time.
-        self._rested: deque[float] | None = None if calls is None else deque([-math.inf] * calls)
+        self._lock = threading.Lock()
         self._not_before = -math.inf
+        # When each slot that nobody holds has rested; earliest first, since slots are given back in time.
+        self._rested: SimpleQueue[float] | None = None if calls is None else SimpleQueue()
+        for _ in range(calls or 0):
+            self._give_back(-math.inf)
 
     @contextmanager
     def slot(self) -> Iterator[None]:
         """Wait until a request may be sent, and hold its slot while it is on its way."""
-        rested = self._take()
+        rested = -math.inf if self._rested is None else self._rested.get()
         try:
-            self._wait(rested)
+            while (seconds := max(rested, self._not_before) - self._clock()) > 0:
+                self._sleep(seconds)
             yield
         finally:
-            self._give_back()
+            self._give_back(self._clock() + self._per)
 
     def hold(self, seconds: float) -> None:
         """Let no request begin for some seconds: the service asked for a pause (Retry-After)."""
-        with self._changed:
+        with self._lock:
             self._not_before = max(self._not_before, self._clock() + seconds)
 
-    def _take(self) -> float:
-        if self._rested is None:
-            return -math.inf
-        with self._changed:
-            while not self._rested:
-                self._changed.wait()
-            return self._rested.popleft()
-
-    def _wait(self, rested: float) -> None:
-        while (seconds := max(rested, self._not_before) - self._clock()) > 0:
-            self._sleep(seconds)
-
-    def _give_back(self) -> None:
+    def _give_back(self, rested: float) -> None:
         if self._rested is not None:
-            with self._changed:
-                self._rested.append(self._clock() + self._per)
-                self._changed.notify()
+            self._rested.put(rested)

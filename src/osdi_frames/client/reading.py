@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from osdi_frames.client.address import asked_page
+from osdi_frames.client.address import Address, asked_page
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.client.transport import Transport
@@ -33,6 +33,11 @@ class Service:
     workers: int
     max_pages: int
 
+    @property
+    def address(self) -> Address:
+        """The address of the service."""
+        return self.transport.address
+
 
 @dataclass(slots=True)
 class Collection:
@@ -50,7 +55,7 @@ class Collection:
     _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.path, self.service.max_pages)
+        self.ledger = Ledger(self.service.max_pages)
 
     def lack(self) -> str:
         """Return what is missing, without the key, should the service repeat it."""
@@ -84,8 +89,9 @@ class Collection:
     def _walk(self) -> Page:
         """Read from the front, one page alone after the other, while there are rows that no page had before."""
         for number in range(1, _FRONT + 1):
-            _, page = self._read(number)
-            if not self._enter(page):
+            known = len(self.ledger.ids)
+            _, page = self._enter(self._read(number))
+            if len(self.ledger.ids) == known:
                 break
         return page
 
@@ -98,20 +104,20 @@ class Collection:
             for number in numbers:
                 waiting.append(pool.submit(self._read, number))
                 if len(waiting) >= 2 * self.service.workers:
-                    yield self._entered(waiting.popleft())
+                    yield self._enter(waiting.popleft().result())
             while waiting:
-                yield self._entered(waiting.popleft())
+                yield self._enter(waiting.popleft().result())
         finally:
             self._left = True
             for future in waiting:
                 future.cancel()
             for future in waiting:
                 with suppress(CancelledError, OsdiError, OSError):  # the first error is on its way
-                    self._entered(future)
+                    self._enter(future.result())
 
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
-        answer = self.service.transport.get(self._address(number), lambda: not self._left)
+        answer = self.service.transport.send("GET", self._address(number), wanted=lambda: not self._left)
         if not any(key in answer.body for key in _OF_PAGES):
             path = self.service.transport.redact(self.path)
             raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
@@ -124,7 +130,7 @@ class Collection:
 
         So the filter is our own: a `next` can carry it with raw spaces and signs.
         """
-        address = self.service.transport.address
+        address = self.service.address
         numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
         link = self.ledger.next_of(number - 1)
         if link is None:
@@ -135,15 +141,10 @@ class Collection:
         self._followed.add(followed)
         return followed if advances else numbered
 
-    def _entered(self, future: Future[tuple[Answer, Page]]) -> tuple[Answer, Page]:
-        answer, page = future.result()
-        self._enter(page)
-        return answer, page
-
-    def _enter(self, page: Page) -> bool:
-        fresh = self.ledger.add(page)
-        self.on_page(page)
-        return fresh
+    def _enter(self, read: tuple[Answer, Page]) -> tuple[Answer, Page]:
+        self.ledger.add(read[1])
+        self.on_page(read[1])
+        return read
 
 
 @contextmanager

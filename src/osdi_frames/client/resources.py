@@ -57,7 +57,7 @@ KEYS = frozenset({resource.key for resource in _DECLARED} | {"attendance"})
 NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
 
 
-def needed(names: Iterable[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
+def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
     """Return the collections to read for those that are asked for, parents first.
 
     Events that only their campaign lists are events, too. The campaigns are listed unless their ids are given.
@@ -66,23 +66,18 @@ def needed(names: Iterable[str], *, campaigns: Sequence[str] | None) -> tuple[Re
     ['events', 'event_campaigns', 'campaign_events']
     >>> [resource.name for resource in needed(["attendances"], campaigns=())]
     ['events', 'attendances']
-
-    Raises
-    ------
-    UnknownCollection
-        With the names that are nearest.
     """
-    asked = list(names)
-    if unknown := [name for name in asked if name not in NAMES]:
-        raise UnknownCollection(f"there is no collection {unknown[0]!r}; {nearest(unknown[0], NAMES)}")
-    wanted = set(asked)
+    for name in names:
+        if name not in NAMES:
+            raise UnknownCollection(f"there is no collection {name!r}; {nearest(name, NAMES)}")
+    wanted = set(names)
     for resource in reversed(_DECLARED):
         if resource.name in wanted:
             wanted |= set(resource.parents)
     if "events" in wanted:
         wanted |= {"event_campaigns", "campaign_events"}
     if campaigns is not None:
-        wanted -= {"event_campaigns"} - set(asked)
+        wanted -= {"event_campaigns"} - set(names)
     if campaigns == ():
         wanted -= {"campaign_events"}
     return tuple(resource for resource in _DECLARED if resource.name in wanted)

@@ -1,31 +1,32 @@
 """HTTP with one origin: the only module that imports httpx.
 
 Foreign errors are mapped here, once. Their frames are dropped: locals of httpx and h11 hold the key's header.
+A request has a deadline: httpx limits each wait only, and a service can make any number of them with one byte a
+second, headers or 100-continue without end, a gzip stream of nothing.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import ssl
+import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+import httpcore
 import httpx
 import stamina
 
-from osdi_frames.client.address import Address, shown
-from osdi_frames.client.answers import Answer, Reply, answer, failure, is_passing
-from osdi_frames.client.deadline import Deadline
-from osdi_frames.client.key import HEADERS, ApiKey
+from osdi_frames.client.address import HEADERS, Address, ApiKey, shown
+from osdi_frames.client.answers import Answer, Reply, answer, failure
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.errors import (
     BadAnswer,
     ClientClosed,
-    ForeignAddress,
     OsdiError,
     PageTooLarge,
     ServiceError,
@@ -47,19 +48,6 @@ _LOCATION = "osdi_frames_location"
 _NOT_TAKEN = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How long to wait for an answer, and how often and how soon to ask again.
-
-    `timeout` limits each wait for the service, `deadline` the whole request, in seconds.
-    """
-
-    timeout: float = 30.0
-    deadline: float = 120.0
-    retries: int = 5
-    backoff: float = 0.5
-
-
 class Transport:
     """Ask the service, within its rate limit, until it answers or the retry policy ends. Safe to share by threads."""
 
@@ -69,105 +57,110 @@ class Transport:
         key: ApiKey,
         *,
         limit: RateLimit,
-        policy: RetryPolicy,
+        timeout: float,
+        deadline: float,
+        retries: int,
+        backoff: float,
         connections: int,
         now: Callable[[], datetime],
         ca_file: str | None = None,
     ) -> None:
         self.address = address
         self._key = key
+        self.redact = key.redact  # strikes the key from what the service wrote
         self._limit = limit
-        self._policy = policy
         self._now = now
+        self._deadline = _Deadline(deadline)
+        self._retrying = stamina.RetryingCaller(
+            attempts=retries + 1,
+            timeout=None,
+            wait_initial=backoff,
+            wait_max=max(30.0, backoff),
+            wait_jitter=backoff,
+        )
         self._http = httpx.Client(
-            auth=_KeyHeader(HEADERS[address.version], key),
-            headers={"Accept": "application/hal+json, application/json", "User-Agent": "osdi-frames"}
-            | {"Accept-Encoding": "gzip"},
+            auth=self._with_key,
+            headers={
+                "Accept": "application/hal+json, application/json",
+                "Accept-Encoding": "gzip",
+                "User-Agent": "osdi-frames",
+            },
             # Threads wait for a connection as long as it takes: that is no sign of the service.
-            timeout=httpx.Timeout(policy.timeout, pool=None),
+            timeout=httpx.Timeout(timeout, pool=None),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            verify=ssl.create_default_context(cafile=ca_file) if ca_file else httpx.create_ssl_context(),
+            verify=_trusted(address.scheme, ca_file),
             follow_redirects=False,
             event_hooks={"response": [_set_location_aside]},
             # A proxy would read the key of a request without TLS.
             trust_env=address.scheme == "https",
         )
-        self._deadline = Deadline(policy.deadline)
-        self._deadline.apply_to(self._http)
+        for transport in (self._http._transport, *self._http._mounts.values()):  # those of proxies included
+            if isinstance(transport, httpx.HTTPTransport):
+                # httpx has no argument for it; httpcore has, and the tests with slow servers see that it holds.
+                pool = transport._pool
+                pool._network_backend = _Limited(pool._network_backend, self._deadline)  # type: ignore[assignment]
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
-    def get(self, url: str, wanted: Callable[[], bool] = lambda: True) -> Answer:
-        """Read a resource; redirects are followed within the origin. Once it is not wanted, it is not asked again."""
-        asked = url
-        for _ in range(_REDIRECTS):
-            reply = self._ask("GET", url, None, wanted=wanted)
-            if not isinstance(reply, Reply):
-                return replace(reply, url=self.redact(asked))
-            url = self.own(reply.location, at=url)
-        address = shown(self.redact(url))
-        raise ServiceError(f"GET {address} is redirected without end", address=address)
+    def send(
+        self,
+        method: str,
+        url: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> Answer:
+        """Read or write a resource; what is no longer wanted is not asked for again."""
+        return self._retrying(
+            # A service that used up the whole deadline would do so again.
+            lambda error: wanted() and not self._deadline.exceeded and _may_ask_again(error, method),
+            self._attempt,
+            method,
+            url,
+            body,
+        )
 
     def own(self, link: str, *, at: str) -> str:
         """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
         return self.address.own(link, at=at, redact=self.redact)
 
-    def redact(self, text: str) -> str:
-        """Strike the key from a text that the service wrote."""
-        return self._key.redact(text)
+    def _with_key(self, request: httpx.Request) -> httpx.Request:
+        """Add the key's header: last, so that no repr of headers on the way shows it."""
+        request.headers[HEADERS[self.address.version]] = self._key.reveal()
+        return request
 
-    def send(self, method: str, url: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """Write a resource; a redirect is an error, since it would change what is written."""
-        content = None if body is None else json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
-        answered = self._ask(method, url, content)
-        if isinstance(answered, Reply):
-            raise failure(answered, now=self._now())
-        return answered
-
-    def _ask(
-        self, method: str, url: str, content: bytes | None, *, wanted: Callable[[], bool] = lambda: True
-    ) -> Answer | Reply:
-        """Ask until there is an answer, or a redirect, which is given as it is."""
-        policy = self._policy
-        attempts = stamina.retry_context(
-            # A service that used up the whole deadline would do so again.
-            on=lambda error: wanted() and not self._deadline.exceeded and _may_ask_again(error, method),
-            attempts=policy.retries + 1,
-            timeout=None,
-            wait_initial=policy.backoff,
-            wait_max=max(30.0, policy.backoff),
-            wait_jitter=policy.backoff,
-        )
-        for attempt in attempts:
-            with attempt:
-                return self._attempt(method, url, content)
-        raise AssertionError("stamina raises the last error")
-
-    def _attempt(self, method: str, url: str, content: bytes | None) -> Answer | Reply:
+    def _attempt(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
         try:
-            with self._limit.slot():
-                reply = self._exchange(method, url, content)
-            if 300 <= reply.status < 400 and reply.location:
-                return reply
-            if 200 <= reply.status < 300:
-                return answer(reply, fetched_at=self._now())
-            raise failure(reply, now=self._now())
+            return self._follow(method, url, body)
         except ServiceError as error:
             error.args, error.words = (self.redact(str(error)),), self.redact(error.words)
             if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
                 self._limit.hold(error.retry_after)
             raise
 
-    def _exchange(self, method: str, url: str, content: bytes | None) -> Reply:
+    def _follow(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
+        """Send a request; a GET follows redirects within the origin, anything else would change what is written."""
+        at = url
+        for _ in range(_REDIRECTS):
+            with self._limit.slot():
+                reply = self._exchange(method, at, body)
+            if 200 <= reply.status < 300:
+                return replace(answer(reply, fetched_at=self._now()), url=self.redact(url))
+            if not (300 <= reply.status < 400 and reply.location and method == "GET"):
+                raise failure(reply, now=self._now())
+            at = self.own(reply.location, at=at)
+        address = shown(self.redact(at))
+        raise ServiceError(f"GET {address} is redirected without end", address=address)
+
+    def _exchange(self, method: str, url: str, body: Mapping[str, Any] | None) -> Reply:
         if self._http.is_closed:
             raise ClientClosed("this client is closed; open a new one")
-        headers = {} if content is None else {"Content-Type": "application/json"}
         asked = self.redact(url)
         self._deadline.reset()
         try:
-            with self._http.stream(method, url, content=content, headers=headers) as response:
+            with self._http.stream(method, url, json=body) as response:
                 return Reply(
                     method,
                     asked,
@@ -185,7 +178,7 @@ class Transport:
         sent = method == "POST" and not isinstance(error, _NOT_TAKEN)
         unsure = "; whether it was done is not known" if sent else ""
         if isinstance(error, httpx.TimeoutException):
-            late = f"no whole answer within {self._policy.deadline:g} s, the deadline of a request"
+            late = f"no whole answer within {self._deadline.seconds:g} s, the deadline of a request"
             return ServiceTimeout(
                 f"{where}: {late if self._deadline.exceeded else 'no answer in time'}{unsure}"
             )
@@ -193,16 +186,69 @@ class Transport:
         return ServiceUnreachable(f"{where}: {str(error) or type(error).__name__}{at}{unsure}")
 
 
-class _KeyHeader(httpx.Auth):
-    """The key's header, added last, so that no repr of headers on the way shows it."""
+class _Deadline(threading.local):
+    """The time left of the request that each thread is sending; it starts with the first wait on a socket.
 
-    def __init__(self, header: str, key: ApiKey) -> None:
-        self._header = header
-        self._key = key
+    Waiting for a free connection does not count: that is no sign of the service.
+    """
 
-    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override] # narrower
-        request.headers[self._header] = self._key.reveal()
-        yield request
+    _until: float | None = None
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def reset(self) -> None:
+        """Begin a new request in this thread."""
+        self._until = None
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the last request of this thread has used up its time."""
+        return self._until is not None and self._until <= time.monotonic()
+
+    def limit(self, timeout: float | None) -> float:
+        """Return how long the next wait may take, at most `timeout`."""
+        if self._until is None:
+            self._until = time.monotonic() + self.seconds
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise httpcore.ReadTimeout(f"not complete after {self.seconds:g} seconds")
+        return left if timeout is None else min(timeout, left)
+
+
+class _Limited:
+    """A network backend of httpcore, or one of its streams, whose waits are cut to the deadline."""
+
+    def __init__(self, inner: Any, deadline: _Deadline) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **more: Any) -> _Limited:
+        limit = self._deadline.limit(timeout)
+        return _Limited(self._inner.connect_tcp(host, port, timeout=limit, **more), self._deadline)
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> _Limited:
+        limit = self._deadline.limit(timeout)
+        return _Limited(self._inner.start_tls(ssl_context, server_hostname, limit), self._deadline)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> Any:
+        return self._inner.read(max_bytes, self._deadline.limit(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, self._deadline.limit(timeout))
+
+
+def _trusted(scheme: str, ca_file: str | None) -> ssl.SSLContext:
+    if ca_file:
+        return ssl.create_default_context(cafile=ca_file)
+    if scheme == "https":
+        return httpx.create_ssl_context()
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody; certificates take a while to load
 
 
 def _set_location_aside(response: httpx.Response) -> None:
@@ -212,33 +258,28 @@ def _set_location_aside(response: httpx.Response) -> None:
 
 def _read(response: httpx.Response, method: str, url: str) -> bytes:
     """Read a body to its end, and no further than the largest that is read."""
+
+    def refused(kind: type[BadAnswer], why: str) -> BadAnswer:
+        address = shown(url)
+        return kind(f"{method} {address}: the answer is {why}", status=response.status_code, address=address)
+
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "", "gzip", "x-gzip"):
+        named = encoding if len(encoding) <= 20 else "…"
+        raise refused(BadAnswer, f"compressed as nobody asked: {named!r}")
+    blocks = response.iter_raw(_BLOCK)
     content = bytearray()
-    for block in _decoded(response, method, url):
+    for block in _gunzipped(blocks) if encoding.endswith("gzip") else blocks:
         content += block
         if len(content) > LARGEST:
-            raise PageTooLarge(
-                f"{method} {shown(url)}: the answer is larger than {LARGEST >> 20} MiB",
-                status=response.status_code,
-                address=shown(url),
-            )
+            raise refused(PageTooLarge, f"larger than {LARGEST >> 20} MiB")
     return bytes(content)
 
 
-def _decoded(response: httpx.Response, method: str, url: str) -> Iterator[bytes]:
+def _gunzipped(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress a body block by block: httpx would decompress what came at once, however much it becomes."""
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding in ("identity", ""):
-        yield from response.iter_raw(_BLOCK)
-        return
-    if encoding not in ("gzip", "x-gzip"):
-        named = encoding if len(encoding) <= 20 else "…"
-        raise BadAnswer(
-            f"{method} {shown(url)}: the answer is compressed as nobody asked: {named!r}",
-            status=response.status_code,
-            address=shown(url),
-        )
     member = zlib.decompressobj(wbits=31)
-    for raw in response.iter_raw(_BLOCK):
+    for raw in blocks:
         rest = raw
         while rest:
             if member.eof:  # more of it could come without end
@@ -256,11 +297,9 @@ def _may_ask_again(error: Exception, method: str) -> bool | float:
         isinstance(error.__cause__, _NOT_TAKEN) or (isinstance(error, ServiceError) and error.status == 429)
     ):
         return False
-    if isinstance(error, PageTooLarge | ForeignAddress):
-        return False
     if isinstance(error, ServiceUnreachable | BadAnswer):
-        return True
-    if not (isinstance(error, ServiceError) and is_passing(error.status)):
+        return not isinstance(error, PageTooLarge)
+    if not isinstance(error, ServiceError) or (error.status != 429 and error.status < 500):
         return False
     if error.retry_after is None:
         return True
