@@ -12,14 +12,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from osdi_frames.archive.durable import write_file
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, timestamp
 from osdi_frames.receiver.person import Person
 from osdi_frames.receiver.sealing import seal_finished, write_sealed
-from osdi_frames.receiver.segments import ERASING, Segment, segments, write_whole
+from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.validation import elements
-from osdi_frames.receiver.worker import Worker, quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import ERASING, Worker, quarantine, torn, worker_folders
 
 _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, those with a repeated key too
 
@@ -94,8 +95,9 @@ def _alone(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        for partial in [*folder.glob(f"*/.*{ERASING}"), *folder.glob(f".quarantine/*/.*{ERASING}")]:
-            partial.unlink()  # left by an erasure that was killed
+        for log in (folder, quarantine(folder)):
+            for partial in log.glob(f"*/.*{ERASING}"):
+                partial.unlink()  # left by an erasure that was killed
         yield
     finally:
         os.close(descriptor)
@@ -141,7 +143,7 @@ class _Eraser:
     def erase_torn(self, folder: Path) -> None:
         for path in folder.glob("*.torn"):
             if self._person.is_named_in_bytes(path.read_bytes()):
-                write_whole(path, b"")  # the empty file shows that something was here
+                write_file(path, b"")  # the empty file shows that something was here
                 self.done.torn += 1
 
     def _is_touched(self, line: bytes, place: str) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from osdi_frames.receiver.segments import PARTIAL, Log, Segment, ZstdFile, segments, set_aside, sync_folder
+from osdi_frames.archive.durable import PARTIAL, replacing, sync
+from osdi_frames.receiver.segments import Log, Segment, ZstdFile, segments, set_aside
 
 _RETRY_SECONDS = 30.0
 
@@ -31,19 +31,17 @@ def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> 
         return
     write_sealed(_until(stop, segment.chunks()), segment.sealed_path)
     segment.path.unlink()
-    sync_folder(segment.path.parent)
+    sync(segment.path.parent)
 
 
 def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
     """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
-    draft = path.with_name(f".{path.name}{partial}")
-    try:
-        _compress(chunks, draft)
-        draft.rename(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)  # a full disk needs the room
-        raise
-    sync_folder(path.parent)
+    with replacing(path, partial=partial) as file:
+        with ZstdFile(file, "wb", level=1) as stream:
+            digest = _digest(chunks, copy=stream.write)
+        file.flush()
+        if _digest(Segment(0, True, Path(file.name)).chunks()) != digest:
+            raise OSError(f"{path}: what was written cannot be read back")
 
 
 def seal_finished(log: Log, *, stop: threading.Event) -> None:
@@ -93,16 +91,6 @@ class Sealer(threading.Thread):
             logger.warning("a segment stays uncompressed for now: %s", error)
             return False
         return True
-
-
-def _compress(chunks: Iterable[bytes], path: Path) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        with ZstdFile(file, "wb", level=1) as stream:
-            digest = _digest(chunks, copy=stream.write)
-        file.flush()
-        os.fsync(file.fileno())
-    if _digest(Segment(0, True, path).chunks()) != digest:
-        raise OSError(f"{path}: what was written cannot be read back")
 
 
 def _digest(chunks: Iterable[bytes], *, copy: Callable[[bytes], object] = len) -> bytes:

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from osdi_frames.archive.durable import sync, write_file
 from osdi_frames.receiver import envelope
 
 if sys.version_info >= (3, 14):
@@ -32,8 +33,6 @@ else:
     from backports.zstd import ZstdError
     from backports.zstd import ZstdFile as ZstdFile
 
-PARTIAL = ".partial"  # ends a file that is being written; it begins with a dot
-ERASING = ".erasing.partial"  # and this one that an erasure writes, which is another process
 _PLAIN = ".ndjson"
 _NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
 
@@ -124,22 +123,13 @@ def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> N
         raise Removed(errno.ESTALE, f"is {opened.st_size} bytes long where {size} were written", str(path))
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable; a new or renamed file is lost in a power cut without it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def make_folder(folder: Path) -> None:
     """Make a folder that only its owner can enter, durably; its parent must exist.
 
     One that is there already may be left of a start that did not come to make it durable.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    sync_folder(folder.parent)
+    sync(folder.parent)
 
 
 def last_sequence(folder: Path) -> int:
@@ -174,7 +164,7 @@ def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
             return
         if tail:
             make_folder(torn)
-            write_whole(torn / _torn_name(path, end, tail), tail)
+            write_file(torn / _torn_name(path, end, tail), tail)
             plain.truncate(end)
         os.fsync(plain.fileno())
 
@@ -183,27 +173,15 @@ def _move_whole(path: Path, torn: Path, content: bytes) -> None:
     if content:
         make_folder(torn)
         path.rename(torn / _torn_name(path, 0, content))
-        sync_folder(torn)
+        sync(torn)
     else:
         path.unlink()
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def _torn_name(path: Path, end: int, tail: bytes) -> str:
     digest = hashlib.blake2b(tail, digest_size=6).hexdigest()
     return f"{path.name.removesuffix(_PLAIN)}-{end}-{digest}.torn"
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file durably, so that under its name there is the whole of it or nothing."""
-    partial = path.with_name(f".{path.name}{PARTIAL}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-    partial.rename(path)
-    sync_folder(path.parent)
 
 
 class Log:
@@ -328,7 +306,7 @@ class _OpenSegment:
     def sync(self) -> None:
         os.fsync(self._descriptor)
         if not self._named:
-            sync_folder(self.path.parent)
+            sync(self.path.parent)
             self._named = True
         self.check()
         self.length = self._written

@@ -17,18 +17,12 @@ import re
 import time
 from pathlib import Path
 
+from osdi_frames.archive.durable import PARTIAL, try_lock
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
-from osdi_frames.receiver.segments import (
-    ERASING,
-    PARTIAL,
-    Log,
-    check_identity,
-    make_folder,
-    segments,
-    set_aside,
-)
+from osdi_frames.receiver.segments import Log, check_identity, make_folder, segments, set_aside
 
-_QUARANTINE = ".quarantine"  # as `archive` names it, which imports what a receiver has no use for
+ERASING = f".erasing{PARTIAL}"  # ends what an erasure is writing, which is another process
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 logger = logging.getLogger(__name__)
@@ -118,7 +112,7 @@ def make_archive(archive: Path) -> None:
 
 def quarantine(folder: Path) -> Path:
     """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
-    return folder / _QUARANTINE
+    return folder / QUARANTINE
 
 
 def torn(folder: Path) -> Path:
@@ -134,7 +128,7 @@ def worker_folders(archive: Path) -> list[Path]:
     SourceNotFound
         No receiver has written here.
     """
-    found = {path.parent for name in (".lock", _QUARANTINE) for path in archive.glob(f"*/{name}")}
+    found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)
@@ -142,20 +136,14 @@ def worker_folders(archive: Path) -> list[Path]:
 
 def lock_folder(folder: Path) -> int:
     """Lock a worker's folder for this process; closing the descriptor unlocks it."""
-    descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
     for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            refused = error
-            time.sleep(pause)
-        else:
+        if (descriptor := try_lock(folder / ".lock")) is not None:
             return descriptor
-    os.close(descriptor)
+        time.sleep(pause)
     raise ArchiveLocked(
         f"{folder}: another receiver writes here, or an erasure does; "
         "give this one a name of its own with --worker"
-    ) from refused
+    )
 
 
 def is_locked(path: Path) -> bool:
