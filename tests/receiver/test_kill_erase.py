@@ -63,7 +63,7 @@ def _kill_again_and_again(tmp_path: Path, *, times: int) -> None:
             if number % 2:
                 erase(archive, persons=["nobody"])  # which seals everything
                 receiver = running.enter_context(contextlib.closing(Worker(archive, "main", segment_bytes=1)))
-                receiver.deliveries.prepare(AT[:10])
+                receiver.deliveries.append([], day=AT[:10])
             killed += _erase(archive, seconds=chance.uniform(0, 0.8 * whole))[0] == -signal.SIGKILL
             assert verify(archive).damages == []
             halfway += 0 < verify(archive).erased < SEGMENTS + 5

@@ -14,7 +14,7 @@ from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.limits import Limits
 from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker
-from osdi_frames.receiver.writer import Probe, Waiting, Writer
+from osdi_frames.receiver.writer import Waiting, Writer
 
 _PROBE_EVERY = 1.0
 _PROBE_TIMEOUT = 2.0
@@ -44,11 +44,12 @@ class DeliveryQueue:
         """Begin to write; needs the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._writer = Writer(
-            self._worker, batch_bytes=self._limits.batch_bytes, resolve=self._resolve_from_thread
+            self._worker,
+            batch_bytes=self._limits.batch_bytes,
+            resolve=lambda items, stored: self._loop.call_soon_threadsafe(self._resolve, items, stored),
         )
         with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
-            self._worker.deliveries.prepare(timestamp(self._now())[:10])
-        self._writer.start()
+            await asyncio.wrap_future(self._writer.begin(timestamp(self._now())[:10]))
 
     async def stop(self) -> None:
         """Write what is waiting, then leave the folder."""
@@ -137,20 +138,15 @@ class DeliveryQueue:
     async def _try_probe(self) -> bool:
         now = self._loop.time()
         if self._probe is None or now - self._probed >= _PROBE_EVERY:
-            self._probe, self._probed = self._loop.create_future(), now
-            self._writer.put(Probe(self._probe))
+            self._probe, self._probed = asyncio.wrap_future(self._writer.probe()), now
         probe = self._probe  # another request may begin the next one meanwhile
         await asyncio.wait({probe}, timeout=_PROBE_TIMEOUT)
         return probe.done() and probe.result()
 
-    def _resolve_from_thread(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
-        self._loop.call_soon_threadsafe(self._resolve, items, stored)
-
-    def _resolve(self, items: Sequence[Waiting | Probe], stored: bool) -> None:
+    def _resolve(self, items: Sequence[Waiting], stored: bool) -> None:
         for item in items:
-            if isinstance(item, Waiting):
-                self._waiting -= 1
-                self._held -= len(item.body)
+            self._waiting -= 1
+            self._held -= len(item.body)
             if not item.answer.done():
                 item.answer.set_result(stored)
 

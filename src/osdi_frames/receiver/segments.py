@@ -206,28 +206,20 @@ class Log:
         following, segment = self.next_sequence, self._open
         return segment.first if segment else following
 
-    def prepare(self, day: str) -> None:
-        """Begin a segment ahead of its first line, which then waits for one sync and not for three."""
-        self._rotate(day)
-        segment = self._open or self._begin(day)
-        self._open = segment
-        try:
-            segment.sync()
-        except OSError:
-            self.close()
-            raise
-
     def append(self, lines: Sequence[bytes], *, day: str) -> bool:
         """Write and sync `lines`, numbered from `next_sequence` on; return whether a segment was begun.
+
+        Without lines, a segment is begun ahead of its first line.
 
         Raises
         ------
         OSError
             Nothing of it counts: the segment is back at its last durable length, or is given up.
         """
-        begun = self._rotate(day)
-        segment = self._open or self._begin(day)
-        self._open = segment
+        if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
+            self.close()
+        begun = self._open is None
+        segment = self._open = self._open or self._begin(day)
         try:
             segment.write(b"".join(lines))
         except OSError:
@@ -268,11 +260,6 @@ class Log:
             segment, self._open = self._open, None
             with contextlib.suppress(OSError):  # the next start takes an empty one away as well
                 segment.close()
-
-    def _rotate(self, day: str) -> bool:
-        if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
-            self.close()
-        return self._open is None
 
     def _begin(self, day: str) -> _OpenSegment:
         folder = self.folder / day
