@@ -13,7 +13,7 @@ from datetime import datetime
 from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.limits import Limits
 from osdi_frames.receiver.validation import validate_body
-from osdi_frames.receiver.worker import Worker
+from osdi_frames.receiver.worker import Worker, torn
 from osdi_frames.receiver.writer import Waiting, Writer
 
 _PROBE_EVERY = 1.0
@@ -115,7 +115,7 @@ class DeliveryQueue:
             "per_second": round(len(recent) / _WINDOW, 1),
             "p99_ms": round(1000 * recent[len(recent) * 99 // 100], 1) if recent else None,
             "quarantined": self._worker.quarantine.next_sequence - 1,
-            "torn": sum(1 for _ in self._worker.torn.glob("*.torn")),
+            "torn": sum(1 for _ in torn(self._worker.folder).glob("*.torn")),
             "free_bytes": free,
             "free_share": round(free / total, 3),
             "warnings": warnings,

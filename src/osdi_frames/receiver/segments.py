@@ -159,29 +159,22 @@ def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
     with path.open("r+b") as plain:
         plain.seek(end)
         tail = plain.read()
-        if end == 0:
-            _move_whole(path, torn, tail)
-            return
+        digest = hashlib.blake2b(tail, digest_size=6).hexdigest()
+        aside = torn / f"{path.name.removesuffix(_PLAIN)}-{end}-{digest}.torn"
         if tail:
             make_folder(torn)
-            write_file(torn / _torn_name(path, end, tail), tail)
+        if tail and end:
+            write_file(aside, tail)
             plain.truncate(end)
-        os.fsync(plain.fileno())
-
-
-def _move_whole(path: Path, torn: Path, content: bytes) -> None:
-    if content:
-        make_folder(torn)
-        path.rename(torn / _torn_name(path, 0, content))
+        if end:
+            os.fsync(plain.fileno())
+            return
+    if tail:
+        path.rename(aside)
         sync(torn)
     else:
         path.unlink()
     sync(path.parent)
-
-
-def _torn_name(path: Path, end: int, tail: bytes) -> str:
-    digest = hashlib.blake2b(tail, digest_size=6).hexdigest()
-    return f"{path.name.removesuffix(_PLAIN)}-{end}-{digest}.torn"
 
 
 class Log:

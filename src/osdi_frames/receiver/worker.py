@@ -50,11 +50,6 @@ class Worker:
             self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
         )
 
-    @property
-    def torn(self) -> Path:
-        """Where the ends of files go that a crash left torn."""
-        return torn(self.folder)
-
     def check_lock(self) -> None:
         """Raise ``OSError`` when the lock file is not in its place: another process could own the folder."""
         check_identity(self.folder / ".lock", self._lock)
@@ -69,12 +64,10 @@ class Worker:
         self.quarantine.check()
         path = self.folder / ".probe"
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                os.write(descriptor, bytes(4096))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            with path.open("ab") as file:
+                file.write(bytes(4096))
+                file.flush()
+                os.fsync(file.fileno())
         finally:
             path.unlink(missing_ok=True)
 
@@ -85,16 +78,17 @@ class Worker:
         os.close(self._lock)
 
     def _recovered(self, folder: Path, segment_bytes: int) -> Log:
+        aside = torn(self.folder)
         for partial in [*folder.glob(f"*/.*{PARTIAL}")]:
             if not partial.name.endswith(ERASING):
                 partial.unlink(missing_ok=True)
         last = segments(folder)[-1:]
         if last and not last[0].sealed:
             try:
-                set_aside(last[0].path, self.torn)
+                set_aside(last[0].path, aside)
             except OSError as error:  # a full disk, for example: sealing tries again
                 logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
-        return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
+        return Log(folder, torn=aside, segment_bytes=segment_bytes)
 
 
 def check_name(name: str) -> None:
