@@ -76,14 +76,15 @@ class DeliveryQueue:
         arrived = self._loop.time()
         received_at = timestamp(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
-        deadline = self._loop.call_at(arrived + self._limits.answer_seconds, _give_up, answer)
         self._waiting += 1
         if len(body) <= _INLINE_BYTES:
             self._validate_and_put(body, received_at, answer)
         else:  # in a thread: others are answered meanwhile
             self._loop.run_in_executor(None, self._validate_and_put, body, received_at, answer)
-        stored = await answer
-        deadline.cancel()
+        stored = False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(arrived + self._limits.answer_seconds):
+                stored = await answer
         now = self._loop.time()
         if stored:
             self._stored += 1
@@ -100,10 +101,10 @@ class DeliveryQueue:
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
-        free, total = self._disk()
+        free, share = self._free()
         warnings = [*self._worker.deliveries.losses, *self._worker.quarantine.losses]
         warnings += [failure] if (failure := self._writer.failure) else []
-        if self._is_low(free, total):
+        if self._low:
             warnings.append(f"less than {self._limits.free_share:.0%} of the disk is free")
         return {
             "status": ("warning" if warnings else "ok") if works else "failing",
@@ -117,23 +118,21 @@ class DeliveryQueue:
             "quarantined": self._worker.quarantine.next_sequence - 1,
             "torn": sum(1 for _ in torn(self._worker.folder).glob("*.torn")),
             "free_bytes": free,
-            "free_share": round(free / total, 3),
+            "free_share": round(share, 3),
             "warnings": warnings,
         }
 
-    def _disk(self) -> tuple[int, int]:
-        try:
+    def _free(self) -> tuple[int, float]:
+        """Return how many bytes of the disk are free, and which share; 0 where the folder was removed."""
+        free, share = 0, 0.0
+        with contextlib.suppress(OSError):
             disk = shutil.disk_usage(self._worker.folder)
-        except OSError:  # the folder was removed, for example
-            return 0, 1
-        return disk.free, disk.total
-
-    def _is_low(self, free: int, total: int) -> bool:
-        low = free < self._limits.free_share * total
+            free, share = disk.free, disk.free / disk.total
+        low = share < self._limits.free_share
         if low and not self._low:
             logger.warning("less than %.0f%% of the disk is free", 100 * self._limits.free_share)
         self._low = low
-        return low
+        return free, share
 
     async def _try_probe(self) -> bool:
         now = self._loop.time()
@@ -149,8 +148,3 @@ class DeliveryQueue:
             self._held -= len(item.body)
             if not item.answer.done():
                 item.answer.set_result(stored)
-
-
-def _give_up(answer: asyncio.Future[bool]) -> None:
-    if not answer.done():
-        answer.set_result(False)

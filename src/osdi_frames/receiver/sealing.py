@@ -79,18 +79,15 @@ class Sealer(threading.Thread):
         while not self._stopping.is_set():
             self._wake.wait(wait)
             self._wake.clear()
-            wait = None if self._seal_all() else _RETRY_SECONDS
-
-    def _seal_all(self) -> bool:
-        try:
-            for log in self._logs:
-                seal_finished(log, stop=self._stopping)
-        except Stopped:
-            return True
-        except OSError as error:
-            logger.warning("a segment stays uncompressed for now: %s", error)
-            return False
-        return True
+            wait = None
+            try:
+                for log in self._logs:
+                    seal_finished(log, stop=self._stopping)
+            except Stopped:
+                return
+            except OSError as error:
+                logger.warning("a segment stays uncompressed for now: %s", error)
+                wait = _RETRY_SECONDS
 
 
 def _digest(chunks: Iterable[bytes], *, copy: Callable[[bytes], object] = len) -> bytes:

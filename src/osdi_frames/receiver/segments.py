@@ -214,18 +214,12 @@ class Log:
         begun = self._open is None
         segment = self._open = self._open or self._begin(day)
         try:
-            segment.write(b"".join(lines))
-        except OSError:
-            if not segment.cut_back():
-                self.close()
-            raise
-        try:
-            segment.sync()
+            segment.append(b"".join(lines))
         except OSError as error:
             # What a failed sync left on the disk is unknown, and a second one can succeed without
             # having written anything: this file is not written again.
-            segment.cut_back()
-            self._give_up(segment, error)
+            if not segment.cut_back() or segment.in_doubt:
+                self._give_up(segment, error)
             raise
         self.next_sequence += len(lines)
         return begun
@@ -267,28 +261,28 @@ class Log:
 class _OpenSegment:
     """A segment file open for appending, with the length up to which it is durable."""
 
-    __slots__ = ("_descriptor", "_named", "_written", "day", "first", "length", "path")
+    __slots__ = ("_descriptor", "_named", "_written", "day", "first", "in_doubt", "length", "path")
 
     def __init__(self, path: Path, *, first: int, day: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
         self._descriptor = os.open(path, flags, 0o600)
         self.path = path
-        self._named = False
+        self._named = self.in_doubt = False
         self._written = 0
         self.first, self.day, self.length = first, day, 0
 
-    def write(self, data: bytes) -> None:
+    def append(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
         self._written = self.length + len(data)
-
-    def sync(self) -> None:
+        self.in_doubt = True
         os.fsync(self._descriptor)
         if not self._named:
             sync(self.path.parent)
             self._named = True
         self.check()
+        self.in_doubt = False
         self.length = self._written
 
     def check(self) -> None:
