@@ -13,7 +13,7 @@ import pytest
 from osdi_frames.receiver import Limits, create_app
 from osdi_frames.receiver.app import Tokens
 from osdi_frames.receiver.envelope import Envelope
-from osdi_frames.receiver.sealing import seal_finished
+from osdi_frames.receiver.segments import seal_finished
 from osdi_frames.receiver.worker import Worker
 
 from .process import Receiver, quarantined, stored, tracing

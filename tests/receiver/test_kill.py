@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from osdi_frames.receiver.sealing import seal_finished
-from osdi_frames.receiver.segments import segments
+from osdi_frames.receiver.segments import seal_finished, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
 

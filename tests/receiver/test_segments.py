@@ -6,8 +6,7 @@ import pytest
 
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver.envelope import Envelope
-from osdi_frames.receiver.sealing import Stopped, seal, seal_finished
-from osdi_frames.receiver.segments import Log, segments
+from osdi_frames.receiver.segments import Log, Stopped, seal, seal_finished, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker, quarantine, torn
 

@@ -7,6 +7,9 @@ its first line::
     2026-11-21/000000000838.ndjson         not sealed yet
 
 Numbers are given without gaps. A number is used again only where its line was never acknowledged.
+
+At every moment the lines of a segment are complete under one of the two names: the compressed file is written,
+read back and synced before the plain one is removed. Between these two steps both exist with the same content.
 """
 
 from __future__ import annotations
@@ -18,20 +21,19 @@ import mmap
 import os
 import re
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from osdi_frames.archive.durable import sync, write_file
+from osdi_frames.archive.durable import PARTIAL, replacing, sync, write_file
 from osdi_frames.receiver import envelope
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError
-    from compression.zstd import ZstdFile as ZstdFile  # sealing writes with it
+    from compression.zstd import ZstdError, ZstdFile
 else:
-    from backports.zstd import ZstdError
-    from backports.zstd import ZstdFile as ZstdFile
+    from backports.zstd import ZstdError, ZstdFile
 
 _PLAIN = ".ndjson"
 _NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
@@ -303,3 +305,52 @@ class _OpenSegment:
                 self.path.unlink()
         finally:
             os.close(self._descriptor)  # every line that counts is synced already
+
+
+class Stopped(Exception):
+    """Sealing was asked to stop; the next start takes it up again."""
+
+
+def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> None:
+    """Replace a plain segment by its compressed form, after its tail was cut off."""
+    set_aside(segment.path, torn, below=below)
+    if not segment.path.exists():
+        return
+    write_sealed(_until(stop, segment.chunks()), segment.sealed_path)
+    segment.path.unlink()
+    sync(segment.path.parent)
+
+
+def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
+    """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
+    with replacing(path, partial=partial) as file:
+        with ZstdFile(file, "wb", level=1) as stream:
+            digest = _digest(chunks, copy=stream.write)
+        file.flush()
+        if _digest(Segment(0, True, Path(file.name)).chunks()) != digest:
+            raise OSError(f"{path}: what was written cannot be read back")
+
+
+def seal_finished(log: Log, *, stop: threading.Event) -> None:
+    """Seal every segment of a log that is no longer written, the oldest first."""
+    bound = log.writing_from
+    found = segments(log.folder)
+    for segment in found:
+        if not segment.sealed and segment.first < bound:
+            below = min((later.first for later in found if later.first > segment.first), default=bound)
+            seal(segment, torn=log.torn, below=min(below, bound), stop=stop)
+
+
+def _digest(chunks: Iterable[bytes], *, copy: Callable[[bytes], object] = len) -> bytes:
+    digest = hashlib.blake2b()
+    for chunk in chunks:
+        digest.update(chunk)
+        copy(chunk)
+    return digest.digest()
+
+
+def _until(stop: threading.Event, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        if stop.is_set():
+            raise Stopped
+        yield chunk

@@ -1,18 +1,23 @@
-"""Group commit: one thread writes what many connections deliver, one write and one sync for all of them."""
+"""Group commit: one thread writes what many connections deliver, one write and one sync for all of them.
+
+Another thread seals what is finished.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from osdi_frames.receiver.envelope import Envelope
-from osdi_frames.receiver.sealing import Sealer
-from osdi_frames.receiver.segments import Log
+from osdi_frames.receiver.segments import Log, Stopped, seal_finished
 from osdi_frames.receiver.worker import Worker
+
+_RETRY_SECONDS = 30.0
 
 logger = logging.getLogger(__name__)
 
@@ -106,3 +111,39 @@ class Writer:
             logger.warning("deliveries are written again")
         self.failure = failure
         return failure is None
+
+
+class Sealer(threading.Thread):
+    """Seals the finished segments of some logs whenever it is woken, and again after a failure."""
+
+    def __init__(self, logs: Sequence[Log]) -> None:
+        super().__init__(name="osdi-frames-sealer", daemon=True)
+        self._logs = logs
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+
+    def wake(self) -> None:
+        """Signal that a segment was finished."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Stop within one chunk of work, and wait for it."""
+        self._stopping.set()
+        self._wake.set()
+        self.join()
+
+    def run(self) -> None:
+        """Seal until it is stopped."""
+        wait: float | None = 0.0
+        while not self._stopping.is_set():
+            self._wake.wait(wait)
+            self._wake.clear()
+            wait = None
+            try:
+                for log in self._logs:
+                    seal_finished(log, stop=self._stopping)
+            except Stopped:
+                return
+            except OSError as error:
+                logger.warning("a segment stays uncompressed for now: %s", error)
+                wait = _RETRY_SECONDS
