@@ -50,7 +50,7 @@ def _kill_again_and_again(archive: Path, *, times: int) -> list[float]:
     chance = random.Random(5)
     started = []
     for _ in range(times):
-        with Receiver(archive, segment_bytes=SEGMENT_BYTES) as receiver:
+        with Receiver(archive, fresh=True, segment_bytes=SEGMENT_BYTES) as receiver:
             started.append(receiver.seconds_to_start)
             acknowledged |= asyncio.run(_kill_under_load(receiver, chance.uniform(0.01, 0.5), numbers))
     Worker(archive, "main", segment_bytes=SEGMENT_BYTES).close()
