@@ -19,8 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from osdi_frames.errors import WeakToken
-from osdi_frames.receiver.delivery_queue import DeliveryQueue
-from osdi_frames.receiver.limits import Limits
+from osdi_frames.receiver.delivery_queue import DeliveryQueue, Limits
 from osdi_frames.receiver.worker import Worker, check_name
 
 TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of a request's state: what to call when the token is valid)
@@ -52,9 +51,8 @@ def create_app(
 ) -> Starlette:
     """Make the application that receives deliveries into an archive.
 
-    The archive's folder for this `worker` is opened and locked here, not at the first request, and is released
-    when the application shuts down. It answers ``POST /<token>``, with or without
-    a slash behind it, and ``GET /healthz``.
+    It answers ``POST /<token>``, with or without a slash behind it, and ``GET /healthz``. The worker's folder is
+    locked here, not at the first request, until the application shuts down.
 
     Parameters
     ----------
@@ -129,8 +127,6 @@ class Tokens:
     True
     """
 
-    __slots__ = ("_digests",)
-
     def __init__(self, tokens: Iterable[str]) -> None:
         given = list(tokens)
         if not given or not all(_TOKEN.fullmatch(token) for token in given):
@@ -142,9 +138,6 @@ class Tokens:
         for digest in self._digests:  # all of them, so that the time taken does not depend on the match
             known |= hmac.compare_digest(asked, digest)
         return known
-
-    def __repr__(self) -> str:
-        return f"<{len(self._digests)} tokens>"
 
 
 def _digest(token: str) -> bytes:
@@ -190,7 +183,7 @@ class Deliveries:
             refused = CLOSING
         finally:
             if refused:
-                self._queue.hold(-sum(map(len, chunks)))
+                self._queue.held -= sum(map(len, chunks))
         if refused:
             return refused
         body = b"".join(chunks)
@@ -203,7 +196,7 @@ class Deliveries:
         async for chunk in request.stream():
             chunks.append(chunk)
             size += len(chunk)
-            self._queue.hold(len(chunk))
+            self._queue.held += len(chunk)
             if size > self._limits.body_bytes:
                 return TOO_LARGE
             if self._queue.overfull:

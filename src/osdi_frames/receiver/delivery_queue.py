@@ -8,10 +8,10 @@ import logging
 import shutil
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from osdi_frames.receiver.envelope import timestamp
-from osdi_frames.receiver.limits import Limits
 from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker, torn
 from osdi_frames.receiver.writer import Waiting, Writer
@@ -24,6 +24,29 @@ _INLINE_BYTES = 64 << 10  # a body of this size is validated within 10 ms, whate
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The receiver's settings; bytes and seconds.
+
+    The sender gives up after half a second, so an answer that comes later than `answer_seconds` after the
+    body is 503. A request's head may take `head_seconds` to arrive, its body `body_seconds`. At most
+    `connections` are open, and fewer where the system allows fewer files: one more closes the oldest that
+    has not shown the token. `waiting` deliveries and `held_bytes` of bodies are
+    kept in memory; what comes on top is answered 503 at once.
+    """
+
+    body_bytes: int = 5 << 20
+    head_seconds: float = 5.0
+    body_seconds: float = 10.0
+    connections: int = 512
+    answer_seconds: float = 0.45
+    waiting: int = 1024
+    held_bytes: int = 32 << 20
+    batch_bytes: int = 8 << 20
+    segment_bytes: int = 64 << 20
+    free_share: float = 0.1
+
+
 class DeliveryQueue:
     """Queues bodies for the writer and waits until they are durable; one event loop uses it, from start to stop."""
 
@@ -32,7 +55,7 @@ class DeliveryQueue:
         self._limits = limits
         self._now = now
         self._waiting = 0
-        self._held = 0
+        self.held = 0  # bytes of the bodies that are in memory
         self._stored = 0
         self._failed = 0
         self._recent: deque[tuple[float, float]] = deque(maxlen=20_000)  # when stored, seconds taken
@@ -64,12 +87,8 @@ class DeliveryQueue:
 
     @property
     def overfull(self) -> bool:
-        """Whether the bodies that are in memory take more than they may."""
-        return self._held > self._limits.held_bytes
-
-    def hold(self, size: int) -> None:
-        """Count bytes of a body that is in memory; a negative size takes them off again."""
-        self._held += size
+        """Whether the bodies take more memory than they may."""
+        return self.held > self._limits.held_bytes
 
     async def store(self, body: bytes) -> bool:
         """Make a held body durable; ``False`` when it failed or would come too late for the sender."""
@@ -110,7 +129,7 @@ class DeliveryQueue:
             "status": ("warning" if warnings else "ok") if works else "failing",
             "append_and_sync": works,
             "waiting": self._waiting,
-            "held_bytes": self._held,
+            "held_bytes": self.held,
             "stored": self._stored,
             "answered_503": self._failed,
             "per_second": round(len(recent) / _WINDOW, 1),
@@ -145,6 +164,6 @@ class DeliveryQueue:
     def _resolve(self, items: Sequence[Waiting], stored: bool) -> None:
         for item in items:
             self._waiting -= 1
-            self._held -= len(item.body)
+            self.held -= len(item.body)
             if not item.answer.done():
                 item.answer.set_result(stored)

@@ -311,16 +311,6 @@ class Stopped(Exception):
     """Sealing was asked to stop; the next start takes it up again."""
 
 
-def seal(segment: Segment, *, torn: Path, below: int, stop: threading.Event) -> None:
-    """Replace a plain segment by its compressed form, after its tail was cut off."""
-    set_aside(segment.path, torn, below=below)
-    if not segment.path.exists():
-        return
-    write_sealed(_until(stop, segment.chunks()), segment.sealed_path)
-    segment.path.unlink()
-    sync(segment.path.parent)
-
-
 def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
     """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
     with replacing(path, partial=partial) as file:
@@ -332,13 +322,18 @@ def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL)
 
 
 def seal_finished(log: Log, *, stop: threading.Event) -> None:
-    """Seal every segment of a log that is no longer written, the oldest first."""
+    """Seal every segment of a log that is no longer written, the oldest first; `Stopped` when asked to stop."""
     bound = log.writing_from
     found = segments(log.folder)
     for segment in found:
-        if not segment.sealed and segment.first < bound:
-            below = min((later.first for later in found if later.first > segment.first), default=bound)
-            seal(segment, torn=log.torn, below=min(below, bound), stop=stop)
+        if segment.sealed or segment.first >= bound:
+            continue
+        below = min([bound, *(later.first for later in found if later.first > segment.first)])
+        set_aside(segment.path, log.torn, below=below)
+        if segment.path.exists():
+            write_sealed(_until(stop, segment.chunks()), segment.sealed_path)
+            segment.path.unlink()
+            sync(segment.path.parent)
 
 
 def _digest(chunks: Iterable[bytes], *, copy: Callable[[bytes], object] = len) -> bytes:

@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from osdi_frames.listening import BACKLOG, listen
 from osdi_frames.receiver.app import TOKEN_SHOWN, create_app
-from osdi_frames.receiver.limits import Limits
+from osdi_frames.receiver.delivery_queue import Limits
 
 _FILES = 64  # open files other than connections
 _LOGGERS = ("asyncio", "uvicorn.error", __name__, "osdi_frames.receiver.writer")

@@ -44,7 +44,7 @@ class Worker:
         make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
-        self._lock = lock_folder(self.folder)
+        self._lock = self._locked()
         make_folder(quarantine(self.folder))
         self.deliveries, self.quarantine = (
             self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
@@ -76,6 +76,16 @@ class Worker:
         self.deliveries.close()
         self.quarantine.close()
         os.close(self._lock)
+
+    def _locked(self) -> int:
+        for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
+            if (descriptor := try_lock(self.folder / ".lock")) is not None:
+                return descriptor
+            time.sleep(pause)
+        raise ArchiveLocked(
+            f"{self.folder}: another receiver writes here, or an erasure does; "
+            "give this one a name of its own with --worker"
+        )
 
     def _recovered(self, folder: Path, segment_bytes: int) -> Log:
         aside = torn(self.folder)
@@ -126,18 +136,6 @@ def worker_folders(archive: Path) -> list[Path]:
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)
-
-
-def lock_folder(folder: Path) -> int:
-    """Lock a worker's folder for this process; closing the descriptor unlocks it."""
-    for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
-        if (descriptor := try_lock(folder / ".lock")) is not None:
-            return descriptor
-        time.sleep(pause)
-    raise ArchiveLocked(
-        f"{folder}: another receiver writes here, or an erasure does; "
-        "give this one a name of its own with --worker"
-    )
 
 
 def is_locked(path: Path) -> bool:

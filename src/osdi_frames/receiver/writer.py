@@ -90,7 +90,7 @@ class Writer:
         def append() -> None:
             self._worker.check_lock()
             if log.append(lines, day=share[0].received_at[:10]):
-                self._sealer.wake()
+                self._sealer.wake.set()
 
         lines = [
             Envelope.of(item.body, sequence=number, at=item.received_at, reason=item.reason).line()
@@ -114,30 +114,26 @@ class Writer:
 
 
 class Sealer(threading.Thread):
-    """Seals the finished segments of some logs whenever it is woken, and again after a failure."""
+    """Seals the finished segments of some logs whenever `wake` is set, and again after a failure."""
 
     def __init__(self, logs: Sequence[Log]) -> None:
         super().__init__(name="osdi-frames-sealer", daemon=True)
         self._logs = logs
-        self._wake = threading.Event()
+        self.wake = threading.Event()
         self._stopping = threading.Event()
-
-    def wake(self) -> None:
-        """Signal that a segment was finished."""
-        self._wake.set()
 
     def stop(self) -> None:
         """Stop within one chunk of work, and wait for it."""
         self._stopping.set()
-        self._wake.set()
+        self.wake.set()
         self.join()
 
     def run(self) -> None:
         """Seal until it is stopped."""
         wait: float | None = 0.0
         while not self._stopping.is_set():
-            self._wake.wait(wait)
-            self._wake.clear()
+            self.wake.wait(wait)
+            self.wake.clear()
             wait = None
             try:
                 for log in self._logs:
