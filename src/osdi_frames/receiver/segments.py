@@ -35,7 +35,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import ZstdError, ZstdFile
 
-_PLAIN = ".ndjson"
+_PLAIN, _SEALED = ".ndjson", ".zst"
 _NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
 
 
@@ -47,14 +47,11 @@ class Segment:
     sealed: bool
     path: Path = field(compare=False)
 
-    @property
-    def sealed_path(self) -> Path:
-        """The path of the segment once it is sealed."""
-        return self.path if self.sealed else self.path.with_name(self.path.name + ".zst")
-
     def current(self) -> Segment:
         """Return the segment, in its sealed form when it was sealed since it was listed."""
-        return self if self.sealed or self.path.exists() else Segment(self.first, True, self.sealed_path)
+        if self.sealed or self.path.exists():
+            return self
+        return Segment(self.first, True, Path(f"{self.path}{_SEALED}"))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the lines, a mebibyte or so at a time."""
@@ -331,7 +328,7 @@ def seal_finished(log: Log, *, stop: threading.Event) -> None:
         below = min([bound, *(later.first for later in found if later.first > segment.first)])
         set_aside(segment.path, log.torn, below=below)
         if segment.path.exists():
-            write_sealed(_until(stop, segment.chunks()), segment.sealed_path)
+            write_sealed(_until(stop, segment.chunks()), Path(f"{segment.path}{_SEALED}"))
             segment.path.unlink()
             sync(segment.path.parent)
 
