@@ -46,6 +46,7 @@ class Writer:
         self._batch_bytes = batch_bytes
         self._resolve = resolve
         self._queue: deque[Waiting] = deque()
+        self._due = False  # whether a call will write what is queued
         self._sealer = Sealer([worker.deliveries, worker.quarantine])
         self._sealer.start()
         self._thread = ThreadPoolExecutor(1, "osdi-frames-writer")
@@ -58,8 +59,10 @@ class Writer:
     def put(self, item: Waiting) -> None:
         """Hand in a delivery; returns at once."""
         self._queue.append(item)
-        # An earlier call may write it, and this one finds nothing. An error that nobody expects is logged.
-        self._thread.submit(self._write_batch).add_done_callback(Future.result)
+        if not self._due:
+            self._due = True
+            # An error that nobody expects is logged where the result is asked for.
+            self._thread.submit(self._write).add_done_callback(Future.result)
 
     def probe(self) -> Future[bool]:
         """Try an append and a sync, after what was handed in."""
@@ -70,15 +73,19 @@ class Writer:
         self._thread.shutdown()
         self._sealer.stop()
 
-    def _write_batch(self) -> None:
-        shares: defaultdict[Log | None, list[Waiting]] = defaultdict(list)
-        size = 0
-        while self._queue and size < self._batch_bytes:
-            item = self._queue.popleft()
-            shares[self._log_of(item)].append(item)
-            size += len(item.body)
-        for log, share in shares.items():
-            self._resolve(share, log is not None and self._append(log, share))
+    def _write(self) -> None:
+        self._due = False  # what comes from now on is written by the next call
+        left = len(self._queue)
+        while left:
+            shares: defaultdict[Log | None, list[Waiting]] = defaultdict(list)
+            size = 0
+            while left and size < self._batch_bytes:
+                item = self._queue.popleft()
+                shares[self._log_of(item)].append(item)
+                size += len(item.body)
+                left -= 1
+            for log, share in shares.items():
+                self._resolve(share, log is not None and self._append(log, share))
 
     def _log_of(self, item: Waiting) -> Log | None:
         if item.answer.done():
