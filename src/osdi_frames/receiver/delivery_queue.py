@@ -95,15 +95,14 @@ class DeliveryQueue:
         arrived = self._loop.time()
         received_at = timestamp(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
+        deadline = self._loop.call_at(arrived + self._limits.answer_seconds, _give_up, answer)
         self._waiting += 1
         if len(body) <= _INLINE_BYTES:
             self._validate_and_put(body, received_at, answer)
         else:  # in a thread: others are answered meanwhile
             self._loop.run_in_executor(None, self._validate_and_put, body, received_at, answer)
-        stored = False
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(arrived + self._limits.answer_seconds):
-                stored = await answer
+        stored = await answer
+        deadline.cancel()
         now = self._loop.time()
         if stored:
             self._stored += 1
@@ -167,3 +166,8 @@ class DeliveryQueue:
             self.held -= len(item.body)
             if not item.answer.done():
                 item.answer.set_result(stored)
+
+
+def _give_up(answer: asyncio.Future[bool]) -> None:
+    if not answer.done():
+        answer.set_result(False)
