@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import cache
 
 import numpy as np
 import openpyxl
@@ -261,9 +262,15 @@ def test_a_plot_of_a_suppressed_report_shows_no_hidden_count_and_no_total_of_the
     assert axes.get_xlabel() == "signatures (without small counts): 31 in all"
 
 
+@pytest.fixture(scope="module")
+def frame_of(data):
+    """Return what reads a table once, however many reports are of it."""
+    return cache(lambda table, dedupe: of.read_table(data, table, dedupe=dedupe))
+
+
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
-def test_every_report_can_be_suppressed_drawn_and_written(report, data, tmp_path):
-    frame = of.read_table(data, report.read_from, dedupe=report.kind != "growth")
+def test_every_report_can_be_suppressed_drawn_and_written(report, frame_of, tmp_path):
+    frame = frame_of(report.read_from, report.kind != "growth")
     if report.kind == "growth":
         frame = frame.dropna(subset=["fetched_at", "event_id"])
     function = getattr(of.reports, report.name)

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from osdi_frames.receiver import Limits, create_app
+from osdi_frames.receiver.app import Tokens
 from osdi_frames.receiver.envelope import Envelope
-from osdi_frames.receiver.sealing import seal_finished
-from osdi_frames.receiver.tokens import Tokens
+from osdi_frames.receiver.segments import seal_finished
 from osdi_frames.receiver.worker import Worker
 
 from .process import Receiver, quarantined, stored, tracing
@@ -302,7 +302,7 @@ def test_an_archive_of_1000_sealed_segments_is_opened_in_a_moment(tmp_path):
 def test_a_start_with_1000_sealed_segments_takes_less_than_two_seconds(tmp_path):
     archive = _archive_with_1000_sealed_segments(tmp_path / "archive")
     began = time.monotonic()
-    with Receiver(archive) as receiver:
+    with Receiver(archive, fresh=True) as receiver:
         assert _post(receiver, delivery(1)).status_code == 200
         seconds = time.monotonic() - began
     print(f"started and answered in {seconds:.2f} s")

@@ -17,8 +17,7 @@ from osdi_frames.cli.archive import command
 from osdi_frames.errors import InvalidPerson
 from osdi_frames.receiver import erase, erasure, verify
 from osdi_frames.receiver.envelope import Envelope, read
-from osdi_frames.receiver.sealing import seal_finished
-from osdi_frames.receiver.segments import Segment, segments
+from osdi_frames.receiver.segments import Segment, seal_finished, segments
 from osdi_frames.receiver.validation import elements, validate_body
 from osdi_frames.receiver.worker import Worker, quarantine, torn
 

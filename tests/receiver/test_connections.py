@@ -141,21 +141,21 @@ def test_a_head_that_does_not_arrive_in_time_is_cut_off(tmp_path, sent):
             await waiting
             return time.monotonic() - began
 
-    with Receiver(tmp_path / "archive", head_seconds=1) as receiver:
-        assert 0.5 < asyncio.run(trickle(receiver.port)) < 3
+    with Receiver(tmp_path / "archive", head_seconds=0.6) as receiver:
+        assert 0.3 < asyncio.run(trickle(receiver.port)) < 3
 
 
 def test_the_second_head_of_a_connection_is_cut_off_too(tmp_path):
     async def trickle(port: int) -> int:
         async with idle(port, 1) as (connection,):
             status = await connection.send(request(delivery(1)))
-            await asyncio.sleep(0.7)  # a connection may be idle longer than a head may take
+            await asyncio.sleep(0.5)  # a connection may be idle longer than a head may take
             assert connection.open
             connection.write(b"POST /")
             await _wait_until_closed([connection], seconds=2)
             return status
 
-    with Receiver(tmp_path / "archive", head_seconds=0.5) as receiver:
+    with Receiver(tmp_path / "archive", head_seconds=0.4) as receiver:
         assert asyncio.run(trickle(receiver.port)) == 200
 
 
@@ -172,7 +172,7 @@ def test_bodies_that_trickle_in_are_cut_off_and_keep_no_delivery_out(tmp_path):
             await _wait_until_closed(slow, seconds=5)
             return time.monotonic() - began, answers
 
-    with Receiver(tmp_path / "archive", body_seconds=1) as receiver:
+    with Receiver(tmp_path / "archive", body_seconds=0.6) as receiver:
         seconds, answers = asyncio.run(trickle(receiver.port))
     assert answers == [200] * 8
     assert seconds < 4

@@ -42,9 +42,13 @@ def test_a_steady_load_is_answered_200(tmp_path):
 
 def _held_at_rest(receiver: Receiver) -> tuple[int, int]:
     """Return how many deliveries and bytes the receiver still holds, the late ones given a second to go."""
-    time.sleep(1)
-    health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
-    return health["waiting"], health["held_bytes"]
+    end = time.monotonic() + 1
+    while True:
+        health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
+        held = health["waiting"], health["held_bytes"]
+        if held == (0, 0) or time.monotonic() > end:
+            return held
+        time.sleep(0.05)
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ import pandas as pd
 
 import osdi_frames as of
 from osdi_frames.receiver import erase, verify
-from osdi_frames.receiver.sealing import seal_finished
+from osdi_frames.receiver.segments import seal_finished
 from osdi_frames.receiver.worker import Worker
 
 from .test_archive import write

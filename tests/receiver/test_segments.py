@@ -6,8 +6,7 @@ import pytest
 
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver.envelope import Envelope
-from osdi_frames.receiver.sealing import Stopped, seal, seal_finished
-from osdi_frames.receiver.segments import Log, segments
+from osdi_frames.receiver.segments import Log, Stopped, seal_finished, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker, quarantine, torn
 
@@ -156,8 +155,10 @@ def test_sealing_that_is_stopped_leaves_the_plain_segment_and_no_remains(tmp_pat
     (segment,) = segments(archive / "main")
     stop = threading.Event()
     stop.set()
+    worker = Worker(archive, "main", segment_bytes=SIZE)
     with pytest.raises(Stopped):
-        seal(segment, torn=torn(archive / "main"), below=4, stop=stop)
+        seal_finished(worker.deliveries, stop=stop)
+    worker.close()
     assert [path.name for path in segment.path.parent.iterdir()] == [segment.path.name]
 
 

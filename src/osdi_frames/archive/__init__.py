@@ -6,9 +6,22 @@ is left to the reader, who parses them anyway; `split` then finds the documents 
 
 from __future__ import annotations
 
-from osdi_frames.archive.layout import Chunk, split
-from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.partition import Partition
-from osdi_frames.archive.source import Source, partitions, quarantined, read
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from osdi_frames.archive.layout import Chunk, split
+    from osdi_frames.archive.limits import Limits
+    from osdi_frames.archive.partition import Partition
+    from osdi_frames.archive.source import Source, partitions, quarantined, read
 
 __all__ = ["Chunk", "Limits", "Partition", "Source", "partitions", "quarantined", "read", "split"]
+
+_HOMES = {"Chunk": "layout", "Limits": "limits", "Partition": "partition", "split": "layout"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what reads when it is asked for: a receiver writes durably here, without Arrow."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'source')}"), name)

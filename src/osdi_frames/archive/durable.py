@@ -19,6 +19,9 @@ from typing import BinaryIO
 if sys.platform != "win32":
     import fcntl
 
+#: Ends the hidden name of a file that is being written.
+PARTIAL = ".partial"
+
 _DRAFT = ".osdi-frames-"
 _LOCK = "lock"
 _REPLACED = "replaced"
@@ -45,9 +48,26 @@ def create_file(path: Path) -> BinaryIO:
     FileExistsError
         Something is at `path`.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    path.chmod(0o600)
-    return os.fdopen(descriptor, "wb")
+    path.touch(0o600, exist_ok=False)
+    path.chmod(0o600)  # whatever the umask
+    return path.open("wb")
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
+    """Open a hidden file next to `path` that takes its name at the end: there is the whole of it, or nothing."""
+    hidden = path.with_name(f".{path.name}{partial}")
+    hidden.unlink(missing_ok=True)  # left by a process that was killed
+    try:
+        with create_file(hidden) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        hidden.replace(path)
+    except BaseException:
+        hidden.unlink(missing_ok=True)  # a full disk needs the room
+        raise
+    sync(path.parent)
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -60,10 +80,8 @@ def write_file(path: Path, data: bytes) -> None:
     ...     Path(folder, "a.txt").read_bytes(), os.listdir(folder)
     (b'two', ['a.txt'])
     """
-    with draft(path) as folder:
-        with create_file(folder / path.name) as file:
-            file.write(data)
-        publish_file(folder / path.name, path)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def publish_file(new: Path, path: Path) -> None:
@@ -133,32 +151,11 @@ def clear_drafts(target: Path) -> None:
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a file; the system releases it when the process ends, however it ends.
-
-    Raises
-    ------
-    BlockingIOError
-        Another process holds it.
-    """
-    descriptor = try_lock(path)
-    if descriptor is None:
-        raise BlockingIOError(f"{path} is locked by another process")
-    try:
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def sync(path: Path) -> None:
-    """Write a file's content, or a folder's names, to disk; some systems cannot sync a folder."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        if path.is_dir():
-            return
-        raise
+    """Write a file's content, or a folder's names, to disk; Windows cannot open a folder."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -189,18 +186,15 @@ def try_lock(path: Path) -> int | None:
         return descriptor
     with contextlib.suppress(PermissionError):  # another user's file
         os.fchmod(descriptor, 0o600)  # whatever the umask
+    taken = False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    except OSError:
-        os.close(descriptor)
-        raise
-    if os.fstat(descriptor).st_nlink == 0:
-        os.close(descriptor)
-        return None
-    return descriptor
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken = os.fstat(descriptor).st_nlink > 0
+    finally:
+        if not taken:
+            os.close(descriptor)
+    return descriptor if taken else None
 
 
 def _exchange(new: Path, old: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from osdi_frames import receiver
+from osdi_frames.archive.durable import sync, write_file
 from osdi_frames.cli.options import HELP, port
-from osdi_frames.receiver.segments import sync_folder, write_whole
 from osdi_frames.receiver.worker import make_archive
 
 _EPILOG = """\b
@@ -65,7 +65,7 @@ def _kept_tokens(archive: Path) -> Iterator[str]:
     if not path.exists():
         make_archive(archive)
         draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-        write_whole(draft, f"{secrets.token_urlsafe(32)}\n".encode())
+        write_file(draft, f"{secrets.token_urlsafe(32)}\n".encode())
         # Of several workers that start at once, one makes the token.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
@@ -73,5 +73,5 @@ def _kept_tokens(archive: Path) -> Iterator[str]:
                 f"A token was made; it is the last part of the address and is kept in {path}", err=True
             )
         draft.unlink()
-        sync_folder(archive)
+        sync(archive)
     yield from path.read_text().split()

@@ -11,7 +11,6 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
@@ -32,9 +31,7 @@ Drop: TypeAlias = Literal["identifying"]
 
 _SHORTEST: Final = 32  # bytes of a key: as many as SHA-256 gives
 _LENGTH: Final = 15  # bytes of a pseudonym: 120 bits, 24 letters and digits
-_COUNTRY: Final = (
-    "1"  # the calling code of numbers of ten digits: the service's default country is US (interface 2.2)
-)
+_COUNTRY: Final = "1"  # of numbers of ten digits: the service's default country is US (interface 2.2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +43,7 @@ class Pseudonyms:
     postal_characters: int = 3
 
     @classmethod
-    def of(
-        cls,
-        key: Key | None,
-        drop: Drop | None,
-        *,
-        coordinate_decimals: int = 1,
-        postal_characters: int = 3,
-    ) -> Pseudonyms | None:
+    def of(cls, key: Key | None, drop: Drop | None, **coarsened: int) -> Pseudonyms | None:
         """Return what was asked for, None where nothing was.
 
         Raises
@@ -75,44 +65,31 @@ class Pseudonyms:
                 f"a key for pseudonyms has at least {_SHORTEST} bytes, this one {len(secret)}; "
                 "secrets.token_bytes(32) makes one, and openssl rand -hex 32 > key.txt"
             )
-        if min(coordinate_decimals, postal_characters) < 0:
+        if any(number < 0 for number in coarsened.values()):
             raise InvalidArgument("coordinate_decimals and postal_characters are 0 or more")
-        if secret is None and drop is None:
-            return None
-        return cls(secret, coordinate_decimals, postal_characters)
+        return cls(secret, **coarsened) if secret or drop else None
 
     def __dask_tokenize__(self) -> str:
         """Keep the key out of the hashes that name Dask's tasks: they could confirm a guessed key."""
         return repr(self)
 
-    def columns(self, table: Table) -> tuple[Column, ...]:
-        """Return the columns of a table that are left."""
-        return tuple(column for column in table.columns if self._keeps(column))
-
-    def _keeps(self, column: Column) -> bool:
-        is_hidden = self.key is None and column.privacy.level == "identifying"
-        return column.privacy.becomes != "dropped" and not is_hidden
-
     def schema(self, table: Table) -> pa.Schema:
         """Return the Arrow schema of a table's columns that are left; each field says what became of it."""
-        schema = table.schema(self.columns(table))
-        for number, column in enumerate(self.columns(table)):
+        fields = []
+        for column in table.columns:
             level = "plain" if column.privacy.level == "plain" else "sensitive"
-            metadata = {
-                "meaning": column.meaning,
-                "privacy": level,
-                "pseudonymized": str(column.privacy),
-            }
-            schema = schema.set(number, schema.field(number).with_metadata(metadata))
-        return schema
+            metadata = {"meaning": column.meaning, "privacy": level, "pseudonymized": str(column.privacy)}
+            is_hidden = self.key is None and column.privacy.level == "identifying"
+            if column.privacy.becomes != "dropped" and not is_hidden:
+                fields.append(column.field.with_metadata(metadata))
+        return pa.schema(fields, table.schema().metadata)
 
     def replace(self, rows: pa.Table, table: Table) -> pa.Table:
         """Return rows of a table, some of its columns, with what stands in place of their values."""
         schema = self.schema(table)
-        kept = pa.schema(
-            [schema.field(name) for name in rows.column_names if name in schema.names], schema.metadata
-        )
-        columns = [table.column(name) for name in kept.names]
+        names = [name for name in rows.column_names if name in schema.names]
+        kept = pa.schema([schema.field(name) for name in names], schema.metadata)
+        columns = [table.column(name) for name in names]
         batches = [
             pa.RecordBatch.from_arrays(
                 [self._replaced(batch[column.name], column) for column in columns], schema=kept
@@ -262,20 +239,19 @@ def _array(values: pd.Series, column: Column) -> pa.Array:
 
 def _table_of(names: Sequence[str], table: str | None) -> Table:
     """Return the table of a frame, by its name or by its columns."""
+
+    def unknown(table: Table) -> list[str]:
+        columns = {column.name for column in table.columns}
+        return [name for name in names if name not in columns]
+
     tables = list(TABLES.values()) if table is None else [declared(table)]
-    unknown = partial(_unknown, names)
-    found = [table for table in tables if not unknown(table)]
-    if not found:
-        nearest = min(tables, key=lambda each: len(unknown(each)))
+    nearest = min(tables, key=lambda table: len(unknown(table)))
+    if missing := unknown(nearest):
         raise UnknownColumn(
-            f"the table {nearest.name} has no column {', '.join(unknown(nearest))}: what they hold is not known; "
+            f"the table {nearest.name} has no column {', '.join(missing)}: what they hold is not known; "
             "drop them first"
         )
+    found = [table for table in tables if not unknown(table)]
     if len({tuple(match.column(name).privacy for name in names) for match in found}) > 1:
         raise InvalidArgument(f"these columns are of {', '.join(match.name for match in found)}; say table=…")
     return found[0]
-
-
-def _unknown(names: Sequence[str], table: Table) -> list[str]:
-    columns = {column.name for column in table.columns}
-    return [name for name in names if name not in columns]

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from osdi_frames.errors import MissingExtra
 from osdi_frames.receiver.erasure import erase
-from osdi_frames.receiver.limits import Limits
 from osdi_frames.receiver.verification import verify
 
 if TYPE_CHECKING:
     from osdi_frames.receiver.app import create_app
+    from osdi_frames.receiver.delivery_queue import Limits
     from osdi_frames.receiver.server import serve
 
 __all__ = ["Limits", "create_app", "erase", "serve", "verify"]
 
 
-_LAZY = {"create_app": "app", "serve": "server"}  # the web framework is imported when it is asked for
+# Imported when it is asked for: checking an archive needs neither the web framework nor an event loop.
+_LAZY = {"Limits": "delivery_queue", "create_app": "app", "serve": "server"}
 
 
 def __getattr__(name: str) -> Any:

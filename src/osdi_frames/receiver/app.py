@@ -1,9 +1,12 @@
-"""The receiver as an ASGI application: validate each request, store its body, answer."""
+"""The receiver as an ASGI application: check each request and its token, store its body, answer."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import hmac
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,13 +16,15 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from osdi_frames.receiver.delivery_queue import DeliveryQueue
-from osdi_frames.receiver.limits import Limits
-from osdi_frames.receiver.tokens import TOKEN_SHOWN, Tokens
+from osdi_frames.errors import WeakToken
+from osdi_frames.receiver.delivery_queue import DeliveryQueue, Limits
 from osdi_frames.receiver.worker import Worker, check_name
 
+TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of a request's state: what to call when the token is valid)
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]{20,}")
 _LINGER_SECONDS = 2.0
 _CLOSE = {"connection": "close"}
 _AGAIN = {"retry-after": "1"}
@@ -46,9 +51,8 @@ def create_app(
 ) -> Starlette:
     """Make the application that receives deliveries into an archive.
 
-    The archive's folder for this `worker` is opened and locked here, not at the first request, and is released
-    when the application shuts down. It answers ``POST /<token>``, with or without
-    a slash behind it, and ``GET /healthz``.
+    It answers ``POST /<token>``, with or without a slash behind it, and ``GET /healthz``. The worker's folder is
+    locked here, not at the first request, until the application shuts down.
 
     Parameters
     ----------
@@ -98,24 +102,46 @@ def create_app(
 
     deliveries = Deliveries(queue, known, limits)
     routes = [Route("/healthz", health), Route("/{token}", deliveries), Route("/{token}/", deliveries)]
-    app = Starlette(routes=routes, middleware=[Middleware(OneLength)], lifespan=lifespan)
+    app = Starlette(routes=routes, middleware=[Middleware(one_length)], lifespan=lifespan)
     app.router.redirect_slashes = False  # a redirect would repeat the token in a header
     return app
 
 
-class OneLength:
+def one_length(app: ASGIApp) -> ASGIApp:
     """Refuse a request with two lengths: a proxy that uses the other length sees another end of the body."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse such a request; pass on any other."""
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         names = {name for name, _ in scope.get("headers", ())}
         if {b"content-length", b"transfer-encoding"} <= names:
             await _answer_and_linger(TWO_LENGTHS, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
+
+    return checked
+
+
+class Tokens:
+    """The tokens that are valid now; only their digests are kept, so no log and no error can show one.
+
+    >>> "a-token-that-is-long-enough" in Tokens(["a-token-that-is-long-enough"])
+    True
+    """
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        given = list(tokens)
+        if not given or not all(_TOKEN.fullmatch(token) for token in given):
+            raise WeakToken("a token has at least 20 characters out of A-Z, a-z, 0-9 and . _ ~ -")
+        self._digests = [_digest(token) for token in given]
+
+    def __contains__(self, candidate: str) -> bool:
+        asked, known = _digest(candidate), False
+        for digest in self._digests:  # all of them, so that the time taken does not depend on the match
+            known |= hmac.compare_digest(asked, digest)
+        return known
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 class Deliveries:
@@ -146,40 +172,36 @@ class Deliveries:
             return answer
         if self._queue.full:
             return BUSY
+        chunks: list[bytes] = []
+        refused: Response | None = CLOSING  # also where the sender has gone
         try:
             async with asyncio.timeout(self._limits.body_seconds):
-                body = await self._body(receive)
-        except _Refused as refused:
-            return refused.answer
+                refused = await self._read(Request(scope, receive), chunks)
         except TimeoutError:
-            return TOO_SLOW
+            refused = TOO_SLOW
         except asyncio.CancelledError:  # the server is shutting down and waited for this body long enough
-            return CLOSING
+            refused = CLOSING
+        finally:
+            if refused:
+                self._queue.held -= sum(map(len, chunks))
+        if refused:
+            return refused
+        body = b"".join(chunks)
+        chunks.clear()  # or a large body is in memory twice
         return STORED if await self._queue.store(body) else BUSY
 
-    async def _body(self, receive: Receive) -> bytes:
-        """Read a body; from then on it counts as held in the queue."""
-        chunks, size, more = [], 0, True
-        try:
-            while more:
-                message = await receive()
-                chunk, more = message.get("body", b""), message.get("more_body", False)
-                chunks.append(chunk)
-                size += len(chunk)
-                self._queue.hold(len(chunk))
-                self._check(message, size)
-        except BaseException:
-            self._queue.hold(-size)
-            raise
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-    def _check(self, message: Message, size: int) -> None:
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        if size > self._limits.body_bytes:
-            raise _Refused(TOO_LARGE)
-        if self._queue.overfull:
-            raise _Refused(BUSY)
+    async def _read(self, request: Request, chunks: list[bytes]) -> Response | None:
+        """Read a body, which counts as held in the queue from then on; return the refusal that ends it early."""
+        size = 0
+        async for chunk in request.stream():
+            chunks.append(chunk)
+            size += len(chunk)
+            self._queue.held += len(chunk)
+            if size > self._limits.body_bytes:
+                return TOO_LARGE
+            if self._queue.overfull:
+                return BUSY
+        return None
 
 
 def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits: Limits) -> Response | None:
@@ -197,13 +219,6 @@ def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits:
     if int(headers.get(b"content-length", b"0")) > limits.body_bytes:
         return TOO_LARGE
     return None
-
-
-class _Refused(Exception):
-    """A body that is not read to its end, with the answer to it."""
-
-    def __init__(self, answer: Response) -> None:
-        self.answer = answer
 
 
 async def _answer_and_linger(answer: Response, receive: Receive, send: Send) -> None:

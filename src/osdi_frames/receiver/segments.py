@@ -7,6 +7,9 @@ its first line::
     2026-11-21/000000000838.ndjson         not sealed yet
 
 Numbers are given without gaps. A number is used again only where its line was never acknowledged.
+
+At every moment the lines of a segment are complete under one of the two names: the compressed file is written,
+read back and synced before the plain one is removed. Between these two steps both exist with the same content.
 """
 
 from __future__ import annotations
@@ -18,23 +21,21 @@ import mmap
 import os
 import re
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from osdi_frames.archive.durable import PARTIAL, replacing, sync, write_file
 from osdi_frames.receiver import envelope
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError
-    from compression.zstd import ZstdFile as ZstdFile  # sealing writes with it
+    from compression.zstd import ZstdError, ZstdFile
 else:
-    from backports.zstd import ZstdError
-    from backports.zstd import ZstdFile as ZstdFile
+    from backports.zstd import ZstdError, ZstdFile
 
-PARTIAL = ".partial"  # ends a file that is being written; it begins with a dot
-ERASING = ".erasing.partial"  # and this one that an erasure writes, which is another process
-_PLAIN = ".ndjson"
+_PLAIN, _SEALED = ".ndjson", ".zst"
 _NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
 
 
@@ -46,14 +47,11 @@ class Segment:
     sealed: bool
     path: Path = field(compare=False)
 
-    @property
-    def sealed_path(self) -> Path:
-        """The path of the segment once it is sealed."""
-        return self.path if self.sealed else self.path.with_name(self.path.name + ".zst")
-
     def current(self) -> Segment:
         """Return the segment, in its sealed form when it was sealed since it was listed."""
-        return self if self.sealed or self.path.exists() else Segment(self.first, True, self.sealed_path)
+        if self.sealed or self.path.exists():
+            return self
+        return Segment(self.first, True, Path(f"{self.path}{_SEALED}"))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the lines, a mebibyte or so at a time."""
@@ -124,22 +122,13 @@ def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> N
         raise Removed(errno.ESTALE, f"is {opened.st_size} bytes long where {size} were written", str(path))
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable; a new or renamed file is lost in a power cut without it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def make_folder(folder: Path) -> None:
     """Make a folder that only its owner can enter, durably; its parent must exist.
 
     One that is there already may be left of a start that did not come to make it durable.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    sync_folder(folder.parent)
+    sync(folder.parent)
 
 
 def last_sequence(folder: Path) -> int:
@@ -169,41 +158,22 @@ def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
     with path.open("r+b") as plain:
         plain.seek(end)
         tail = plain.read()
-        if end == 0:
-            _move_whole(path, torn, tail)
-            return
+        digest = hashlib.blake2b(tail, digest_size=6).hexdigest()
+        aside = torn / f"{path.name.removesuffix(_PLAIN)}-{end}-{digest}.torn"
         if tail:
             make_folder(torn)
-            write_whole(torn / _torn_name(path, end, tail), tail)
+        if tail and end:
+            write_file(aside, tail)
             plain.truncate(end)
-        os.fsync(plain.fileno())
-
-
-def _move_whole(path: Path, torn: Path, content: bytes) -> None:
-    if content:
-        make_folder(torn)
-        path.rename(torn / _torn_name(path, 0, content))
-        sync_folder(torn)
+        if end:
+            os.fsync(plain.fileno())
+            return
+    if tail:
+        path.rename(aside)
+        sync(torn)
     else:
         path.unlink()
-    sync_folder(path.parent)
-
-
-def _torn_name(path: Path, end: int, tail: bytes) -> str:
-    digest = hashlib.blake2b(tail, digest_size=6).hexdigest()
-    return f"{path.name.removesuffix(_PLAIN)}-{end}-{digest}.torn"
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file durably, so that under its name there is the whole of it or nothing."""
-    partial = path.with_name(f".{path.name}{PARTIAL}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-    partial.rename(path)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 class Log:
@@ -228,41 +198,27 @@ class Log:
         following, segment = self.next_sequence, self._open
         return segment.first if segment else following
 
-    def prepare(self, day: str) -> None:
-        """Begin a segment ahead of its first line, which then waits for one sync and not for three."""
-        self._rotate(day)
-        segment = self._open or self._begin(day)
-        self._open = segment
-        try:
-            segment.sync()
-        except OSError:
-            self.close()
-            raise
-
     def append(self, lines: Sequence[bytes], *, day: str) -> bool:
         """Write and sync `lines`, numbered from `next_sequence` on; return whether a segment was begun.
+
+        Without lines, a segment is begun ahead of its first line.
 
         Raises
         ------
         OSError
             Nothing of it counts: the segment is back at its last durable length, or is given up.
         """
-        begun = self._rotate(day)
-        segment = self._open or self._begin(day)
-        self._open = segment
+        if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
+            self.close()
+        begun = self._open is None
+        segment = self._open = self._open or self._begin(day)
         try:
-            segment.write(b"".join(lines))
-        except OSError:
-            if not segment.cut_back():
-                self.close()
-            raise
-        try:
-            segment.sync()
+            segment.append(b"".join(lines))
         except OSError as error:
             # What a failed sync left on the disk is unknown, and a second one can succeed without
             # having written anything: this file is not written again.
-            segment.cut_back()
-            self._give_up(segment, error)
+            if not segment.cut_back() or segment.in_doubt:
+                self._give_up(segment, error)
             raise
         self.next_sequence += len(lines)
         return begun
@@ -291,11 +247,6 @@ class Log:
             with contextlib.suppress(OSError):  # the next start takes an empty one away as well
                 segment.close()
 
-    def _rotate(self, day: str) -> bool:
-        if self._open and (self._open.day != day or self._open.length >= self._segment_bytes):
-            self.close()
-        return self._open is None
-
     def _begin(self, day: str) -> _OpenSegment:
         folder = self.folder / day
         make_folder(self.folder)
@@ -309,28 +260,28 @@ class Log:
 class _OpenSegment:
     """A segment file open for appending, with the length up to which it is durable."""
 
-    __slots__ = ("_descriptor", "_named", "_written", "day", "first", "length", "path")
+    __slots__ = ("_descriptor", "_named", "_written", "day", "first", "in_doubt", "length", "path")
 
     def __init__(self, path: Path, *, first: int, day: str) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
         self._descriptor = os.open(path, flags, 0o600)
         self.path = path
-        self._named = False
+        self._named = self.in_doubt = False
         self._written = 0
         self.first, self.day, self.length = first, day, 0
 
-    def write(self, data: bytes) -> None:
+    def append(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
         self._written = self.length + len(data)
-
-    def sync(self) -> None:
+        self.in_doubt = True
         os.fsync(self._descriptor)
         if not self._named:
-            sync_folder(self.path.parent)
+            sync(self.path.parent)
             self._named = True
         self.check()
+        self.in_doubt = False
         self.length = self._written
 
     def check(self) -> None:
@@ -351,3 +302,47 @@ class _OpenSegment:
                 self.path.unlink()
         finally:
             os.close(self._descriptor)  # every line that counts is synced already
+
+
+class Stopped(Exception):
+    """Sealing was asked to stop; the next start takes it up again."""
+
+
+def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
+    """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
+    with replacing(path, partial=partial) as file:
+        with ZstdFile(file, "wb", level=1) as stream:
+            digest = _digest(chunks, copy=stream.write)
+        file.flush()
+        if _digest(Segment(0, True, Path(file.name)).chunks()) != digest:
+            raise OSError(f"{path}: what was written cannot be read back")
+
+
+def seal_finished(log: Log, *, stop: threading.Event) -> None:
+    """Seal every segment of a log that is no longer written, the oldest first; `Stopped` when asked to stop."""
+    bound = log.writing_from
+    found = segments(log.folder)
+    for segment in found:
+        if segment.sealed or segment.first >= bound:
+            continue
+        below = min([bound, *(later.first for later in found if later.first > segment.first)])
+        set_aside(segment.path, log.torn, below=below)
+        if segment.path.exists():
+            write_sealed(_until(stop, segment.chunks()), Path(f"{segment.path}{_SEALED}"))
+            segment.path.unlink()
+            sync(segment.path.parent)
+
+
+def _digest(chunks: Iterable[bytes], *, copy: Callable[[bytes], object] = len) -> bytes:
+    digest = hashlib.blake2b()
+    for chunk in chunks:
+        digest.update(chunk)
+        copy(chunk)
+    return digest.digest()
+
+
+def _until(stop: threading.Event, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        if stop.is_set():
+            raise Stopped
+        yield chunk

@@ -73,23 +73,33 @@ def _missing(folder: Path) -> Iterator[Damage]:
 
 
 def _verify_log(folder: Path, found: Verification) -> int:
-    check = _Sequence()
-    lines = 0
+    """Check a log, and return how many whole lines it has."""
+
+    def follows(number: int) -> bool:
+        return number == expected or (lost and number > expected)
+
+    expected, lost, lines = 1, False, 0
     # Of a segment that is just being sealed both forms are listed, the sealed one last.
     listed = {segment.first: segment for segment in segments(folder)}
     for segment in map(Segment.current, listed.values()):
         found.segments += 1
-        found.damages += check.begins(segment)
+        if not follows(segment.first):
+            what = f"begins with {segment.first} where {expected} follows"
+            found.damages.append(Damage(segment.path, 0, what))
+        expected = segment.first
         for number, entry in _entries(segment):
             if isinstance(entry, envelope.Envelope):
                 lines += 1
                 found.erased += entry.erased_at is not None
-                found.damages += check.follows(segment, number, entry.sequence)
+                if not follows(entry.sequence):
+                    what = f"number {entry.sequence} where {expected} follows"
+                    found.damages.append(Damage(segment.path, number, what))
+                expected, lost = entry.sequence + 1, False
             elif entry == _TORN and segment.first == max(listed):
                 found.torn += 1
             else:
                 found.damages.append(Damage(segment.path, number, entry))
-                check.lose()
+                lost = True  # the next number only has to be a later one
     return lines
 
 
@@ -111,25 +121,3 @@ def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
     else:
         if segment.sealed and not number:  # an empty file decompresses to nothing, without an error
             yield 0, "holds no line"
-
-
-class _Sequence:
-    """Follows the numbers of a log; after a damage, the next number only has to be a later one."""
-
-    def __init__(self) -> None:
-        self._expected = 1
-        self._lost = False
-
-    def lose(self) -> None:
-        self._lost = True
-
-    def begins(self, segment: Segment) -> Iterator[Damage]:
-        if segment.first != self._expected and not (self._lost and segment.first > self._expected):
-            yield Damage(segment.path, 0, f"begins with {segment.first} where {self._expected} follows")
-        self._expected = segment.first
-
-    def follows(self, segment: Segment, number: int, sequence: int) -> Iterator[Damage]:
-        if sequence != self._expected and not (self._lost and sequence > self._expected):
-            yield Damage(segment.path, number, f"number {sequence} where {self._expected} follows")
-        self._expected = sequence + 1
-        self._lost = False

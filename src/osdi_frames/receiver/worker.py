@@ -17,18 +17,12 @@ import re
 import time
 from pathlib import Path
 
+from osdi_frames.archive.durable import PARTIAL, try_lock
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
-from osdi_frames.receiver.segments import (
-    ERASING,
-    PARTIAL,
-    Log,
-    check_identity,
-    make_folder,
-    segments,
-    set_aside,
-)
+from osdi_frames.receiver.segments import Log, check_identity, make_folder, segments, set_aside
 
-_QUARANTINE = ".quarantine"  # as `archive` names it, which imports what a receiver has no use for
+ERASING = f".erasing{PARTIAL}"  # ends what an erasure is writing, which is another process
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 logger = logging.getLogger(__name__)
@@ -50,16 +44,11 @@ class Worker:
         make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
-        self._lock = lock_folder(self.folder)
+        self._lock = self._locked()
         make_folder(quarantine(self.folder))
         self.deliveries, self.quarantine = (
             self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
         )
-
-    @property
-    def torn(self) -> Path:
-        """Where the ends of files go that a crash left torn."""
-        return torn(self.folder)
 
     def check_lock(self) -> None:
         """Raise ``OSError`` when the lock file is not in its place: another process could own the folder."""
@@ -75,12 +64,10 @@ class Worker:
         self.quarantine.check()
         path = self.folder / ".probe"
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                os.write(descriptor, bytes(4096))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            with path.open("ab") as file:
+                file.write(bytes(4096))
+                file.flush()
+                os.fsync(file.fileno())
         finally:
             path.unlink(missing_ok=True)
 
@@ -90,17 +77,28 @@ class Worker:
         self.quarantine.close()
         os.close(self._lock)
 
+    def _locked(self) -> int:
+        for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
+            if (descriptor := try_lock(self.folder / ".lock")) is not None:
+                return descriptor
+            time.sleep(pause)
+        raise ArchiveLocked(
+            f"{self.folder}: another receiver writes here, or an erasure does; "
+            "give this one a name of its own with --worker"
+        )
+
     def _recovered(self, folder: Path, segment_bytes: int) -> Log:
+        aside = torn(self.folder)
         for partial in [*folder.glob(f"*/.*{PARTIAL}")]:
             if not partial.name.endswith(ERASING):
                 partial.unlink(missing_ok=True)
         last = segments(folder)[-1:]
         if last and not last[0].sealed:
             try:
-                set_aside(last[0].path, self.torn)
+                set_aside(last[0].path, aside)
             except OSError as error:  # a full disk, for example: sealing tries again
                 logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
-        return Log(folder, torn=self.torn, segment_bytes=segment_bytes)
+        return Log(folder, torn=aside, segment_bytes=segment_bytes)
 
 
 def check_name(name: str) -> None:
@@ -118,7 +116,7 @@ def make_archive(archive: Path) -> None:
 
 def quarantine(folder: Path) -> Path:
     """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
-    return folder / _QUARANTINE
+    return folder / QUARANTINE
 
 
 def torn(folder: Path) -> Path:
@@ -134,28 +132,10 @@ def worker_folders(archive: Path) -> list[Path]:
     SourceNotFound
         No receiver has written here.
     """
-    found = {path.parent for name in (".lock", _QUARANTINE) for path in archive.glob(f"*/{name}")}
+    found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)
-
-
-def lock_folder(folder: Path) -> int:
-    """Lock a worker's folder for this process; closing the descriptor unlocks it."""
-    descriptor = os.open(folder / ".lock", os.O_RDONLY | os.O_CREAT, 0o600)
-    for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            refused = error
-            time.sleep(pause)
-        else:
-            return descriptor
-    os.close(descriptor)
-    raise ArchiveLocked(
-        f"{folder}: another receiver writes here, or an erasure does; "
-        "give this one a name of its own with --worker"
-    ) from refused
 
 
 def is_locked(path: Path) -> bool:
