@@ -56,13 +56,12 @@ PETITION = (
     same("total_signatures", int, default=0),
 )
 
-REFERRER_DATA: Shape = {
-    "source": str,
-    "referrer": str,
-    "website": str,
-    "email_referrer": str,
-    "mobile_message_referrer": str,
-}
+
+def _texts(*names: str) -> dict[str, Shape]:
+    return dict.fromkeys(names, str)
+
+
+REFERRER_DATA: Shape = _texts("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
 _REFERRER_DATA = same("<p>:referrer_data", REFERRER_DATA, ALL)
 _PERSON_ID = same("<p>:person_id", str)
 
@@ -89,19 +88,14 @@ SIGNATURE = (
 
 PERSON: Shape = {
     "identifiers": [identifier],
-    "given_name": str,
-    "family_name": str,
-    "email_addresses": [{"primary": bool, "address": str, "status": str}],
-    "phone_numbers": [{"primary": bool, "number": str, "number_type": str, "status": str}],
+    **_texts("given_name", "family_name"),
+    "email_addresses": [{"primary": bool, **_texts("address", "status")}],
+    "phone_numbers": [{"primary": bool, **_texts("number", "number_type", "status")}],
     "postal_addresses": [
         {
             "primary": bool,
             "address_lines": [str],
-            "locality": str,
-            "region": str,
-            "postal_code": str,
-            "country": str,
-            "language": str,
+            **_texts("locality", "region", "postal_code", "country", "language"),
             "location": {"latitude": float, "longitude": float, "accuracy": str},
         }
     ],
@@ -113,11 +107,10 @@ PEOPLE = (
     *_MADE,
     _ORIGIN,
     *(
-        same(name, shape, ALL)
+        same(name, shape, ALL, default={} if name == "custom_fields" else None)
         for name, shape in PERSON.items()
-        if name not in ("identifiers", "custom_fields")
+        if name != "identifiers"
     ),
-    same("custom_fields", PERSON["custom_fields"], ALL, default={}),
 )
 
 TAG = (*_MADE, same("name", str, ALL, required=True))

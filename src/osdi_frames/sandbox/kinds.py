@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from osdi_frames.sandbox import fields
-from osdi_frames.sandbox.bodies import wall_clock
-from osdi_frames.sandbox.site import Site
+from osdi_frames.sandbox.bodies import utc, wall_clock
+from osdi_frames.sandbox.site import VERSIONS, Site
 from osdi_frames.tables.fields import Field
 
 
@@ -22,7 +21,7 @@ class Link:
 
     rel: str
     path: str
-    versions: tuple[str, ...] = ("v2", "v1")
+    versions: tuple[str, ...] = VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +32,6 @@ class Filter:
     field: str
     key: str | None = None
     written: Callable[[str], str | None] = str
-
-
-def _utc(text: str) -> str | None:
-    """Write a moment in UTC; None where it is no moment of the calendar."""
-    try:
-        moment = datetime.fromisoformat(text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):
-        return None
-
-
-_FILTERS = {
-    filter_.name: filter_
-    for filter_ in (
-        Filter("identifier", "identifiers"),
-        Filter("created_date", "created_date", written=_utc),
-        Filter("modified_date", "modified_date", written=_utc),
-        Filter("origin_system", "origin_system"),
-        Filter("title", "title"),
-        Filter("start_date", "start_date", written=wall_clock),
-        Filter("end_date", "end_date", written=wall_clock),
-        Filter("given_name", "given_name"),
-        Filter("family_name", "family_name"),
-        Filter("email_address", "email_addresses", "address", written=str.casefold),
-        Filter("phone_number", "phone_numbers", "number"),
-        Filter("region", "postal_addresses", "region"),
-        Filter("postal_code", "postal_addresses", "postal_code"),
-    )
-}
-_DATED = ("identifier", "created_date", "modified_date")
-_TITLED = (*_DATED, "origin_system", "title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +49,7 @@ class Kind:
     path: str = "{segment}/{id}"
     under: tuple[str | None, ...] = (None,)
     fields: tuple[Field, ...] = ()
-    filters: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
     links: tuple[Link, ...] = ()
     counted: tuple[str, ...] = ()
     embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -103,7 +70,7 @@ class Kind:
     def filtered(self, site: Site) -> dict[str, Filter]:
         """Return what its collections can be filtered by, under the names of the version (interface 9)."""
         named = {field.name: site.field(field) for field in self.fields}
-        return {named.get(name) or name: _FILTERS[name] for name in self.filters if named.get(name, name)}
+        return {name: by for by in self.filters if (name := named.get(by.name, by.name))}
 
     def addresses(self, version: str) -> Iterator[str]:
         """Yield the paths of its collections below the base address, with the ids of what they stand under."""
@@ -113,8 +80,22 @@ class Kind:
                 yield f"{path}/{{{owner}_id}}/{self.at(version)}" if owner else f"/{self.at(version)}"
 
 
+def _list(rel: str, *versions: str) -> Link:
+    """Declare the link to what stands below a resource under the link's own name."""
+    return Link(rel, f"{{self}}/{rel.partition(':')[2]}", versions or VERSIONS)
+
+
+_EMBED = _list("<p>:embed")
+_ATTENDANCES = (_list("osdi:attendances", "v2"), _list("osdi:attendance", "v1"))
 _CREATOR = Link("osdi:creator", "people/{person_id}")
-_EMBED = Link("<p>:embed", "{self}/embed")
+_PERSON = Link("osdi:person", "people/{person_id}")
+
+_DATED = (
+    Filter("identifier", "identifiers"),
+    Filter("created_date", "created_date", written=utc),
+    Filter("modified_date", "modified_date", written=utc),
+)
+_TITLED = (*_DATED, Filter("origin_system", "origin_system"), Filter("title", "title"))
 
 KINDS = {
     kind.name: kind
@@ -124,11 +105,14 @@ KINDS = {
             "events",
             under=(None, "event_campaign"),
             fields=fields.EVENT,
-            filters=(*_TITLED, "start_date", "end_date"),
+            filters=(
+                *_TITLED,
+                Filter("start_date", "start_date", written=wall_clock),
+                Filter("end_date", "end_date", written=wall_clock),
+            ),
             links=(
-                Link("osdi:attendances", "{self}/attendances", ("v2",)),
+                *_ATTENDANCES,
                 Link("osdi:record_attendance_helper", "{self}/attendances", ("v2",)),
-                Link("osdi:attendance", "{self}/attendance", ("v1",)),
                 _CREATOR,
                 Link("osdi:organizer", "people/{person_id}"),  # always the creator (interface 2.8)
                 Link("<p>:event_campaign", "event_campaigns/{parent}"),
@@ -142,7 +126,7 @@ KINDS = {
             "event_campaigns",
             fields=fields.EVENT_CAMPAIGN,
             filters=_TITLED,
-            links=(Link("osdi:events", "{self}/events"), _EMBED),
+            links=(_list("osdi:events"), _EMBED),
             prefix="<p>",
         ),
         Kind(
@@ -151,12 +135,12 @@ KINDS = {
             fields=fields.PETITION,
             filters=_TITLED,
             links=(
-                Link("osdi:signatures", "{self}/signatures"),
+                _list("osdi:signatures"),
                 Link("osdi:record_signature_helper", "{self}/signatures"),
                 _CREATOR,
                 _EMBED,
             ),
-            embeds={"v2": ("osdi:creator",), "v1": ("osdi:creator",)},
+            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
         ),
         Kind(
             "attendance",
@@ -165,7 +149,7 @@ KINDS = {
             under=("event", "person"),
             fields=fields.ATTENDANCE,
             filters=_DATED,
-            links=(Link("osdi:event", "events/{parent}"), Link("osdi:person", "people/{person_id}")),
+            links=(Link("osdi:event", "events/{parent}"), _PERSON),
             counted=("total_accepted", "total_rsvps"),
             v1_segment="attendance",
             link_array="osdi:attendance",
@@ -177,7 +161,7 @@ KINDS = {
             under=("petition", "person"),
             fields=fields.SIGNATURE,
             filters=_DATED,
-            links=(Link("osdi:petition", "petitions/{parent}"), Link("osdi:person", "people/{person_id}")),
+            links=(Link("osdi:petition", "petitions/{parent}"), _PERSON),
             counted=("total_signatures",),
         ),
         Kind(
@@ -186,29 +170,29 @@ KINDS = {
             fields=fields.PEOPLE,
             filters=(
                 *_DATED,
-                *("given_name", "family_name", "email_address", "phone_number", "region", "postal_code"),
+                Filter("given_name", "given_name"),
+                Filter("family_name", "family_name"),
+                Filter("email_address", "email_addresses", "address", written=str.casefold),
+                Filter("phone_number", "phone_numbers", "number"),
+                Filter("region", "postal_addresses", "region"),
+                Filter("postal_code", "postal_addresses", "postal_code"),
             ),
             links=(
-                Link("osdi:attendances", "{self}/attendances", ("v2",)),
-                Link("osdi:attendance", "{self}/attendance", ("v1",)),
-                Link("osdi:signatures", "{self}/signatures"),
-                Link("osdi:submissions", "{self}/submissions"),
-                Link("osdi:donations", "{self}/donations"),
-                Link("osdi:question_answers", "{self}/question_answers", ("v1",)),
-                Link("osdi:outreaches", "{self}/outreaches", ("v2",)),
-                Link("osdi:taggings", "{self}/taggings", ("v2",)),
-                Link("<p>:responses", "{self}/responses", ("v2",)),
+                *_ATTENDANCES,
+                *map(_list, ("osdi:signatures", "osdi:submissions", "osdi:donations")),
+                _list("osdi:question_answers", "v1"),
+                *(_list(rel, "v2") for rel in ("osdi:outreaches", "osdi:taggings", "<p>:responses")),
             ),
             totals=False,
         ),
-        Kind("tag", "tags", fields=fields.TAG, links=(Link("osdi:taggings", "{self}/taggings"),)),
+        Kind("tag", "tags", fields=fields.TAG, links=(_list("osdi:taggings"),)),
         Kind(
             "tagging",
             "taggings",
             "tags/{parent}/taggings/{id}",
             under=("tag", "person"),
             fields=fields.TAGGING,
-            links=(Link("osdi:tag", "tags/{parent}"), Link("osdi:person", "people/{person_id}")),
+            links=(Link("osdi:tag", "tags/{parent}"), _PERSON),
         ),
         Kind("campaign", "campaigns", prefix="<p>"),
         Kind("submission", "submissions", under=("person",)),

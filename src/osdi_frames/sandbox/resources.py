@@ -194,15 +194,14 @@ def sponsor_in(sponsor: Mapping[str, str], names: tuple[str, str]) -> dict[str, 
 
 def searched(resource: Resource) -> dict[str, list[str]]:
     """Return the values that filters compare, by the name of the filter."""
-    values = resource.values()
+    values = {field.name: field.default for field in resource.declared.fields} | resource.values()
     values["identifiers"] = [resource.resource_id, *resource.fields.get("identifiers", ())]
-    defaults = {field.name: field.default for field in resource.declared.fields}
     found = {}
-    for filter_ in resource.declared.filtered(Site("", "", "v2")).values():
-        value = values.get(filter_.field, defaults[filter_.field])
-        many = value if isinstance(value, list) else [] if value is None else [value]
-        texts = [entry.get(filter_.key) for entry in many] if filter_.key else many
-        found[filter_.name] = [text for text in map(filter_.written, filter(None, texts)) if text is not None]
+    for by in resource.declared.filters:
+        value = values[by.field]
+        many = filter(None, value if isinstance(value, list) else [value])
+        texts = (entry.get(by.key) for entry in many) if by.key else many
+        found[by.name] = [written for text in texts if text and (written := by.written(text)) is not None]
     return found
 
 
