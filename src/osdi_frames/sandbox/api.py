@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from osdi_frames.sandbox.effects import EFFECTS, Page
+from osdi_frames.sandbox.effects import EFFECTS
 from osdi_frames.sandbox.faults import Injection
 from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.paging import Row, asked_number, envelope, page_text, parse_filter
+from osdi_frames.sandbox.paging import Row, asked_number, envelope, parse_filter
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
@@ -70,10 +70,9 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
     start = (number - 1) * per_page
     total, rows = read(per_page, start)
     kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
-    head = envelope(
+    page = envelope(
         kind, rows, call.site, path=call.path, number=number, per_page=per_page, total=total, kept=kept
     )
-    page = Page(head, tuple(rows), kept)
     if injections := [injection for injection in call.injected if injection.name in EFFECTS]:
         page = replace(page, before=read(1, start - 1)[1] if start else ())
         # Without totals the other faults could not tell which page is the last.
@@ -81,7 +80,7 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
             page = EFFECTS[injection.name](page, injection)
     if not kind.totals:
         page = page.without("total_pages", "total_records")
-    return page_text(page.head, page.rows, kind.keys(call.site)[0])
+    return page.text(kind.keys(call.site)[0])
 
 
 def one(service: Service, call: Call) -> str:

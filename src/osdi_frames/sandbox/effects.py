@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 from urllib.parse import unquote_plus, urlsplit
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from osdi_frames.sandbox.faults import Injection
-from osdi_frames.sandbox.paging import Row, next_link
+from osdi_frames.sandbox.paging import Page
 from osdi_frames.sandbox.people import Account
 from osdi_frames.sandbox.service import Seen, Service
 from osdi_frames.sandbox.site import Site
@@ -21,25 +20,16 @@ from osdi_frames.sandbox.site import Site
 async def instead(injected: Sequence[Injection], seen: Seen) -> Response | None:
     """Wait for injected latency; return the response that a fault gives instead of an answer."""
     for injection in injected:
+        settings = injection.settings
         if injection.name == "latency":
-            await asyncio.sleep(
-                injection.settings["seconds"] + injection.settings["per_page"] * ((seen.page or 1) - 1)
-            )
-        if response := _response(injection, seen):
-            return response
-    return None
-
-
-def _response(injection: Injection, seen: Seen) -> Response | None:
-    settings = injection.settings
-    if injection.name == "rate_limit" and injection.refuses(seen.at):
-        return _failed(429, settings["retry_after"])
-    if injection.name == "status":
-        return _failed(settings["status"], settings["retry_after"])
-    if injection.name == "html_error":
-        return HTMLResponse(
-            "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>", settings["status"]
-        )
+            await asyncio.sleep(settings["seconds"] + settings["per_page"] * ((seen.page or 1) - 1))
+        elif injection.name == "rate_limit" and injection.refuses(seen.at):
+            return _failed(429, settings["retry_after"])
+        elif injection.name == "status":
+            return _failed(settings["status"], settings["retry_after"])
+        elif injection.name == "html_error":
+            page = "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>"
+            return HTMLResponse(page, settings["status"])
     return None
 
 
@@ -89,29 +79,6 @@ async def _break_off(scope: Scope, how: str) -> None:
     """Close the connection with what `serve` stored in the request; the server notices one turn later."""
     scope["state"][how]()
     await asyncio.sleep(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page that is about to be sent, what `next` keeps of the query, and the row before its first."""
-
-    head: dict[str, Any]
-    rows: Sequence[Row]
-    kept: dict[str, str]
-    before: Sequence[Row] = ()
-
-    def without(self, *names: str) -> Page:
-        """Return the page without these fields of its envelope."""
-        return replace(self, head={name: value for name, value in self.head.items() if name not in names})
-
-    def with_next(self, link: dict[str, str] | None) -> Page:
-        """Return the page with another `next`, or with none."""
-        links = {name: value for name, value in self.head["_links"].items() if name != "next"}
-        return replace(self, head=self.head | {"_links": links | ({"next": link} if link else {})})
-
-    def to(self, number: int) -> dict[str, str]:
-        """Return the link to another page of the same collection."""
-        return next_link(self.head["_links"]["self"]["href"], number, self.kept)
 
 
 def _next_on_last(page: Page, _: Injection) -> Page:

@@ -64,20 +64,14 @@ class Injection:
     def applies(self, method: str, path: str, page: int | None) -> bool:
         """Tell whether a request is one of the chosen, and count it."""
         chosen = self.settings
-        if not (
-            chosen["method"] in (None, method)
-            and (chosen["path"] is None or chosen["path"] in path)
-            and (chosen["page"] is None or page in _listed(chosen["page"]))
-        ):
+        of_path = chosen["path"] is None or chosen["path"] in path
+        if chosen["method"] not in (None, method) or not of_path or not _among(page, chosen["page"]):
             return False
         self.met += 1
         # drawn for every request, so that the same seed applies the same ones whatever else is chosen
         drawn = self.chance.random() < chosen["probability"]
-        hit = (
-            drawn
-            and (chosen["nth"] is None or self.met in _listed(chosen["nth"]))
-            and (chosen["times"] is None or self.injected < chosen["times"])
-        )
+        left = chosen["times"] is None or self.injected < chosen["times"]
+        hit = drawn and left and _among(self.met, chosen["nth"])
         self.injected += hit
         return hit
 
@@ -94,13 +88,8 @@ class Injection:
     def shown(self) -> dict[str, Any]:
         """Return the injection as the admin interface shows it."""
         shown = {name: value for name, value in self.settings.items() if SELECTION.get(name, ...) != value}
-        return {
-            "injection": self.injection_id,
-            "fault": self.name,
-            **shown,
-            "met": self.met,
-            "injected": self.injected,
-        }
+        shown = {"injection": self.injection_id, "fault": self.name, **shown}
+        return {**shown, "met": self.met, "injected": self.injected}
 
 
 class Faults:
@@ -125,9 +114,7 @@ class Faults:
 
     def clear(self, injection_id: int | None = None) -> None:
         """Remove one injected fault, or all."""
-        self.injections = [
-            injection for injection in self.injections if injection_id not in (None, injection.injection_id)
-        ]
+        self.injections = [kept for kept in self.injections if injection_id not in (None, kept.injection_id)]
 
     def injected(
         self, at: Collection[str], method: str, path: str, page: int | None = None
@@ -140,24 +127,21 @@ class Faults:
         ]
 
 
-def _listed(value: int | list[int]) -> list[int]:
-    return value if isinstance(value, list) else [value]
-
-
-_NUMBERS = ("page", "nth", "times", "seed", "calls", "status", "count", "size", "copies", "retry_after")
-_FRACTIONS = ("probability", "per", "seconds", "per_page")
+def _among(number: int | None, chosen: int | list[int] | None) -> bool:
+    return chosen is None or number in (chosen if isinstance(chosen, list) else [chosen])
 
 
 def _check(setting: str, value: object, known: Mapping[str, Any]) -> None:
     if setting not in known:
         raise refuse("setting", why=f"there is no setting {setting!r}; {nearest(setting, known)}")
-    if setting in _NUMBERS:
+    default = known[setting]
+    if setting in ("method", "path") or isinstance(default, str | bool):
+        fits = isinstance(value, bool if isinstance(default, bool) else str)
+    elif isinstance(default, float):
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 3600
+    else:
         numbers = value if isinstance(value, list) and setting in ("page", "nth") else [value]
         least, most = (400, 599) if setting == "status" else (0, 10**6)
         fits = all(type(number) is int and least <= number <= most for number in numbers)
-    elif setting in _FRACTIONS:
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 3600
-    else:
-        fits = isinstance(value, bool if setting == "instead" else str)
-    if not (fits or (value is None and known[setting] is None)):
+    if not (fits or value is default is None):
         raise refuse("setting", why=f"{setting} cannot be {str(value)[:40]!r}")
