@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,15 +19,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from osdi_frames.sandbox import admin, api
 from osdi_frames.sandbox.endpoints import AdminEndpoint, ApiEndpoint, refusal
-from osdi_frames.sandbox.faults import Faults
 from osdi_frames.sandbox.paging import PER_PAGE
 from osdi_frames.sandbox.refusals import refuse
-from osdi_frames.sandbox.service import Seen, Service, Settings
+from osdi_frames.sandbox.service import Service, Settings
 from osdi_frames.sandbox.site import VERSIONS
 from osdi_frames.sandbox.store import Store
 from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, Deliverer
-
-_REQUESTS_REMEMBERED = 100_000
 
 
 def create_app(
@@ -76,7 +72,7 @@ def create_app(
         raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
     store = Store(Path(db) if db is not None else None)
     settings = Settings(prefix, per_page, tuple(retry_after), now, new_id, lenient, tuple(webhook_hosts))
-    service = Service(store, settings, Faults(), deque[Seen](maxlen=_REQUESTS_REMEMBERED))
+    service = Service(store, settings)
     with store.transaction():
         admin.ensure_accounts(service)
 
@@ -90,7 +86,7 @@ def create_app(
         store.close()
 
     app = Starlette(
-        routes=_routes(service),
+        routes=list(_routes(service)),
         lifespan=lifespan,
         middleware=[Middleware(_WithoutTrailingSlash)],
         exception_handlers={HTTPException: _unknown_path},
@@ -117,14 +113,13 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
     demo.fill(app.state.service, origin=origin, seed=seed)
 
 
-def _routes(service: Service) -> list[Route]:
-    served = [
-        Route(f"/api/{version}{path}", ApiEndpoint(service, version, path, handlers))
-        for version in VERSIONS
-        for path, handlers in api.addresses(version).items()
-    ]
-    admitted = [Route(path, AdminEndpoint(service, handlers)) for path, handlers in admin.ADDRESSES.items()]
-    return [*served, *admitted, Route("/docs/{version}/{rel:path}", _documentation)]
+def _routes(service: Service) -> Iterator[Route]:
+    for version in VERSIONS:
+        for path, handlers in api.addresses(version).items():
+            yield Route(f"/api/{version}{path}", ApiEndpoint(service, version, path, handlers))
+    for path, answers in admin.ADDRESSES.items():
+        yield Route(path, AdminEndpoint(service, answers))
+    yield Route("/docs/{version}/{rel:path}", _documentation)
 
 
 async def _documentation(request: Request) -> Response:

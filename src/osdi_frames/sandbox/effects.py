@@ -43,11 +43,13 @@ def shift_rows(service: Service, account: Account, injected: Sequence[Injection]
     for injection in injected:
         if injection.name == "insert_rows":
             site = Site("", service.settings.prefix, "v2")
-            for _ in range(injection.settings["count"]):
-                arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
-                service.create_event(account, arrival, site, by="ui")
+            arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
+            with service.store.transaction():
+                for _ in range(injection.settings["count"]):
+                    service.create_event(account, arrival, site, by="ui")
         elif injection.name == "move_row":
-            service.store.bring_to_front(account.account_id)
+            with service.store.transaction():
+                service.store.bring_to_front(account.account_id)
 
 
 async def send(

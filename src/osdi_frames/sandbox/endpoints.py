@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -18,9 +19,8 @@ from osdi_frames.sandbox.admin import AdminHandler
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.bodies import parse_object
 from osdi_frames.sandbox.faults import Injection
-from osdi_frames.sandbox.people import NOBODY, Account
+from osdi_frames.sandbox.people import NOBODY
 from osdi_frames.sandbox.refusals import refuse
-from osdi_frames.sandbox.resources import Fields
 from osdi_frames.sandbox.service import Seen, Service
 from osdi_frames.sandbox.site import KEY_HEADERS, Site
 
@@ -42,9 +42,7 @@ class ApiEndpoint:
     def __init__(self, service: Service, version: str, path: str, handlers: Mapping[str, Handler]) -> None:
         self._service = service
         self._version = version
-        self._is_collection = not path.endswith("}")
-        self._asks_key = bool(path)  # the entry point asks for none
-        self._what = path.split("/")[1] if path else "the entry point"
+        self._path = path
         self._handlers = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,70 +50,42 @@ class ApiEndpoint:
         request = Request(scope, receive)
         seen = self._arrived(request)
         injected = self._service.faults.injected(_HERE, seen.method, seen.path, seen.page)
-        response = await effects.instead(injected, seen)
-        if response is None:
-            try:
-                response = await self._respond(request, injected)
-            except ClientDisconnect:
-                return
-        await effects.send(response, injected, seen, scope=scope, receive=receive, send=send)
+        with suppress(ClientDisconnect):
+            response = await effects.instead(injected, seen)
+            if response is None:
+                response = await _or_refusal(self._respond(request, injected), self._handlers)
+            await effects.send(response, injected, seen, scope=scope, receive=receive, send=send)
 
     def _arrived(self, request: Request) -> Seen:
-        page = request.query_params.get("page", "1" if self._is_collection else "")
-        seen = Seen(
-            at=self._service.settings.now().timestamp(),
-            method=request.method,
-            path=request.scope["path"],
-            page=int(page) if page.isascii() and page.isdigit() and len(page) < 10 else None,
-        )
-        self._service.seen.append(seen)
+        is_collection = not self._path.endswith("}")
+        page = request.query_params.get("page", "1" if is_collection else "")
+        number = int(page) if page.isascii() and page.isdigit() and len(page) < 10 else None
+        at = self._service.settings.now().timestamp()
+        self._service.seen.append(seen := Seen(at, request.method, request.scope["path"], number))
         return seen
 
     async def _respond(self, request: Request, injected: Sequence[Injection]) -> Response:
-        try:
-            deletes = request.method == "DELETE"
-            if deletes and "DELETE" not in self._handlers:
-                raise refuse("delete", what=self._what)
-            handler = _of_method(self._handlers, request.method)
-            account = self._account(request)
-            if handler is self._handlers.get("GET"):
-                text = self._read(handler, request, account, injected)
-            else:
-                body = b"{}" if deletes else await _body(request, BODY_LIMIT)
-                text = self._written(handler, request, account, body)
-        except RequestRefused as error:
-            return refusal(error, allowed=self._handlers)
-        return Response(text, headers=HEADERS)
-
-    def _read(
-        self, handler: Handler, request: Request, account: Account, injected: Sequence[Injection]
-    ) -> str:
-        if injected:
-            with self._service.store.transaction():
-                effects.shift_rows(self._service, account, injected)
-        return handler(self._service, self._call(request, account, {}, injected))
-
-    def _written(self, handler: Handler, request: Request, account: Account, body: bytes) -> str:
-        call = self._call(request, account, parse_object(body))
+        if request.method == "DELETE" and "DELETE" not in self._handlers:
+            raise refuse("delete", what=self._path.split("/")[1] if self._path else "the entry point")
+        handler = _of_method(self._handlers, request.method)
+        header = KEY_HEADERS[self._version]
+        account = self._service.account_of(request.headers.get(header, ""))
+        if account is None and self._path:  # the entry point asks for none
+            raise refuse("key", header=header)
+        sends = request.method in ("POST", "PUT")
+        body = parse_object(await _body(request, BODY_LIMIT)) if sends else {}
+        site = Site(_origin(request), self._service.settings.prefix, self._version)
+        path = request.scope["path"].removeprefix(f"/api/{self._version}/")
+        call = Call(site, request.path_params, request.query_params, body, account or NOBODY, path, injected)
+        if request.method in ("GET", "HEAD"):
+            effects.shift_rows(self._service, call.account, injected)
+            return Response(handler(self._service, call), headers=HEADERS)
         with self._service.store.transaction():
             text = handler(self._service, call)
         request.app.state.deliverer.wake()
         # a write in the background is answered at once, before there is anything to show
-        return "{}" if request.query_params.get("background_request") == "true" else text
-
-    def _call(
-        self, request: Request, account: Account, body: Fields, injected: Sequence[Injection] = ()
-    ) -> Call:
-        site = Site(_origin(request), self._service.settings.prefix, self._version)
-        path = request.scope["path"].removeprefix(f"/api/{self._version}/")
-        return Call(site, request.path_params, request.query_params, body, account, path, injected)
-
-    def _account(self, request: Request) -> Account:
-        header = KEY_HEADERS[self._version]
-        account = self._service.account_of(request.headers.get(header, ""))
-        if account is None and self._asks_key:
-            raise refuse("key", header=header)
-        return account or NOBODY
+        background = request.query_params.get("background_request") == "true"
+        return Response("{}" if background else text, headers=HEADERS)
 
 
 class AdminEndpoint:
@@ -128,13 +98,9 @@ class AdminEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         request = Request(scope, receive)
-        try:
-            response = await self._respond(request)
-        except ClientDisconnect:
-            return
-        except RequestRefused as error:
-            response = refusal(error, allowed=self._handlers)
-        await response(scope, receive, send)
+        with suppress(ClientDisconnect):
+            response = await _or_refusal(self._respond(request), self._handlers)
+            await response(scope, receive, send)
 
     async def _respond(self, request: Request) -> Response:
         _check_sender(request)
@@ -159,6 +125,13 @@ def _check_sender(request: Request) -> None:
         raise refuse("elsewhere", why=f"of the host {host[:40]!r}")
     if origin not in (None, f"{request.scope['scheme']}://{host}"):
         raise refuse("elsewhere", why=f"of a page of {origin[:40]!r}")
+
+
+async def _or_refusal(response: Awaitable[Response], allowed: Mapping[str, object]) -> Response:
+    try:
+        return await response
+    except RequestRefused as error:
+        return refusal(error, allowed=allowed)
 
 
 def refusal(error: RequestRefused, *, allowed: Mapping[str, object] | None = None) -> Response:

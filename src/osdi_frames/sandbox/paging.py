@@ -97,7 +97,9 @@ def envelope(
     """Return a page of a collection; the links of the rows are those of this page."""
     pages = -(-total // per_page)
     here = site.link(path)
-    links: dict[str, Any] = {"self": here} | ({"next": _page_link(here, number + 1, kept)} if number < pages else {})
+    links: dict[str, Any] = {"self": here} | (
+        {"next": _page_link(here, number + 1, kept)} if number < pages else {}
+    )
     links |= {kind.keys(site)[1]: [row.link for row in rows], "curies": site.curies()}
     counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
     return Page({**counts, "_links": links}, rows, kept)

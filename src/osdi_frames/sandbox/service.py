@@ -37,6 +37,7 @@ from osdi_frames.sandbox.webhooks import Webhook, idempotency_key
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
 _ROWS_KEPT = 20_000
+_REQUESTS_KEPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,11 @@ class Seen:
 class Service:
     """The service over a store. Whoever calls an act that writes does so in a transaction of the store."""
 
-    def __init__(self, store: Store, settings: Settings, faults: Faults, seen: deque[Seen]) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.faults = faults
-        self.seen = seen
+        self.faults = Faults()
+        self.seen: deque[Seen] = deque(maxlen=_REQUESTS_KEPT)
         self._gazetteer = Gazetteer.bundled()
         # A row is a function of what is stored and of where it is shown, so that none of these gets stale.
         self._row = lru_cache(_ROWS_KEPT)(_row)
