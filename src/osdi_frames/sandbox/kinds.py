@@ -39,9 +39,9 @@ class Kind:
     """One kind of resource.
 
     `under` names the kinds in whose addresses its collections stand; None is the base address. `path` is where one
-    of them is. `counted` are the fields that count it: of its parent, of that one's parent, and so on. `embeds` are
-    the keys under which a version embeds the person who made it. The link array of a collection page has the key of
-    its embedded rows, but for attendances in v2.
+    of them is. `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on.
+    `embeds` are the keys under which a version embeds the person who made it. The link array of a collection page has
+    the key of its embedded rows, but for attendances in v2.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Kind:
     fields: tuple[Field, ...] = ()
     filters: tuple[Filter, ...] = ()
     links: tuple[Link, ...] = ()
-    counted: tuple[str, ...] = ()
+    counted: tuple[tuple[str, str], ...] = ()
     embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prefix: str = "osdi"
     v1_segment: str | None = None
@@ -118,7 +118,7 @@ KINDS = {
                 Link("<p>:event_campaign", "event_campaigns/{parent}"),
                 _EMBED,
             ),
-            counted=("total_events",),
+            counted=(("event_campaign", "total_events"),),
             embeds={"v1": ("osdi:creator", "osdi:organizer")},
         ),
         Kind(
@@ -150,7 +150,7 @@ KINDS = {
             fields=fields.ATTENDANCE,
             filters=_DATED,
             links=(Link("osdi:event", "events/{parent}"), _PERSON),
-            counted=("total_accepted", "total_rsvps"),
+            counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
             v1_segment="attendance",
             link_array="osdi:attendance",
         ),
@@ -162,7 +162,7 @@ KINDS = {
             fields=fields.SIGNATURE,
             filters=_DATED,
             links=(Link("osdi:petition", "petitions/{parent}"), _PERSON),
-            counted=("total_signatures",),
+            counted=(("petition", "total_signatures"),),
         ),
         Kind(
             "person",
