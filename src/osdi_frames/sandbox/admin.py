@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from osdi_frames.sandbox.api import Call
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
-from osdi_frames.sandbox.fields import REFERRER_DATA
+from osdi_frames.sandbox.kinds import REFERRER_DATA
 from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource, targeting_label

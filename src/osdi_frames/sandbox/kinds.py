@@ -1,18 +1,86 @@
 """Every resource as one declaration: its addresses, keys, fields, filters, links and counts.
 
-Store, paging, endpoints and representations are the same for all of them. A resource of which the sandbox keeps
-nothing is declared, too, where a link leads to its collection: that is then empty.
+A field has its names in v2 and v1, its shape, and who may set it. Store, paging, endpoints and representations are
+the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link leads to its
+collection: that is then empty.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from osdi_frames.sandbox import fields
-from osdi_frames.sandbox.bodies import utc, wall_clock
+from osdi_frames.sandbox.bodies import Shape, country, identifier, timestamp, utc, wall_clock
 from osdi_frames.sandbox.site import VERSIONS, Site
-from osdi_frames.tables.fields import Field
+from osdi_frames.tables import fields as declared
+from osdi_frames.tables.fields import ALL, UI, Field, same
+
+_SHAPES: dict[str, Shape] = {
+    "text": str,
+    "flag": bool,
+    "number": int,
+    "list": list,
+    "object": dict,
+    "lines": [str],
+    "identifiers": [identifier],
+    "wall clock": timestamp,
+    "country": country,
+}
+_SHAPES["location"] = {field.name: _SHAPES[field.kind] for field in declared.LOCATION if field.set_by}
+
+
+def _shaped(*fields: Field) -> tuple[Field, ...]:
+    return tuple(replace(field, kind=_SHAPES[field.kind]) for field in fields)
+
+
+def _texts(*names: str) -> dict[str, Shape]:
+    return dict.fromkeys(names, str)
+
+
+def _checked_in(value: object) -> str | None:
+    return value if isinstance(value, str) and value in ("accepted", "attended") else None
+
+
+REFERRER_DATA: Shape = _texts("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+PERSON: Shape = {
+    "identifiers": [identifier],
+    **_texts("given_name", "family_name"),
+    "email_addresses": [{"primary": bool, **_texts("address", "status")}],
+    "phone_numbers": [{"primary": bool, **_texts("number", "number_type", "status")}],
+    "postal_addresses": [
+        {
+            "primary": bool,
+            "address_lines": [str],
+            **_texts("locality", "region", "postal_code", "country", "language"),
+            "location": {"latitude": float, "longitude": float, "accuracy": str},
+        }
+    ],
+    "languages_spoken": [str],
+    "custom_fields": {str: str},
+}
+# What a helper's body has besides the fields of what it records (interface 2.7): who acts, and tags for that person.
+HELPER: Shape = {"person": PERSON, "add_tags": [str], "remove_tags": [str]}
+
+EVENT = _shaped(*declared.EVENT)
+
+_MADE = (same("identifiers", [identifier], ALL), *_shaped(*declared.DATES))  # every resource has these
+_ORIGIN = Field(
+    "origin_system", "origin_system", "originating_system", str, UI, default="osdi-frames sandbox"
+)
+_PUBLISHED = (
+    *_MADE,
+    _ORIGIN,
+    same("title", str, UI, required=True),
+    *(same(name, str, UI) for name in ("name", "description", "browser_url", "featured_image_url")),
+    same("<p>:hidden", bool, UI, default=False),
+    same("<p>:sponsor", dict),
+)
+
+
+def _acted(parent_id: str) -> tuple[Field, ...]:
+    """Declare the fields of what a person does: who, to what, and how they came."""
+    parent = Field("parent", parent_id, parent_id, str)
+    return same("<p>:person_id", str), parent, same("<p>:referrer_data", REFERRER_DATA, ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +172,7 @@ KINDS = {
             "event",
             "events",
             under=(None, "event_campaign"),
-            fields=fields.EVENT,
+            fields=EVENT,
             filters=(
                 *_TITLED,
                 Filter("start_date", "start_date", written=wall_clock),
@@ -124,7 +192,11 @@ KINDS = {
         Kind(
             "event_campaign",
             "event_campaigns",
-            fields=fields.EVENT_CAMPAIGN,
+            fields=(
+                *_PUBLISHED,
+                *(same(name, str, UI) for name in ("host_pitch", "host_instructions", "host_url")),
+                *(same(name, int, default=0) for name in ("total_events", "total_rsvps")),
+            ),
             filters=_TITLED,
             links=(_list("osdi:events"), _EMBED),
             prefix="<p>",
@@ -132,7 +204,12 @@ KINDS = {
         Kind(
             "petition",
             "petitions",
-            fields=fields.PETITION,
+            fields=(
+                *_PUBLISHED,
+                same("petition_text", str, UI),
+                same("target", [{"name": str}], UI),
+                same("total_signatures", int, default=0),
+            ),
             filters=_TITLED,
             links=(
                 _list("osdi:signatures"),
@@ -147,7 +224,11 @@ KINDS = {
             "attendances",
             "events/{parent}/{segment}/{id}",
             under=("event", "person"),
-            fields=fields.ATTENDANCE,
+            fields=(
+                *_MADE,
+                same("status", _checked_in, ("put",), default="accepted"),
+                *_acted("<p>:event_id"),
+            ),
             filters=_DATED,
             links=(Link("osdi:event", "events/{parent}"), _PERSON),
             counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
@@ -159,7 +240,7 @@ KINDS = {
             "signatures",
             "petitions/{parent}/signatures/{id}",
             under=("petition", "person"),
-            fields=fields.SIGNATURE,
+            fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
             filters=_DATED,
             links=(Link("osdi:petition", "petitions/{parent}"), _PERSON),
             counted=(("petition", "total_signatures"),),
@@ -167,7 +248,15 @@ KINDS = {
         Kind(
             "person",
             "people",
-            fields=fields.PEOPLE,
+            fields=(
+                *_MADE,
+                _ORIGIN,
+                *(
+                    same(name, shape, ALL, default={} if name == "custom_fields" else None)
+                    for name, shape in PERSON.items()
+                    if name != "identifiers"
+                ),
+            ),
             filters=(
                 *_DATED,
                 Filter("given_name", "given_name"),
@@ -185,13 +274,18 @@ KINDS = {
             ),
             totals=False,
         ),
-        Kind("tag", "tags", fields=fields.TAG, links=(_list("osdi:taggings"),)),
+        Kind(
+            "tag",
+            "tags",
+            fields=(*_MADE, same("name", str, ALL, required=True)),
+            links=(_list("osdi:taggings"),),
+        ),
         Kind(
             "tagging",
             "taggings",
             "tags/{parent}/taggings/{id}",
             under=("tag", "person"),
-            fields=fields.TAGGING,
+            fields=(*_MADE, same("item_type", str, default="osdi:person")),
             links=(Link("osdi:tag", "tags/{parent}"), _PERSON),
         ),
         Kind("campaign", "campaigns", prefix="<p>"),

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 from osdi_frames.sandbox.bodies import conform
 from osdi_frames.sandbox.faults import Faults, Injection
-from osdi_frames.sandbox.fields import HELPER
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS
+from osdi_frames.sandbox.kinds import HELPER, KINDS
 from osdi_frames.sandbox.paging import Row
 from osdi_frames.sandbox.people import Account, contacts_of, linked_person, named_creator, recorded
 from osdi_frames.sandbox.refusals import refuse
