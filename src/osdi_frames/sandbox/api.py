@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from osdi_frames.sandbox.effects import EFFECTS
-from osdi_frames.sandbox.faults import Injection
+from osdi_frames.sandbox.faults import EFFECTS, Injection
 from osdi_frames.sandbox.kinds import KINDS, Kind
 from osdi_frames.sandbox.paging import Row, asked_number, envelope, parse_filter
 from osdi_frames.sandbox.people import NOBODY, Account

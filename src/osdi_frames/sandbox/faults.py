@@ -1,16 +1,22 @@
-"""Faults to inject: which there are (``faults.json``), with which settings, at which requests."""
+"""Faults to inject: which there are (``faults.json``), at which requests, and what each does to a page or an answer."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections import deque
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
+from urllib.parse import unquote_plus, urlsplit
+
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import nearest
+from osdi_frames.sandbox.paging import Page
 from osdi_frames.sandbox.refusals import refuse
 
 
@@ -42,6 +48,17 @@ SELECTION: Mapping[str, Any] = {
 }
 
 _BY_NAME = {fault.name: fault for fault in FAULTS}
+
+
+@dataclass(slots=True)
+class Seen:
+    """One request to the API, as the list of requests shows it: never with its key."""
+
+    at: float
+    method: str
+    path: str
+    page: int | None
+    status: int | None = None
 
 
 @dataclass(slots=True)
@@ -145,3 +162,88 @@ def _check(setting: str, value: object, known: Mapping[str, Any]) -> None:
         fits = all(type(number) is int and least <= number <= most for number in numbers)
     if not (fits or value is default is None):
         raise refuse("setting", why=f"{setting} cannot be {str(value)[:40]!r}")
+
+
+async def instead(injected: Sequence[Injection], seen: Seen) -> Response | None:
+    """Wait for injected latency; return the response that a fault gives instead of an answer."""
+    for injection in injected:
+        settings = injection.settings
+        if injection.name == "latency":
+            await asyncio.sleep(settings["seconds"] + settings["per_page"] * ((seen.page or 1) - 1))
+        elif injection.name == "rate_limit" and injection.refuses(seen.at):
+            return _failed(429, settings["retry_after"])
+        elif injection.name == "status":
+            return _failed(settings["status"], settings["retry_after"])
+        elif injection.name == "html_error":
+            page = "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>"
+            return HTMLResponse(page, settings["status"])
+    return None
+
+
+def _failed(status: int, retry_after: int | None) -> Response:
+    headers = None if retry_after is None else {"Retry-After": str(retry_after)}
+    return JSONResponse({"error": f"injected fault: {status}"}, status_code=status, headers=headers)
+
+
+async def send(
+    response: Response,
+    injected: Sequence[Injection],
+    seen: Seen,
+    *,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+) -> None:
+    """Send a response, or of it what the injected faults leave."""
+    names = {injection.name for injection in injected}
+    if "drop" in names:
+        await _break_off(scope, "abort")
+        return
+    seen.status = response.status_code
+    if "half_body" not in names:
+        await response(scope, receive, send)
+        return
+    half = bytes(response.body)[: len(response.body) // 2]
+    start = {"status": response.status_code, "headers": response.raw_headers}
+    await send({"type": "http.response.start", **start})
+    await send({"type": "http.response.body", "body": half, "more_body": True})
+    await _break_off(scope, "close")
+
+
+async def _break_off(scope: Scope, how: str) -> None:
+    """Close the connection with what `serve` stored in the request; the server notices one turn later."""
+    scope["state"][how]()
+    await asyncio.sleep(0)
+
+
+def _next_on_last(page: Page, _: Injection) -> Page:
+    number, pages = page.head["page"], page.head["total_pages"]
+    return page.with_next(page.to(number + 1)) if number == max(pages, 1) else page
+
+
+def _next_elsewhere(page: Page, injection: Injection) -> Page:
+    parts = urlsplit(page.to(page.head["page"] + 1)["href"])
+    return page.with_next({"href": f"{injection.settings['origin']}{parts.path}?{parts.query}"})
+
+
+def _next_unescaped(page: Page, _: Injection) -> Page:
+    link = page.head["_links"].get("next")
+    return page.with_next({"href": unquote_plus(link["href"])}) if link else page
+
+
+def _repeat_row(page: Page, injection: Injection) -> Page:
+    if not page.before:
+        return page
+    return replace(page, rows=(*page.before, *page.rows[1 if injection.settings["instead"] else 0 :]))
+
+
+EFFECTS: dict[str, Callable[[Page, Injection], Page]] = {
+    "next_on_last": _next_on_last,
+    "next_repeats": lambda page, _: page.with_next(page.to(page.head["page"])),
+    "next_elsewhere": _next_elsewhere,
+    "next_missing": lambda page, _: page.with_next(None),
+    "next_unescaped": _next_unescaped,
+    "totals_missing": lambda page, _: page.without("total_pages", "total_records"),
+    "repeat_row": _repeat_row,
+    "row_twice": lambda page, _: replace(page, rows=(*page.rows[:1], *page.rows)),
+}

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from osdi_frames.sandbox.bodies import conform
-from osdi_frames.sandbox.faults import Faults, Injection
+from osdi_frames.sandbox.faults import Faults, Injection, Seen
 from osdi_frames.sandbox.gazetteer import Gazetteer
 from osdi_frames.sandbox.kinds import HELPER, KINDS
 from osdi_frames.sandbox.paging import Row
@@ -51,17 +51,6 @@ class Settings:
     new_id: Callable[[], str]
     lenient: bool = False
     webhook_hosts: Collection[str] = ()
-
-
-@dataclass(slots=True)
-class Seen:
-    """One request to the API, as the list of requests shows it: never with its key."""
-
-    at: float
-    method: str
-    path: str
-    page: int | None
-    status: int | None = None
 
 
 class Service:
@@ -296,6 +285,19 @@ class Service:
             creator_named=named,
             listed=by != "ui" or body.get("listed") is not False,
         )
+
+    def shift_rows(self, account: Account, injected: Sequence[Injection]) -> None:
+        """Let events arrive in the account, or move, while somebody reads its pages: what two faults do."""
+        for injection in injected:
+            if injection.name == "insert_rows":
+                site = Site("", self.settings.prefix, "v2")
+                arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
+                with self.store.transaction():
+                    for _ in range(injection.settings["count"]):
+                        self.create_event(account, arrival, site, by="ui")
+            elif injection.name == "move_row":
+                with self.store.transaction():
+                    self.store.bring_to_front(account.account_id)
 
     def _matched(self, identifiers: Collection[str], site: Site) -> set[str]:
         """Return the ids of what identifiers belong to, foreign and the service's own events."""
