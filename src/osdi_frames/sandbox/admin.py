@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,20 +31,16 @@ def ensure_accounts(service: Service) -> None:
     """Give an empty store one person and one group, with a key each that is always the same."""
     if service.store.names("key"):
         return
-    now = service.now()
-    for person_id, given, family in (
-        ("sandbox-person", "Ida", "Individual"),
-        ("sandbox-founder", "Greta", "Group"),
-    ):
-        service.store.put(
-            Resource("person", person_id, now, now, {"given_name": given, "family_name": family})
-        )
-    page = "https://sandbox.example.org"
+    now, page = service.now(), "https://sandbox.example.org"
     ida = Account(INDIVIDUAL, "sandbox-person", "Ida Individual", f"{page}/users/ida")
-    group = Account(
-        GROUP, "sandbox-founder", "Sandbox Group", f"{page}/groups/sandbox", {"sandbox-founder": "creator"}
-    )
-    for account, key in ((ida, INDIVIDUAL_KEY), (group, GROUP_KEY)):
+    roles = {"sandbox-founder": "creator"}
+    group = Account(GROUP, "sandbox-founder", "Sandbox Group", f"{page}/groups/sandbox", roles)
+    for account, key, given, family in (
+        (ida, INDIVIDUAL_KEY, "Ida", "Individual"),
+        (group, GROUP_KEY, "Greta", "Group"),
+    ):
+        names = {"given_name": given, "family_name": family}
+        service.store.put(Resource("person", account.default_creator, now, now, names))
         service.save_account(account)
         service.store.bind("key", key, account.account_id)
 
@@ -77,7 +73,7 @@ def overview(service: Service, call: Call) -> Any:
     """Answer where things are and which keys there are."""
     return {
         "base_url": call.site.base_url,
-        "base_url_v1": Site(call.site.origin, call.site.prefix, "v1").base_url,
+        "base_url_v1": replace(call.site, version="v1").base_url,
         "prefix": call.site.prefix,
         "keys": service.store.names("key"),
         "admin": sorted(ADDRESSES),
@@ -93,24 +89,19 @@ def add_key(service: Service, call: Call) -> Any:
 
 def _kept(resource: Resource) -> Fields:
     """Return a resource as it is kept, without what only the sandbox itself needs."""
-    ids = {"id": resource.resource_id, "account": resource.account, "person_id": resource.person_id}
-    dates = {"created_date": resource.created_date, "modified_date": resource.modified_date}
-    return {**resource.fields, **ids, **dates}
+    names = ("account", "person_id", "created_date", "modified_date")
+    return {**resource.fields, "id": resource.resource_id} | {name: getattr(resource, name) for name in names}
 
 
 def add_person(service: Service, call: Call) -> Any:
     """Make a person with an account; `referrer_code` is theirs, the rest as interface 2.7 has people."""
     person = service.new_person(call.body, call.site)
-    name = " ".join(filter(None, (person.fields.get(part) for part in ("given_name", "family_name"))))
-    account = Account(
-        f"person:{person.resource_id}",
-        person.resource_id,
-        name or "Somebody",
-        f"https://sandbox.example.org/users/{person.resource_id}",
-        referrer_code=_optional(call, "referrer_code"),
-    )
+    person_id, fields = person.resource_id, person.fields
+    name = " ".join(filter(None, map(fields.get, ("given_name", "family_name")))) or "Somebody"
+    page, code = f"https://sandbox.example.org/users/{person_id}", _optional(call, "referrer_code")
+    account = Account(f"person:{person_id}", person_id, name, page, referrer_code=code)
     service.save_account(account)
-    return {"person_id": person.resource_id, "account": account.account_id}
+    return {"person_id": person_id, "account": account.account_id}
 
 
 def add_group(service: Service, call: Call) -> Any:
@@ -142,10 +133,12 @@ def _add(kind: str) -> AdminHandler:
 
 def events(service: Service, call: Call) -> Any:
     """Answer every event of an account in full, of `version` v2 or v1, those of no collection included."""
-    version = "v1" if call.query.get("version") == "v1" else "v2"
-    site = Site(call.site.origin, call.site.prefix, version)
-    found = service.store.resources("event", account=_account(service, call).account_id)
-    return [json.loads(service.text(event, site)) for event in found]
+    site = replace(call.site, version="v1") if call.query.get("version") == "v1" else call.site
+    return _shown(service, site, "event", account=_account(service, call).account_id)
+
+
+def _shown(service: Service, site: Site, kind: str, **where: str) -> list[Any]:
+    return [json.loads(service.row(one, site).text) for one in service.store.stored(kind, **where)]
 
 
 def add_events(service: Service, call: Call) -> Any:
@@ -158,10 +151,6 @@ def add_events(service: Service, call: Call) -> Any:
     bodies = _bodies(call, "events", "event")
     made = [service.create_event(account, body, call.site, by="ui") for body in bodies]
     return {"event_ids": [event.resource_id for event in made]}
-
-
-def _shown(service: Service, call: Call, kind: str) -> Any:
-    return [json.loads(service.row(one, call.site).text) for one in service.store.stored(kind)][::-1]
 
 
 def _act(service: Service, call: Call, kind: str, parent: str) -> Any:
@@ -187,30 +176,23 @@ def add_webhook(service: Service, call: Call) -> Any:
     url = _text(call.body.get("url"), "url")
     try:
         parts = urlsplit(url)
-        fits = (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and url.isascii() and parts.port != 0
-        )
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         fits = False
-    if not fits or any(character <= " " for character in url):
+    if not fits or not url.isascii() or any(character <= " " for character in url):
         raise refuse("setting", why="url must be an http or https address")
     if not deliverable(url, service.settings.webhook_hosts):
         raise refuse(
             "setting", why=f"url must lead to this machine; --allow-webhook-hosts {parts.hostname} allows it"
         )
-    for kind in ("petition", "event"):
-        if (acted_on := _optional(call, kind)) is not None:
+    petition, event, account = (_optional(call, name) for name in ("petition", "event", "account"))
+    for kind, acted_on in (("petition", petition), ("event", event)):
+        if acted_on is not None:
             service.resource(kind, acted_on)
-    if (account := _optional(call, "account")) is not None:
+    if account is not None:
         service.account(account)
-    webhook = Webhook(
-        service.settings.new_id(),
-        url,
-        _optional(call, "petition"),
-        _optional(call, "event"),
-        account,
-        call.body.get("uploads") is True,
-    )
+    uploads = call.body.get("uploads") is True
+    webhook = Webhook(service.settings.new_id(), url, petition, event, account, uploads)
     service.store.put_record("webhook", webhook.webhook_id, asdict(webhook))
     return asdict(webhook)
 
@@ -269,11 +251,11 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     },
     "/sandbox/events": {"GET": events, "POST": add_events},
     "/sandbox/signatures": {
-        "GET": lambda service, call: _shown(service, call, "signature"),
+        "GET": lambda service, call: _shown(service, call.site, "signature")[::-1],
         "POST": lambda service, call: _act(service, call, "signature", "petition"),
     },
     "/sandbox/attendances": {
-        "GET": lambda service, call: _shown(service, call, "attendance"),
+        "GET": lambda service, call: _shown(service, call.site, "attendance")[::-1],
         "POST": lambda service, call: _act(service, call, "attendance", "event"),
     },
     "/sandbox/uploads": {"POST": upload},

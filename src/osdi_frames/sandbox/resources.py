@@ -154,12 +154,11 @@ def webhook_element(
     """
     shown = represent(replace(action, parent=None, person_id=None), site)
     shown["_links"] = links(action, site)
-    referrer_data = site.named("<p>:referrer_data")
-    shown.pop(referrer_data, None)
-    if "referrer_data" in entered:
-        shown[referrer_data] = entered["referrer_data"]
-    if "add_tags" in entered:
-        shown["add_tags"] = entered["add_tags"]
+    own_name = site.named("<p>:referrer_data")
+    shown.pop(own_name, None)
+    for name, field in ((own_name, "referrer_data"), ("add_tags", "add_tags")):
+        if field in entered:
+            shown[name] = entered[field]
     dates = {"created_date": person.created_date, "modified_date": person.modified_date}
     shown["person"] = dates | entered.get("person", {})
     return _element(f"osdi:{action.kind}", shown, site, sponsor=sponsor, key=key)
