@@ -153,12 +153,22 @@ def add_events(service: Service, call: Call) -> Any:
     return {"event_ids": [event.resource_id for event in made]}
 
 
-def _act(service: Service, call: Call, kind: str, parent: str) -> Any:
+def _act(kind: str, parent: str) -> AdminHandler:
     """Let an activist act in the service's own pages: `petition` or `event`, `person`; `source` and the like."""
-    acted_on = service.resource(parent, _text(call.body.get(parent), parent))
-    arguments = {name: call.body[name] for name in REFERRER_DATA if name in call.body}
-    body = {**call.body, "referrer_data": arguments}
-    return json.loads(service.text(service.act(kind, acted_on, body, call.site, by="page"), call.site))
+
+    def act(service: Service, call: Call) -> Any:
+        acted_on = service.resource(parent, _text(call.body.get(parent), parent))
+        body = {
+            **call.body,
+            "referrer_data": {key: call.body[key] for key in REFERRER_DATA if key in call.body},
+        }
+        return json.loads(service.text(service.act(kind, acted_on, body, call.site, by="page"), call.site))
+
+    return act
+
+
+def _acts(kind: str) -> AdminHandler:
+    return lambda service, call: _shown(service, call.site, kind)[::-1]
 
 
 def upload(service: Service, call: Call) -> Any:
@@ -220,15 +230,12 @@ def clear_faults(service: Service, call: Call) -> None:
 
 def _targeting(service: Service) -> list[str]:
     """Return the targeting list: events made through the API with at least one attendance (interface 1.5)."""
-    return [
-        targeting_label(event)
-        for event in service.store.resources("event")
-        if event.made_by in ("v1", "v2") and event.fields.get("total_accepted", 0) > 0
-    ]
+    made = (event for event in service.store.resources("event") if event.made_by in ("v1", "v2"))
+    return [targeting_label(event) for event in made if event.fields.get("total_accepted", 0) > 0]
 
 
-def _kept_resources(service: Service, kind: str) -> list[Fields]:
-    return [_kept(resource) for resource in service.store.resources(kind)][::-1]
+def _list(kind: str) -> AdminHandler:
+    return lambda service, _: [_kept(resource) for resource in service.store.resources(kind)][::-1]
 
 
 #: What answers each method of an address. Lists are newest first; ``/sandbox/requests`` never has keys.
@@ -236,28 +243,16 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
     "/sandbox/keys": {"GET": lambda service, _: service.store.names("key"), "POST": add_key},
-    "/sandbox/people": {"GET": lambda service, _: _kept_resources(service, "person"), "POST": add_person},
+    "/sandbox/people": {"GET": _list("person"), "POST": add_person},
     "/sandbox/groups": {
         "GET": lambda service, _: [a for a in service.store.records("account") if a["roles"] is not None],
         "POST": add_group,
     },
-    "/sandbox/campaigns": {
-        "GET": lambda service, _: _kept_resources(service, "event_campaign"),
-        "POST": _add("event_campaign"),
-    },
-    "/sandbox/petitions": {
-        "GET": lambda service, _: _kept_resources(service, "petition"),
-        "POST": _add("petition"),
-    },
+    "/sandbox/campaigns": {"GET": _list("event_campaign"), "POST": _add("event_campaign")},
+    "/sandbox/petitions": {"GET": _list("petition"), "POST": _add("petition")},
     "/sandbox/events": {"GET": events, "POST": add_events},
-    "/sandbox/signatures": {
-        "GET": lambda service, call: _shown(service, call.site, "signature")[::-1],
-        "POST": lambda service, call: _act(service, call, "signature", "petition"),
-    },
-    "/sandbox/attendances": {
-        "GET": lambda service, call: _shown(service, call.site, "attendance")[::-1],
-        "POST": lambda service, call: _act(service, call, "attendance", "event"),
-    },
+    "/sandbox/signatures": {"GET": _acts("signature"), "POST": _act("signature", "petition")},
+    "/sandbox/attendances": {"GET": _acts("attendance"), "POST": _act("attendance", "event")},
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {"GET": lambda service, _: service.store.records("webhook"), "POST": add_webhook},
     "/sandbox/webhooks/{webhook_id}": {
