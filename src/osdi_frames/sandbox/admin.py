@@ -174,11 +174,9 @@ def _acts(kind: str) -> AdminHandler:
 def upload(service: Service, call: Call) -> Any:
     """Record many signatures at once, as an upload does: `petition` (its id), `signatures`, a list of bodies."""
     petition = service.resource("petition", _text(call.body.get("petition"), "petition"))
-    ids = []
-    for body in _bodies(call, "signatures", "signature"):
-        petition = service.resource("petition", petition.resource_id)  # which each signature changes
-        ids.append(service.act("signature", petition, body, call.site, by="upload").resource_id)
-    return {"signature_ids": ids}
+    bodies = _bodies(call, "signatures", "signature")
+    signed = [service.act("signature", petition, body, call.site, by="upload") for body in bodies]
+    return {"signature_ids": [signature.resource_id for signature in signed]}
 
 
 def add_webhook(service: Service, call: Call) -> Any:

@@ -15,6 +15,7 @@ from osdi_frames.sample.deployment import Document, href_of
 from osdi_frames.sample.events import campaign_href
 from osdi_frames.sample.people import signer
 from osdi_frames.sandbox.admin import GROUP
+from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
 
@@ -90,9 +91,9 @@ class _Replay:
         self._at(event["created_date"])
         made = self._service.create_event(self._group, body, self._site, by="ui")
         self._service.store.put(replace(made, modified_date=event["modified_date"]))
-        self._attend(made.resource_id, event)
+        self._attend(made, event)
 
-    def _attend(self, event_id: str, event: Document) -> None:
+    def _attend(self, made: Resource, event: Document) -> None:
         """Let people come to an event, the same ones to every event and new ones where more are needed.
 
         They RSVP one after the other, the last one when the event was last modified.
@@ -110,16 +111,13 @@ class _Replay:
             data = referrer_data(Random(f"{event['title']} {number}"))  # noqa: S311 (no secret)
             self._allow_referrer(data)
             body = {"_links": self._linked("osdi:person", person_id), "referrer_data": data}
-            self._service.act(
-                "attendance", self._service.resource("event", event_id), body, self._site, by="page"
-            )
+            self._service.act("attendance", made, body, self._site, by="page")
 
     def _sign(self, signature: Document) -> None:
         self._allow_referrer(signature.get(self._site.named("<p>:referrer_data"), {}))
         self._at(signature["created_date"])
-        petition = self._ids[signature["_links"]["osdi:petition"]["href"]]
-        acted_on = self._service.resource("petition", petition)
-        signed = self._service.act("signature", acted_on, _without_own_identifiers(signature), self._site)
+        petition = self._service.resource("petition", self._ids[signature["_links"]["osdi:petition"]["href"]])
+        signed = self._service.act("signature", petition, _without_own_identifiers(signature), self._site)
         if signed.created_date != signature["created_date"]:
             self._service.settings.new_id()  # a repeat draws one, too, so that the ids after it are always the same
 

@@ -94,12 +94,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A name that `filter` takes, the field (and the key in its entries) that it compares, and how both are written."""
+    """A name that `filter` takes, the field (and the key in its entries) that it compares, and how to write a value.
+
+    `written` makes of what is asked for what is kept, `searched` of what is kept what is compared.
+    """
 
     name: str
     field: str
     key: str | None = None
     written: Callable[[str], str | None] = str
+    searched: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +265,7 @@ KINDS = {
                 *_DATED,
                 Filter("given_name", "given_name"),
                 Filter("family_name", "family_name"),
-                Filter("email_address", "email_addresses", "address", written=str.casefold),
+                Filter("email_address", "email_addresses", "address", str.casefold, str.casefold),
                 Filter("phone_number", "phone_numbers", "number"),
                 Filter("region", "postal_addresses", "region"),
                 Filter("postal_code", "postal_addresses", "postal_code"),

@@ -73,9 +73,7 @@ def enter(kind: str, body: Mapping[str, object], site: Site, *by: str) -> Fields
         name = site.field(field)
         if name and name in body and not set(by).isdisjoint(field.set_by):
             value = conform(body[name], field.kind)
-            if value is not None and (
-                value.strip() or not field.required if isinstance(value, str) else True
-            ):
+            if value is not None and (not field.required or value.strip()):  # what is required is text
                 entered[field.name] = value
     return entered
 
@@ -193,7 +191,7 @@ def searched(resource: Resource) -> dict[str, list[str]]:
         value = values[by.field]
         many = filter(None, value if isinstance(value, list) else [value])
         texts = (entry.get(by.key) for entry in many) if by.key else many
-        found[by.name] = [written for text in texts if text and (written := by.written(text)) is not None]
+        found[by.name] = [by.searched(text) for text in texts if text]
     return found
 
 

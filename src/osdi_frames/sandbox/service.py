@@ -365,7 +365,7 @@ class Service:
     ) -> None:
         """Put an act into the outbox; `accounts` are its parent's and, after it, the referring one."""
         # only a group's code changes where an act originated (interface 2.4)
-        sponsor = self.account(accounts[-1] if accounts[-1].startswith("group:") else accounts[0]).sponsor
+        sponsor = accounts[-1] if accounts[-1].startswith("group:") else accounts[0]
         delivered = replace(site, version="v2")  # the payload has v2 naming and links (interface 9)
         for document in self.store.records("webhook"):
             webhook = Webhook(**document)
@@ -376,9 +376,13 @@ class Service:
             overlap = injected.get("webhook_overlap")
             for _ in range(overlap.settings["copies"] if overlap else 1):
                 message_id, before, due = self._message(webhook, injected)
-                key = idempotency_key(message_id)
                 element = webhook_element(
-                    action, delivered, entered=sent, person=person, sponsor=sponsor, key=key
+                    action,
+                    delivered,
+                    entered=sent,
+                    person=person,
+                    sponsor=self.account(sponsor).sponsor,
+                    key=idempotency_key(message_id),
                 )
                 self.store.put_message(message_id, webhook.webhook_id, [*before, element], due=due)
 
