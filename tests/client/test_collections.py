@@ -34,10 +34,8 @@ ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "p
 
 
 @pytest.fixture(scope="module")
-def demo() -> Iterator[Stocked]:
-    app = sandbox.create_app()
-    with sandbox.serve(app) as running:
-        sandbox.fill_demo(app, origin=running.origin)
+def demo(demo_db, tmp_path_factory) -> Iterator[Stocked]:
+    with sandbox.serve(sandbox.create_app(demo_db(tmp_path_factory.mktemp("demo")))) as running:
         yield Stocked(running)
 
 

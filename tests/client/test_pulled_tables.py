@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -24,13 +25,11 @@ MAIN = ["events", "event_campaigns", "petitions", "signatures", "attendances", "
 
 @pytest.fixture(scope="module", params=["v2", "v1"])
 def pulled(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, demo_db: Callable[[Path], Path]
 ) -> Iterator[tuple[Stocked, dict[str, pd.DataFrame]]]:
     """Pull every collection of the demo, twice, and read the tables."""
     folder = tmp_path_factory.mktemp("pull")
-    app = sandbox.create_app()
-    with sandbox.serve(app) as running:
-        sandbox.fill_demo(app, origin=running.origin)
+    with sandbox.serve(sandbox.create_app(demo_db(tmp_path_factory.mktemp("demo")))) as running:
         served = Stocked(running)
         with served.client(speaks=request.param) as client:
             for _ in range(2):

@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -105,7 +106,7 @@ def create_app(
     app = Starlette(
         routes=list(_routes(service)),
         lifespan=lifespan,
-        middleware=[Middleware(_WithoutTrailingSlash)],
+        middleware=[Middleware(_without_trailing_slash)],
         exception_handlers={HTTPException: _unknown_path},
     )
     app.state.service = service
@@ -133,7 +134,7 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
 def _routes(service: Service) -> Iterator[Route]:
     for version in VERSIONS:
         for path, handlers in api.addresses(version).items():
-            yield Route(f"/api/{version}{path}", _ApiEndpoint(service, version, path, handlers))
+            yield Route(f"/api/{version}{path}", _ApiEndpoint(service, handlers, version, path))
     for path, answers in admin.ADDRESSES.items():
         yield Route(path, _AdminEndpoint(service, answers))
     yield Route("/docs/{version}/{rel:path}", _documentation)
@@ -148,31 +149,27 @@ async def _unknown_path(_request: Request, _error: Exception) -> Response:
     return _refusal(refuse("unknown path"))
 
 
-class _WithoutTrailingSlash:
-    """Middleware: an address with a trailing slash is the address without it (interface 4)."""
+def _without_trailing_slash(app: ASGIApp) -> ASGIApp:
+    """Take an address with a trailing slash for the address without it (interface 4)."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].endswith("/"):
             scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
-        await self._app(scope, receive, send)
+        await app(scope, receive, send)
+
+    return answer
 
 
+@dataclass(frozen=True, slots=True)
 class _ApiEndpoint:
     """One address of the API in one version, as an ASGI application."""
 
-    def __init__(
-        self, service: Service, version: str, path: str, handlers: Mapping[str, api.Handler]
-    ) -> None:
-        self._service = service
-        self._version = version
-        self._path = path
-        self._handlers = handlers
+    _service: Service
+    _handlers: Mapping[str, api.Handler]
+    _version: str
+    _path: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, faults and all."""
         request = Request(scope, receive)
         seen = self._arrived(request)
         injected = self._service.faults.injected(_HERE, seen.method, seen.path, seen.page)
@@ -216,15 +213,14 @@ class _ApiEndpoint:
         return Response("{}" if background else text, headers=HEADERS)
 
 
+@dataclass(frozen=True, slots=True)
 class _AdminEndpoint:
     """One address of the admin interface, as an ASGI application."""
 
-    def __init__(self, service: Service, handlers: Mapping[str, admin.AdminHandler]) -> None:
-        self._service = service
-        self._handlers = handlers
+    _service: Service
+    _handlers: Mapping[str, admin.AdminHandler]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         request = Request(scope, receive)
         with suppress(ClientDisconnect):
             response = await _or_refusal(self._respond(request), self._handlers)
