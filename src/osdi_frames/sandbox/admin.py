@@ -13,7 +13,7 @@ from osdi_frames.sandbox.faults import FAULTS, SELECTION
 from osdi_frames.sandbox.kinds import REFERRER_DATA
 from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.refusals import refuse
-from osdi_frames.sandbox.resources import Fields, Resource, targeting_label
+from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.webhooks import Webhook, deliverable
@@ -228,8 +228,11 @@ def clear_faults(service: Service, call: Call) -> None:
 
 def _targeting(service: Service) -> list[str]:
     """Return the targeting list: events made through the API with at least one attendance (interface 1.5)."""
-    made = (event for event in service.store.resources("event") if event.made_by in ("v1", "v2"))
-    return [targeting_label(event) for event in made if event.fields.get("total_accepted", 0) > 0]
+    return [
+        f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"
+        for event in service.store.resources("event")
+        if event.made_by in ("v1", "v2") and event.fields.get("total_accepted", 0) > 0
+    ]
 
 
 def _list(kind: str) -> AdminHandler:

@@ -34,25 +34,22 @@ class Call:
 Handler = Callable[[Service, Call], str]
 
 
-def _owner(service: Service, call: Call) -> Resource | None:
-    """Return the last resource that an address names; each must be in the collection of the one before it."""
+def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str]]:
+    """Return the last resource that an address names, and what says that another is in its collection.
+
+    Each must be in the collection of the one before it.
+    """
     where: dict[str, str] = {}
     found = None
     for name, resource_id in call.ids.items():
         found = service.resource(name.removesuffix("_id"), resource_id, call.account, **where)
-        where = _inside(found)
-    return found
-
-
-def _inside(owner: Resource | None) -> dict[str, str]:
-    if owner is None:
-        return {}
-    return {"person_id" if owner.kind == "person" else "parent": owner.resource_id}
+        where = {"person_id" if found.kind == "person" else "parent": resource_id}
+    return found, where
 
 
 def collection(kind: Kind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
-    where = _inside(_owner(service, call))
+    _, where = _owner(service, call)
     account = call.account.account_id
     if not where:
         where = {"member": account} if kind.name == "person" else {"account": account, "listed": "1"}
@@ -88,7 +85,7 @@ def one(service: Service, call: Call) -> str:
 
 
 def _named(service: Service, call: Call) -> Resource:
-    found = _owner(service, call)
+    found, _ = _owner(service, call)
     if found is None:
         raise refuse("unknown path")
     return found
@@ -126,7 +123,7 @@ def create(kind: Kind, service: Service, call: Call) -> str:
 # What a POST to the collection of a kind does; nothing can be posted to the collections under a person.
 _CREATED: Mapping[str, Callable[[Service, Call], Resource]] = {
     "event": lambda service, call: service.create_event(
-        call.account, call.body, call.site, campaign=_owner(service, call)
+        call.account, call.body, call.site, campaign=_owner(service, call)[0]
     ),
     "attendance": lambda service, call: service.act(
         "attendance", _named(service, call), call.body, call.site
@@ -141,13 +138,12 @@ _CHANGED = ("event", "attendance", "signature", "person")
 
 def entry_point(service: Service, call: Call) -> str:
     """Answer where the service's collections are; tags are for a valid key only."""
-    site, has_key = call.site, bool(call.account.account_id)
+    site = call.site
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
     for kind in KINDS.values():
-        if None in kind.under and (kind.name != "tag" or has_key):
-            links[kind.keys(site)[0]] = site.link(kind.at(site.version)) | {
-                "title": f"Collection of {kind.at(site.version)}"
-            }
+        if None in kind.under and (kind.name != "tag" or call.account.account_id):
+            at = kind.at(site.version)
+            links[kind.keys(site)[0]] = site.link(at) | {"title": f"Collection of {at}"}
     links["osdi:person_signup_helper"] = site.link("people") | {"title": "Person signup helper"}
     shown = {
         "motd": "A sandbox: nothing here is real.",

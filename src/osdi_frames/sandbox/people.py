@@ -14,8 +14,8 @@ ROLES = ("creator", "administrator", "organizer", "member")
 
 # Whom a group key may name as an event's creator (interface 4, rule 2). Whoever founded the group administers it.
 CREATOR_ROLES = {
-    "v2": frozenset({"creator", "administrator", "organizer"}),
-    "v1": frozenset({"creator", "administrator", "member"}),
+    "v2": ("creator", "administrator", "organizer"),
+    "v1": ("creator", "administrator", "member"),
 }
 
 

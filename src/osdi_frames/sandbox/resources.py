@@ -193,8 +193,3 @@ def searched(resource: Resource) -> dict[str, list[str]]:
         texts = (entry.get(by.key) for entry in many) if by.key else many
         found[by.name] = [by.searched(text) for text in texts if text]
     return found
-
-
-def targeting_label(event: Resource) -> str:
-    """Return the line under which an event can be targeted (interface 1.5)."""
-    return f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"

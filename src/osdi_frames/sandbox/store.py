@@ -61,14 +61,11 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """Write all of what follows, durably, or nothing of it; a full disk is a refusal."""
         try:
-            self._sql.execute("BEGIN IMMEDIATE")
-            yield
-            self._sql.execute("COMMIT")
+            with self._sql:  # which commits, or rolls back
+                self._sql.execute("BEGIN IMMEDIATE")
+                yield
         except sqlite3.OperationalError as error:
             raise refuse("database", why=error) from error
-        finally:
-            if self._sql.in_transaction:
-                self._sql.execute("ROLLBACK")
 
     # resources
 
