@@ -198,9 +198,8 @@ class Service:
         for kind, name in contacts:
             if person_id := self.store.named(kind, name):
                 known = self.resource("person", person_id)
-                if kind == "email" or not all(
-                    "email" in dict(of) for of in (contacts, contacts_of(known.fields))
-                ):
+                emails = [dict(of).get("email") for of in (contacts, contacts_of(known.fields))]
+                if kind == "email" or not all(emails):
                     return known
         return None
 
