@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -46,6 +47,23 @@ def own_umask() -> Iterator[None]:
 def data() -> Path:
     """Return the sample archive of the repository."""
     return Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="session")
+def demo_db(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Return what copies the database of a sandbox with the demo into a folder; the demo is made once."""
+
+    @cache
+    def filled() -> Path:
+        from osdi_frames import sandbox  # needs an extra
+
+        db = tmp_path_factory.mktemp("demo") / "demo.db"
+        app = sandbox.create_app(db)
+        sandbox.fill_demo(app)
+        app.state.service.store.close()
+        return db
+
+    return lambda folder: Path(shutil.copy(filled(), folder))
 
 
 @pytest.fixture(scope="session")

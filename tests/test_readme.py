@@ -36,11 +36,10 @@ def folder(data, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [name for name, guide in GUIDES.items() if blocks(guide, "python")])
-def test_the_code_of_a_guide_runs(name, folder):
-    names, app = {}, sandbox.create_app(per_page=100)
-    code = blocks(GUIDES[name], "python")
-    if any(DEMO in block for block in code):
-        sandbox.fill_demo(app)
+def test_the_code_of_a_guide_runs(name, folder, demo_db, tmp_path_factory):
+    names, code = {}, blocks(GUIDES[name], "python")
+    needs_demo = any(DEMO in block for block in code)
+    app = sandbox.create_app(demo_db(tmp_path_factory.mktemp("demo")) if needs_demo else None, per_page=100)
     with sandbox.serve(app) as running:
         for block in code:
             # The sandbox of the guides listens on the default port, which may be taken here.

@@ -119,3 +119,8 @@ def test_the_import_stays_light():
 def test_receiving_imports_no_library_of_reading():
     program = "from osdi_frames.receiver import create_app, erase, serve, verify"
     assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb"]) == []
+
+
+def test_the_sandbox_imports_no_pandas():
+    program = "from osdi_frames import sandbox; sandbox.create_app().state.service.store.close()"
+    assert loaded(program, ["pandas", "duckdb", "httpx"]) == []

@@ -41,7 +41,7 @@ _HOMES = {
     "reporting": ("report", "write_report"),
     "tables": ("describe", "dictionary"),
 }
-_MODULES = ("dask", "errors", "plots", "reports")
+_MODULES = ("dask", "errors", "plots", "receiver", "reports", "sandbox")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 

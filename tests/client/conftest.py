@@ -102,11 +102,9 @@ class Pulled:
 
 
 @pytest.fixture(scope="session")
-def demo() -> Iterator[Stocked]:
+def demo(demo_db: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stocked]:
     """Serve the demo, which tests read and do not change."""
-    app = sandbox.create_app()
-    with sandbox.serve(app) as running:
-        sandbox.fill_demo(app, origin=running.origin)
+    with sandbox.serve(sandbox.create_app(demo_db(tmp_path_factory.mktemp("demo")))) as running:
         yield Stocked(running)
 
 

@@ -308,9 +308,10 @@ def test_the_receiver_logs_nothing_of_the_person_and_writes_for_its_owner_only(f
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_a_pull_logs_nothing_of_the_person_and_writes_for_its_owner_only(folder, commands):
-    app = sandbox.create_app()
-    sandbox.fill_demo(app)
+def test_a_pull_logs_nothing_of_the_person_and_writes_for_its_owner_only(
+    folder, commands, demo_db, tmp_path_factory
+):
+    app = sandbox.create_app(demo_db(tmp_path_factory.mktemp("demo")))
     with (
         sandbox.serve(app) as running,
         httpx.Client(base_url=running.base_url, headers={"OSDI-API-Token": "sandbox-group-key"}) as caller,

@@ -47,12 +47,12 @@ def start(*arguments: object, file_limit: int | None = None) -> Process:
 
 
 @contextmanager
-def served(db: Path, *arguments: object) -> Iterator[Process]:
-    """Serve a database on a free port while the context lasts, and stop it as a person would."""
+def served(db: Path, *arguments: object, seconds: float = 10) -> Iterator[Process]:
+    """Serve a database on a free port while the context lasts, and stop it as a person would, in so many seconds."""
     started = start("--db", db, "--port", 0, *arguments)
     try:
         yield started
     finally:
         started.process.terminate()
-        started.process.wait(timeout=10)
+        started.process.wait(timeout=seconds)
         started.process.stdout.close()

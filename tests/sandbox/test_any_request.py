@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osdi_frames.sandbox.fields import EVENT, PERSON, REFERRER_DATA
+from osdi_frames.sandbox.kinds import EVENT, PERSON, REFERRER_DATA
 
 from .conftest import Caller, event_id, wait_for
 from .schemas import (

@@ -118,8 +118,8 @@ def test_a_signature_whose_delivery_was_cut_off_is_delivered_after_the_restart(t
     first.kill()
     first.process.stdout.close()
     receiver.wait = 0.0
-    with served(db, *RETRIES) as second:
-        wait_for(lambda: second.running.admin("GET", "messages?state=delivered"))
+    with sandbox.serve(sandbox.create_app(db, retry_after=[0.05, 0.1, 0.2])) as second:
+        wait_for(lambda: second.admin("GET", "messages?state=delivered"))
     assert [element["osdi:signature"]["comments"] for element in receiver.elements()] == ["once", "once"]
     assert len({element["idempotency_key"] for element in receiver.elements()}) == 1
 
@@ -141,8 +141,8 @@ def test_a_full_disk_is_answered_503_and_loses_nothing_that_was_answered_200(tmp
     full.kill()
     full.process.stdout.close()
     assert kept
-    with served(db) as again:
-        stored = again.running.admin("GET", "events?account=group:sandbox")
+    with sandbox.serve(sandbox.create_app(db)) as again:
+        stored = again.admin("GET", "events?account=group:sandbox")
     assert [event["title"] for event in stored] == [event["title"] for event in kept]
 
 
@@ -167,7 +167,7 @@ def test_a_restarted_sandbox_has_its_keys_accounts_and_events(tmp_path):
         made = first.running.admin("POST", "events", events=[{"title": "A", "origin_system": "B"}])[
             "event_ids"
         ]
-    with served(db, "--prefix", "action_network") as second:
-        assert second.running.admin("GET", "keys")["mine"] == "group:sandbox"
-        [event] = second.running.admin("GET", "events")
+    with sandbox.serve(sandbox.create_app(db, prefix="action_network")) as second:
+        assert second.admin("GET", "keys")["mine"] == "group:sandbox"
+        [event] = second.admin("GET", "events")
         assert event["identifiers"] == [f"action_network:{made[0]}"]

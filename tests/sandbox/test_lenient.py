@@ -7,8 +7,6 @@ import pytest
 
 from osdi_frames import sandbox
 
-from .process import served
-
 
 @pytest.fixture(scope="module")
 def clients():
@@ -50,13 +48,3 @@ def test_what_is_missing_otherwise_is_refused_as_ever(clients):
     assert made["origin_system"] == "Mine"
     changed = clients["lenient", "v2"].put(made["_links"]["self"]["href"], json={"title": "B"}).json()
     assert (changed["title"], changed["origin_system"]) == ("B", "Mine")
-
-
-def test_the_command_has_the_option(tmp_path):
-    with served(tmp_path / "sandbox.db", "--lenient") as process:
-        answer = httpx.post(
-            f"{process.running.base_url}/events",
-            json={"title": "A"},
-            headers={"OSDI-API-Token": process.running.group_key},
-        )
-        assert answer.status_code == 200

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.sandbox.api import Call
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
-from osdi_frames.sandbox.fields import REFERRER_DATA
+from osdi_frames.sandbox.kinds import REFERRER_DATA
 from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.refusals import refuse
-from osdi_frames.sandbox.resources import Fields, Resource, targeting_label
+from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.webhooks import Webhook, deliverable
@@ -31,20 +31,16 @@ def ensure_accounts(service: Service) -> None:
     """Give an empty store one person and one group, with a key each that is always the same."""
     if service.store.names("key"):
         return
-    now = service.now()
-    for person_id, given, family in (
-        ("sandbox-person", "Ida", "Individual"),
-        ("sandbox-founder", "Greta", "Group"),
-    ):
-        service.store.put(
-            Resource("person", person_id, now, now, {"given_name": given, "family_name": family})
-        )
-    page = "https://sandbox.example.org"
+    now, page = service.now(), "https://sandbox.example.org"
     ida = Account(INDIVIDUAL, "sandbox-person", "Ida Individual", f"{page}/users/ida")
-    group = Account(
-        GROUP, "sandbox-founder", "Sandbox Group", f"{page}/groups/sandbox", {"sandbox-founder": "creator"}
-    )
-    for account, key in ((ida, INDIVIDUAL_KEY), (group, GROUP_KEY)):
+    roles = {"sandbox-founder": "creator"}
+    group = Account(GROUP, "sandbox-founder", "Sandbox Group", f"{page}/groups/sandbox", roles)
+    for account, key, given, family in (
+        (ida, INDIVIDUAL_KEY, "Ida", "Individual"),
+        (group, GROUP_KEY, "Greta", "Group"),
+    ):
+        names = {"given_name": given, "family_name": family}
+        service.store.put(Resource("person", account.default_creator, now, now, names))
         service.save_account(account)
         service.store.bind("key", key, account.account_id)
 
@@ -77,7 +73,7 @@ def overview(service: Service, call: Call) -> Any:
     """Answer where things are and which keys there are."""
     return {
         "base_url": call.site.base_url,
-        "base_url_v1": Site(call.site.origin, call.site.prefix, "v1").base_url,
+        "base_url_v1": replace(call.site, version="v1").base_url,
         "prefix": call.site.prefix,
         "keys": service.store.names("key"),
         "admin": sorted(ADDRESSES),
@@ -93,24 +89,19 @@ def add_key(service: Service, call: Call) -> Any:
 
 def _kept(resource: Resource) -> Fields:
     """Return a resource as it is kept, without what only the sandbox itself needs."""
-    ids = {"id": resource.resource_id, "account": resource.account, "person_id": resource.person_id}
-    dates = {"created_date": resource.created_date, "modified_date": resource.modified_date}
-    return {**resource.fields, **ids, **dates}
+    names = ("account", "person_id", "created_date", "modified_date")
+    return {**resource.fields, "id": resource.resource_id} | {name: getattr(resource, name) for name in names}
 
 
 def add_person(service: Service, call: Call) -> Any:
     """Make a person with an account; `referrer_code` is theirs, the rest as interface 2.7 has people."""
     person = service.new_person(call.body, call.site)
-    name = " ".join(filter(None, (person.fields.get(part) for part in ("given_name", "family_name"))))
-    account = Account(
-        f"person:{person.resource_id}",
-        person.resource_id,
-        name or "Somebody",
-        f"https://sandbox.example.org/users/{person.resource_id}",
-        referrer_code=_optional(call, "referrer_code"),
-    )
+    person_id, fields = person.resource_id, person.fields
+    name = " ".join(filter(None, map(fields.get, ("given_name", "family_name")))) or "Somebody"
+    page, code = f"https://sandbox.example.org/users/{person_id}", _optional(call, "referrer_code")
+    account = Account(f"person:{person_id}", person_id, name, page, referrer_code=code)
     service.save_account(account)
-    return {"person_id": person.resource_id, "account": account.account_id}
+    return {"person_id": person_id, "account": account.account_id}
 
 
 def add_group(service: Service, call: Call) -> Any:
@@ -142,10 +133,12 @@ def _add(kind: str) -> AdminHandler:
 
 def events(service: Service, call: Call) -> Any:
     """Answer every event of an account in full, of `version` v2 or v1, those of no collection included."""
-    version = "v1" if call.query.get("version") == "v1" else "v2"
-    site = Site(call.site.origin, call.site.prefix, version)
-    found = service.store.resources("event", account=_account(service, call).account_id)
-    return [json.loads(service.text(event, site)) for event in found]
+    site = replace(call.site, version="v1") if call.query.get("version") == "v1" else call.site
+    return _shown(service, site, "event", account=_account(service, call).account_id)
+
+
+def _shown(service: Service, site: Site, kind: str, **where: str) -> list[Any]:
+    return [json.loads(service.row(one, site).text) for one in service.store.stored(kind, **where)]
 
 
 def add_events(service: Service, call: Call) -> Any:
@@ -160,26 +153,30 @@ def add_events(service: Service, call: Call) -> Any:
     return {"event_ids": [event.resource_id for event in made]}
 
 
-def _shown(service: Service, call: Call, kind: str) -> Any:
-    return [json.loads(service.row(one, call.site).text) for one in service.store.stored(kind)][::-1]
-
-
-def _act(service: Service, call: Call, kind: str, parent: str) -> Any:
+def _act(kind: str, parent: str) -> AdminHandler:
     """Let an activist act in the service's own pages: `petition` or `event`, `person`; `source` and the like."""
-    acted_on = service.resource(parent, _text(call.body.get(parent), parent))
-    arguments = {name: call.body[name] for name in REFERRER_DATA if name in call.body}
-    body = {**call.body, "referrer_data": arguments}
-    return json.loads(service.text(service.act(kind, acted_on, body, call.site, by="page"), call.site))
+
+    def act(service: Service, call: Call) -> Any:
+        acted_on = service.resource(parent, _text(call.body.get(parent), parent))
+        body = {
+            **call.body,
+            "referrer_data": {key: call.body[key] for key in REFERRER_DATA if key in call.body},
+        }
+        return json.loads(service.text(service.act(kind, acted_on, body, call.site, by="page"), call.site))
+
+    return act
+
+
+def _acts(kind: str) -> AdminHandler:
+    return lambda service, call: _shown(service, call.site, kind)[::-1]
 
 
 def upload(service: Service, call: Call) -> Any:
     """Record many signatures at once, as an upload does: `petition` (its id), `signatures`, a list of bodies."""
     petition = service.resource("petition", _text(call.body.get("petition"), "petition"))
-    ids = []
-    for body in _bodies(call, "signatures", "signature"):
-        petition = service.resource("petition", petition.resource_id)  # which each signature changes
-        ids.append(service.act("signature", petition, body, call.site, by="upload").resource_id)
-    return {"signature_ids": ids}
+    bodies = _bodies(call, "signatures", "signature")
+    signed = [service.act("signature", petition, body, call.site, by="upload") for body in bodies]
+    return {"signature_ids": [signature.resource_id for signature in signed]}
 
 
 def add_webhook(service: Service, call: Call) -> Any:
@@ -187,30 +184,23 @@ def add_webhook(service: Service, call: Call) -> Any:
     url = _text(call.body.get("url"), "url")
     try:
         parts = urlsplit(url)
-        fits = (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and url.isascii() and parts.port != 0
-        )
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         fits = False
-    if not fits or any(character <= " " for character in url):
+    if not fits or not url.isascii() or any(character <= " " for character in url):
         raise refuse("setting", why="url must be an http or https address")
     if not deliverable(url, service.settings.webhook_hosts):
         raise refuse(
             "setting", why=f"url must lead to this machine; --allow-webhook-hosts {parts.hostname} allows it"
         )
-    for kind in ("petition", "event"):
-        if (acted_on := _optional(call, kind)) is not None:
+    petition, event, account = (_optional(call, name) for name in ("petition", "event", "account"))
+    for kind, acted_on in (("petition", petition), ("event", event)):
+        if acted_on is not None:
             service.resource(kind, acted_on)
-    if (account := _optional(call, "account")) is not None:
+    if account is not None:
         service.account(account)
-    webhook = Webhook(
-        service.settings.new_id(),
-        url,
-        _optional(call, "petition"),
-        _optional(call, "event"),
-        account,
-        call.body.get("uploads") is True,
-    )
+    uploads = call.body.get("uploads") is True
+    webhook = Webhook(service.settings.new_id(), url, petition, event, account, uploads)
     service.store.put_record("webhook", webhook.webhook_id, asdict(webhook))
     return asdict(webhook)
 
@@ -239,14 +229,14 @@ def clear_faults(service: Service, call: Call) -> None:
 def _targeting(service: Service) -> list[str]:
     """Return the targeting list: events made through the API with at least one attendance (interface 1.5)."""
     return [
-        targeting_label(event)
+        f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"
         for event in service.store.resources("event")
         if event.made_by in ("v1", "v2") and event.fields.get("total_accepted", 0) > 0
     ]
 
 
-def _kept_resources(service: Service, kind: str) -> list[Fields]:
-    return [_kept(resource) for resource in service.store.resources(kind)][::-1]
+def _list(kind: str) -> AdminHandler:
+    return lambda service, _: [_kept(resource) for resource in service.store.resources(kind)][::-1]
 
 
 #: What answers each method of an address. Lists are newest first; ``/sandbox/requests`` never has keys.
@@ -254,28 +244,16 @@ ADDRESSES: Mapping[str, Mapping[str, AdminHandler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
     "/sandbox/keys": {"GET": lambda service, _: service.store.names("key"), "POST": add_key},
-    "/sandbox/people": {"GET": lambda service, _: _kept_resources(service, "person"), "POST": add_person},
+    "/sandbox/people": {"GET": _list("person"), "POST": add_person},
     "/sandbox/groups": {
         "GET": lambda service, _: [a for a in service.store.records("account") if a["roles"] is not None],
         "POST": add_group,
     },
-    "/sandbox/campaigns": {
-        "GET": lambda service, _: _kept_resources(service, "event_campaign"),
-        "POST": _add("event_campaign"),
-    },
-    "/sandbox/petitions": {
-        "GET": lambda service, _: _kept_resources(service, "petition"),
-        "POST": _add("petition"),
-    },
+    "/sandbox/campaigns": {"GET": _list("event_campaign"), "POST": _add("event_campaign")},
+    "/sandbox/petitions": {"GET": _list("petition"), "POST": _add("petition")},
     "/sandbox/events": {"GET": events, "POST": add_events},
-    "/sandbox/signatures": {
-        "GET": lambda service, call: _shown(service, call, "signature"),
-        "POST": lambda service, call: _act(service, call, "signature", "petition"),
-    },
-    "/sandbox/attendances": {
-        "GET": lambda service, call: _shown(service, call, "attendance"),
-        "POST": lambda service, call: _act(service, call, "attendance", "event"),
-    },
+    "/sandbox/signatures": {"GET": _acts("signature"), "POST": _act("signature", "petition")},
+    "/sandbox/attendances": {"GET": _acts("attendance"), "POST": _act("attendance", "event")},
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {"GET": lambda service, _: service.store.records("webhook"), "POST": add_webhook},
     "/sandbox/webhooks/{webhook_id}": {

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from osdi_frames.sandbox.effects import EFFECTS, Page
-from osdi_frames.sandbox.faults import Injection
+from osdi_frames.sandbox.faults import EFFECTS, Injection
 from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.paging import Row, asked_number, envelope, page_text, parse_filter
+from osdi_frames.sandbox.paging import Row, asked_number, envelope, parse_filter
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
@@ -35,25 +34,22 @@ class Call:
 Handler = Callable[[Service, Call], str]
 
 
-def _owner(service: Service, call: Call) -> Resource | None:
-    """Return the last resource that an address names; each must be in the collection of the one before it."""
+def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str]]:
+    """Return the last resource that an address names, and what says that another is in its collection.
+
+    Each must be in the collection of the one before it.
+    """
     where: dict[str, str] = {}
     found = None
     for name, resource_id in call.ids.items():
         found = service.resource(name.removesuffix("_id"), resource_id, call.account, **where)
-        where = _inside(found)
-    return found
-
-
-def _inside(owner: Resource | None) -> dict[str, str]:
-    if owner is None:
-        return {}
-    return {"person_id" if owner.kind == "person" else "parent": owner.resource_id}
+        where = {"person_id" if found.kind == "person" else "parent": resource_id}
+    return found, where
 
 
 def collection(kind: Kind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
-    where = _inside(_owner(service, call))
+    _, where = _owner(service, call)
     account = call.account.account_id
     if not where:
         where = {"member": account} if kind.name == "person" else {"account": account, "listed": "1"}
@@ -70,10 +66,9 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
     start = (number - 1) * per_page
     total, rows = read(per_page, start)
     kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
-    head = envelope(
+    page = envelope(
         kind, rows, call.site, path=call.path, number=number, per_page=per_page, total=total, kept=kept
     )
-    page = Page(head, tuple(rows), kept)
     if injections := [injection for injection in call.injected if injection.name in EFFECTS]:
         page = replace(page, before=read(1, start - 1)[1] if start else ())
         # Without totals the other faults could not tell which page is the last.
@@ -81,7 +76,7 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
             page = EFFECTS[injection.name](page, injection)
     if not kind.totals:
         page = page.without("total_pages", "total_records")
-    return page_text(page.head, page.rows, kind.keys(call.site)[0])
+    return page.text(kind.keys(call.site)[0])
 
 
 def one(service: Service, call: Call) -> str:
@@ -90,7 +85,7 @@ def one(service: Service, call: Call) -> str:
 
 
 def _named(service: Service, call: Call) -> Resource:
-    found = _owner(service, call)
+    found, _ = _owner(service, call)
     if found is None:
         raise refuse("unknown path")
     return found
@@ -128,7 +123,7 @@ def create(kind: Kind, service: Service, call: Call) -> str:
 # What a POST to the collection of a kind does; nothing can be posted to the collections under a person.
 _CREATED: Mapping[str, Callable[[Service, Call], Resource]] = {
     "event": lambda service, call: service.create_event(
-        call.account, call.body, call.site, campaign=_owner(service, call)
+        call.account, call.body, call.site, campaign=_owner(service, call)[0]
     ),
     "attendance": lambda service, call: service.act(
         "attendance", _named(service, call), call.body, call.site
@@ -143,13 +138,12 @@ _CHANGED = ("event", "attendance", "signature", "person")
 
 def entry_point(service: Service, call: Call) -> str:
     """Answer where the service's collections are; tags are for a valid key only."""
-    site, has_key = call.site, bool(call.account.account_id)
+    site = call.site
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
     for kind in KINDS.values():
-        if None in kind.under and (kind.name != "tag" or has_key):
-            links[kind.keys(site)[0]] = site.link(kind.at(site.version)) | {
-                "title": f"Collection of {kind.at(site.version)}"
-            }
+        if None in kind.under and (kind.name != "tag" or call.account.account_id):
+            at = kind.at(site.version)
+            links[kind.keys(site)[0]] = site.link(at) | {"title": f"Collection of {at}"}
     links["osdi:person_signup_helper"] = site.link("people") | {"title": "Person signup helper"}
     shown = {
         "motd": "A sandbox: nothing here is real.",

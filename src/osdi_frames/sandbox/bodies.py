@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from osdi_frames.sandbox.refusals import refuse
@@ -50,28 +50,23 @@ def conform(value: object, shape: Shape) -> Any:
     {'title': 'Picnic'}
     """
     if isinstance(shape, list):
-        entries = value if isinstance(value, list) else None
-        return entries and [kept for entry in entries if (kept := conform(entry, shape[0])) is not None]
+        if not isinstance(value, list):
+            return None
+        return [kept for entry in value if (kept := conform(entry, shape[0])) is not None]
     if isinstance(shape, dict):
-        return _conform_object(value, shape) if isinstance(value, Mapping) else None
-    if isinstance(shape, type):
-        return _conform_scalar(value, shape)
-    return shape(value)
-
-
-def _conform_object(value: Mapping[str, object], shape: dict[Any, Shape]) -> dict[str, Any]:
-    shapes = dict.fromkeys(value, shape[str]) if str in shape else shape
-    return {
-        name: kept
-        for name, inner in shapes.items()
-        if name in value and (kept := conform(value[name], inner)) is not None
-    }
-
-
-def _conform_scalar(value: object, kind: type) -> Any:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        if not isinstance(value, Mapping):
+            return None
+        named = dict.fromkeys(value, shape[str]) if str in shape else shape
+        return {
+            name: kept
+            for name, inner in named.items()
+            if name in value and (kept := conform(value[name], inner)) is not None
+        }
+    if shape is float and type(value) is int:
         return float(value) if abs(value) < 2**53 else None
-    return value if type(value) is kind else None
+    if isinstance(shape, type):
+        return value if type(value) is shape else None
+    return shape(value)
 
 
 def identifier(value: object) -> str | None:
@@ -80,27 +75,6 @@ def identifier(value: object) -> str | None:
         return None
     system, colon, name = value.partition(":")
     return value if system.strip() and colon and name.strip() else None
-
-
-def wall_clock(value: object) -> str | None:
-    """Keep a date and time as the wall clock that it shows, written with ``Z`` (interface 2.1).
-
-    Start and end are local to the event's place: an offset is no reason to shift them, and is dropped.
-
-    >>> wall_clock("2026-03-01T18:30:00-05:00")
-    '2026-03-01T18:30:00Z'
-    """
-    moment = _moment(value)
-    return moment.replace(tzinfo=None, microsecond=0).isoformat() + "Z" if moment else None
-
-
-def timestamp(value: object) -> str | None:
-    """Keep a wall clock whose date and time are written as ISO 8601 does, with a ``T`` between them (interface 2).
-
-    >>> timestamp("2026-03-01T18:30:00Z"), timestamp("2026-03-01 18:30:00")
-    ('2026-03-01T18:30:00Z', None)
-    """
-    return wall_clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None
 
 
 def country(value: object) -> str | None:
@@ -112,10 +86,34 @@ def country(value: object) -> str | None:
     return value.upper() if isinstance(value, str) and re.fullmatch("[A-Za-z]{2}", value) else None
 
 
-def _moment(value: object) -> datetime | None:
-    if not isinstance(value, str):
-        return None
+def utc(text: str) -> str | None:
+    """Write a moment in UTC, as which one without an offset is taken; None where it is no moment of the calendar."""
     try:
-        return datetime.fromisoformat(value)
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return None
+
+
+def wall_clock(text: str) -> str | None:
+    """Keep a date and time as the wall clock that it shows, written with ``Z`` (interface 2.1).
+
+    Start and end are local to the event's place: an offset is no reason to shift them, and is dropped.
+
+    >>> wall_clock("2026-03-01T18:30:00-05:00")
+    '2026-03-01T18:30:00Z'
+    """
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
     except ValueError:
         return None
+
+
+def timestamp(value: object) -> str | None:
+    """Keep a wall clock whose date and time are written as ISO 8601 does, with a ``T`` between them (interface 2).
+
+    >>> timestamp("2026-03-01T18:30:00Z"), timestamp("2026-03-01 18:30:00")
+    ('2026-03-01T18:30:00Z', None)
+    """
+    return wall_clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None

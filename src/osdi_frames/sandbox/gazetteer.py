@@ -26,11 +26,13 @@ class Gazetteer:
     """Places by postal code and by name."""
 
     def __init__(self, places: list[Place]) -> None:
-        self._by_code = {(p.country, _code(p.postal_code)): p for p in places}
+        self._by_code = {(place.country, _code(place.postal_code)): place for place in places}
         # the first place of a locality stands for it; later ones are other postal codes of the same city
-        self._by_name = {(p.country, p.locality.casefold(), p.region): p for p in reversed(places)}
-        self._by_city = {(p.country, p.locality.casefold()): p for p in reversed(places)}
-        self._countries = {_code(p.postal_code): p.country for p in reversed(places)}
+        self._by_city: dict[tuple[str | None, ...], Place] = {}
+        for place in reversed(places):
+            city = place.country, place.locality.casefold()
+            self._by_city |= {city: place, (*city, place.region): place}
+        self._countries = {_code(place.postal_code): place.country for place in reversed(places)}
 
     @classmethod
     def bundled(cls) -> Gazetteer:
@@ -57,15 +59,9 @@ class Gazetteer:
         if place is None:
             return located | {"location": {"accuracy": "Approximate"}}
         exact = coded and any(line.strip() for line in located.get("address_lines", ()))
-        return located | {
-            "locality": place.locality,
-            "region": place.region,
-            "location": {
-                "latitude": place.latitude,
-                "longitude": place.longitude,
-                "accuracy": "Rooftop" if exact else "Approximate",
-            },
-        }
+        accuracy = "Rooftop" if exact else "Approximate"
+        point = {"latitude": place.latitude, "longitude": place.longitude, "accuracy": accuracy}
+        return located | {"locality": place.locality, "region": place.region, "location": point}
 
     def country_of(self, entered: Mapping[str, Any]) -> dict[str, str]:
         """Return the country that a v1 location is given: that of its postal code, whatever was entered."""
@@ -85,10 +81,8 @@ class Gazetteer:
         return self._by_code.get((location["country"], code)) if code else None
 
     def _city(self, location: Location) -> Place | None:
-        country, locality = location["country"], location.get("locality", "").strip().casefold()
-        return self._by_name.get((country, locality, location["region"])) or self._by_city.get(
-            (country, locality)
-        )
+        city = location["country"], location.get("locality", "").strip().casefold()
+        return self._by_city.get((*city, location["region"])) or self._by_city.get(city)
 
 
 def _code(postal_code: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -28,6 +28,38 @@ class Row:
 
     link: Mapping[str, str]
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a collection: all but its rows, these, and the query's other parameters, which `next` needs, too.
+
+    `before` is the row before its first, for a fault that repeats it.
+    """
+
+    head: dict[str, Any]
+    rows: Sequence[Row]
+    kept: Mapping[str, str]
+    before: Sequence[Row] = ()
+
+    def without(self, *names: str) -> Page:
+        """Return the page without these fields of its envelope."""
+        return replace(self, head={name: value for name, value in self.head.items() if name not in names})
+
+    def with_next(self, link: dict[str, str] | None) -> Page:
+        """Return the page with another `next`, or with none."""
+        links = {name: value for name, value in self.head["_links"].items() if name != "next"}
+        return replace(self, head=self.head | {"_links": links | ({"next": link} if link else {})})
+
+    def to(self, number: int) -> dict[str, str]:
+        """Return the link to another page of the same collection."""
+        return _page_link(self.head["_links"]["self"], number, self.kept)
+
+    def text(self, name: str) -> str:
+        """Put the rows, which are JSON already, into their envelope, under the key of that name."""
+        opened = json.dumps(self.head, ensure_ascii=False)[:-1]
+        embedded = ", ".join(row.text for row in self.rows)
+        return f'{opened}, "_embedded": {{"{name}": [{embedded}]}}}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +93,20 @@ def envelope(
     per_page: int,
     total: int,
     kept: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return everything of a collection page but its embedded rows.
-
-    `kept` are the query's other parameters, which the next page needs, too. The links of the rows are those of
-    this page.
-    """
+) -> Page:
+    """Return a page of a collection; the links of the rows are those of this page."""
     pages = -(-total // per_page)
     here = site.link(path)
-    links: dict[str, Any] = {"self": here}
-    if number < pages:
-        links["next"] = next_link(here["href"], number + 1, kept)
-    links[kind.keys(site)[1]] = [row.link for row in rows]
-    links["curies"] = site.curies()
-    return {
-        "total_pages": pages,
-        "per_page": per_page,
-        "page": number,
-        "total_records": total,
-        "_links": links,
-    }
+    links: dict[str, Any] = {"self": here} | (
+        {"next": _page_link(here, number + 1, kept)} if number < pages else {}
+    )
+    links |= {kind.keys(site)[1]: [row.link for row in rows], "curies": site.curies()}
+    counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
+    return Page({**counts, "_links": links}, rows, kept)
 
 
-def next_link(collection_url: str, number: int, kept: Mapping[str, str]) -> dict[str, str]:
-    """Return the link to another page of a collection."""
-    return {"href": f"{collection_url}?{urlencode({'page': number, **kept})}"}
-
-
-def page_text(head: Mapping[str, object], rows: Sequence[Row], name: str) -> str:
-    """Put the rows, which are JSON already, into their envelope."""
-    opened = json.dumps(head, ensure_ascii=False)[:-1]
-    embedded = ", ".join(row.text for row in rows)
-    return f'{opened}, "_embedded": {{"{name}": [{embedded}]}}}}'
+def _page_link(collection: Mapping[str, str], number: int, kept: Mapping[str, str]) -> dict[str, str]:
+    return {"href": f"{collection['href']}?{urlencode({'page': number, **kept})}"}
 
 
 def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:

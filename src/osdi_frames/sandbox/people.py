@@ -14,8 +14,8 @@ ROLES = ("creator", "administrator", "organizer", "member")
 
 # Whom a group key may name as an event's creator (interface 4, rule 2). Whoever founded the group administers it.
 CREATOR_ROLES = {
-    "v2": frozenset({"creator", "administrator", "organizer"}),
-    "v1": frozenset({"creator", "administrator", "member"}),
+    "v2": ("creator", "administrator", "organizer"),
+    "v1": ("creator", "administrator", "member"),
 }
 
 
@@ -49,16 +49,21 @@ NOBODY = Account("", "", "", "")  # who asks without a key
 
 def named_creator(body: Mapping[str, Any], site: Site) -> str | None:
     """Return the id of the person that a body names as creator, by link or, in v1, embedded (interface 2.8, 4)."""
-    candidates = [linked_person(body, "osdi:creator", site)]
+    places = [(body, "osdi:creator")]
     if site.version == "v1":
-        embedded = body.get("_embedded")
-        for holder in (body, embedded if isinstance(embedded, dict) else {}):
-            person = holder.get("osdi:creator")
-            candidates.append(linked_person(person, "self", site) if isinstance(person, dict) else None)
-    return next(filter(None, candidates), None)
+        embedded = _at(body, "osdi:creator"), _at(body, "_embedded", "osdi:creator")
+        places += [(person, "self") for person in embedded]
+    return next(filter(None, (linked_person(*place, site) for place in places)), None)
 
 
-def linked_person(body: Mapping[str, Any], name: str, site: Site) -> str | None:
+def _at(value: Any, *path: str) -> Any:
+    """Return what stands in a value under nested keys, or None."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def linked_person(body: Any, name: str, site: Site) -> str | None:
     """Return the id of a body's link to ``people/<person_id>`` of this service, or None.
 
     >>> here = Site("http://127.0.0.1:8700", "platform", "v2")
@@ -68,9 +73,7 @@ def linked_person(body: Mapping[str, Any], name: str, site: Site) -> str | None:
     p1
     None
     """
-    links = body.get("_links")
-    link = links.get(name) if isinstance(links, dict) else None
-    href = link.get("href") if isinstance(link, dict) else None
+    href = _at(body, "_links", name, "href")
     try:
         there, here = urlsplit(href if isinstance(href, str) else ""), urlsplit(site.origin)
         same_host = there.hostname == here.hostname or (

@@ -14,8 +14,8 @@ from osdi_frames.sandbox.site import Site
 
 Fields = dict[str, Any]
 
-SPONSOR = {"v2": ("title", "browser_url"), "v1": ("summary", "url")}  # of events (interface 2.4, 9)
-SPONSOR_ELSEWHERE = ("title", "url")  # of webhooks, petitions and campaigns
+# What a sponsor's title and url are called in events (interface 2.4, 9); in all else they are called that.
+SPONSOR = {"v2": ("title", "browser_url"), "v1": ("summary", "url")}
 
 # What the service writes as source and website of an act over the API that gives none; deliveries leave both out.
 UNKNOWN_REFERRER = {"source": "none", "website": "api"}
@@ -66,16 +66,16 @@ class Resource:
         return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
-def enter(kind: str, body: Mapping[str, object], site: Site, *, by: Collection[str]) -> Fields:
-    """Return what a body may set, by the declared names; all else is ignored (interface 4, rule 1)."""
+def enter(kind: str, body: Mapping[str, object], site: Site, *by: str) -> Fields:
+    """Return what a body may set in these ways, by the declared names; all else is ignored (interface 4, rule 1)."""
     entered = {}
     for field in KINDS[kind].fields:
         name = site.field(field)
         if name and name in body and not set(by).isdisjoint(field.set_by):
-            entered[field.name] = conform(body[name], field.kind)
-    required = [field.name for field in KINDS[kind].fields if field.required]
-    blank = [name for name in required if not (entered.get(name) or "").strip()]
-    return {name: value for name, value in entered.items() if value is not None and name not in blank}
+            value = conform(body[name], field.kind)
+            if value is not None and (not field.required or value.strip()):  # what is required is text
+                entered[field.name] = value
+    return entered
 
 
 def require(kind: str, entered: Fields, site: Site) -> None:
@@ -117,9 +117,9 @@ def represent(resource: Resource, site: Site, *, person: Resource | None = None)
     """Return a resource in the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
     values = resource.values()
     values["identifiers"] = [site.native(resource.resource_id), *resource.fields.get("identifiers", ())]
-    if sponsor := values.get("sponsor"):
-        names = SPONSOR[site.version] if resource.kind == "event" else SPONSOR_ELSEWHERE
-        values["sponsor"] = sponsor_in(sponsor, names)
+    if resource.kind == "event" and "sponsor" in values:
+        title, url = SPONSOR[site.version]
+        values["sponsor"] = {title: values["sponsor"]["title"], url: values["sponsor"]["url"]}
     shown: Fields = {}
     for field in resource.declared.fields:
         value = values.get(field.name, field.default)
@@ -152,12 +152,11 @@ def webhook_element(
     """
     shown = represent(replace(action, parent=None, person_id=None), site)
     shown["_links"] = links(action, site)
-    referrer_data = site.named("<p>:referrer_data")
-    shown.pop(referrer_data, None)
-    if "referrer_data" in entered:
-        shown[referrer_data] = entered["referrer_data"]
-    if "add_tags" in entered:
-        shown["add_tags"] = entered["add_tags"]
+    own_name = site.named("<p>:referrer_data")
+    shown.pop(own_name, None)
+    for name, field in ((own_name, "referrer_data"), ("add_tags", "add_tags")):
+        if field in entered:
+            shown[name] = entered[field]
     dates = {"created_date": person.created_date, "modified_date": person.modified_date}
     shown["person"] = dates | entered.get("person", {})
     return _element(f"osdi:{action.kind}", shown, site, sponsor=sponsor, key=key)
@@ -180,32 +179,17 @@ def sample_element(site: Site, *, sponsor: Mapping[str, str], key: str) -> Field
 
 
 def _element(name: str, shown: Fields, site: Site, *, sponsor: Mapping[str, str], key: str) -> Fields:
-    return {
-        name: shown,
-        site.named("<p>:sponsor"): sponsor_in(sponsor, SPONSOR_ELSEWHERE),
-        "idempotency_key": key,
-    }
-
-
-def sponsor_in(sponsor: Mapping[str, str], names: tuple[str, str]) -> dict[str, str]:
-    """Return a sponsor's title and address under the names that a version of events, or a webhook, gives them."""
-    return dict(zip(names, (sponsor["title"], sponsor["url"]), strict=True))
+    return {name: shown, site.named("<p>:sponsor"): sponsor, "idempotency_key": key}
 
 
 def searched(resource: Resource) -> dict[str, list[str]]:
     """Return the values that filters compare, by the name of the filter."""
-    values = resource.values()
+    values = {field.name: field.default for field in resource.declared.fields} | resource.values()
     values["identifiers"] = [resource.resource_id, *resource.fields.get("identifiers", ())]
-    defaults = {field.name: field.default for field in resource.declared.fields}
     found = {}
-    for filter_ in resource.declared.filtered(Site("", "", "v2")).values():
-        value = values.get(filter_.field, defaults[filter_.field])
-        many = value if isinstance(value, list) else [] if value is None else [value]
-        texts = [entry.get(filter_.key) for entry in many] if filter_.key else many
-        found[filter_.name] = [text for text in map(filter_.written, filter(None, texts)) if text is not None]
+    for by in resource.declared.filters:
+        value = values[by.field]
+        many = filter(None, value if isinstance(value, list) else [value])
+        texts = (entry.get(by.key) for entry in many) if by.key else many
+        found[by.name] = [by.searched(text) for text in texts if text]
     return found
-
-
-def targeting_label(event: Resource) -> str:
-    """Return the line under which an event can be targeted (interface 1.5)."""
-    return f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"

@@ -11,10 +11,9 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from osdi_frames.sandbox.bodies import conform
-from osdi_frames.sandbox.faults import Faults, Injection
-from osdi_frames.sandbox.fields import HELPER
+from osdi_frames.sandbox.faults import Faults, Injection, Seen
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS
+from osdi_frames.sandbox.kinds import HELPER, KINDS
 from osdi_frames.sandbox.paging import Row
 from osdi_frames.sandbox.people import Account, contacts_of, linked_person, named_creator, recorded
 from osdi_frames.sandbox.refusals import refuse
@@ -36,7 +35,9 @@ from osdi_frames.sandbox.webhooks import Webhook, idempotency_key
 
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
+_TIMES = ("start_date", "end_date", "start")
 _ROWS_KEPT = 20_000
+_REQUESTS_KEPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +53,14 @@ class Settings:
     webhook_hosts: Collection[str] = ()
 
 
-@dataclass(slots=True)
-class Seen:
-    """One request to the API, as the list of requests shows it: never with its key."""
-
-    at: float
-    method: str
-    path: str
-    page: int | None
-    status: int | None = None
-
-
 class Service:
     """The service over a store. Whoever calls an act that writes does so in a transaction of the store."""
 
-    def __init__(self, store: Store, settings: Settings, faults: Faults, seen: deque[Seen]) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self.store = store
         self.settings = settings
-        self.faults = faults
-        self.seen = seen
+        self.faults = Faults()
+        self.seen: deque[Seen] = deque(maxlen=_REQUESTS_KEPT)
         self._gazetteer = Gazetteer.bundled()
         # A row is a function of what is stored and of where it is shown, so that none of these gets stale.
         self._row = lru_cache(_ROWS_KEPT)(_row)
@@ -124,12 +114,11 @@ class Service:
         made = self._claimed(blank, entered, site)
         self.store.put(made)
         above = made
-        for name in made.declared.counted:
-            owners = [owner for owner in above.declared.under if owner not in (None, "person")]
-            counting = self.store.find(str(owners[0]), resource_id=above.parent) if above.parent else None
-            if counting is None:
+        for counting, name in made.declared.counted:
+            parent = self.store.find(counting, resource_id=above.parent) if above.parent else None
+            if parent is None:
                 break
-            above = self._save(counting, counting.changed({name: counting.fields.get(name, 0) + 1}))
+            above = self._save(parent, parent.changed({name: parent.fields.get(name, 0) + 1}))
         return made
 
     def change(self, known: Resource, body: Body, site: Site) -> Resource:
@@ -137,7 +126,10 @@ class Service:
         return self._change(known, self._enter(known.kind, body, site, site.version, "put"), site)
 
     def _enter(self, kind: str, body: Body, site: Site, *by: str) -> Fields:
-        return enter(kind, _with_times(body) if self.settings.lenient else body, site, by=by)
+        if self.settings.lenient:  # a time may have a space for its ``T``
+            times = {name: body[name] for name in _TIMES if isinstance(body.get(name), str)}
+            body = {**body, **{name: time.replace(" ", "T", 1) for name, time in times.items()}}
+        return enter(kind, body, site, *by)
 
     def _change(self, known: Resource, entered: Fields, site: Site) -> Resource:
         return self._save(known, self._claimed(known, entered, site))
@@ -166,7 +158,7 @@ class Service:
 
     def new_person(self, body: Body, site: Site) -> Resource:
         """Make a person from what was entered, known again by e-mail addresses and phone numbers."""
-        return self._record_person(None, enter("person", body, site, by=("ui",)), site)
+        return self._record_person(None, enter("person", body, site, "ui"), site)
 
     def _record_person(self, known: Resource | None, entered: Fields, site: Site) -> Resource:
         fields = recorded(known.fields if known else {}, entered)
@@ -181,7 +173,7 @@ class Service:
     def sign_up(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a person, or change the one who has the e-mail address or phone number: the person signup helper."""
         inline = body.get("person")
-        entered = enter("person", inline, site, by=(site.version,)) if isinstance(inline, Mapping) else {}
+        entered = enter("person", inline, site, site.version) if isinstance(inline, Mapping) else {}
         if not contacts_of(entered):
             raise refuse("contact")
         person = self._record_person(self._known_again(entered), entered, site)
@@ -193,7 +185,7 @@ class Service:
         """Change a person of the account's list; with an e-mail address of somebody else nothing is changed."""
         if known.resource_id not in self.store.members(account.account_id):
             raise refuse("unknown", what="person", id=known.resource_id)
-        entered = enter("person", body, site, by=(site.version,))
+        entered = enter("person", body, site, site.version)
         owners = {self.store.named(kind, name) for kind, name in contacts_of(entered) if kind == "email"}
         return self._record_person(known, entered, site) if owners <= {None, known.resource_id} else known
 
@@ -206,7 +198,8 @@ class Service:
         for kind, name in contacts:
             if person_id := self.store.named(kind, name):
                 known = self.resource("person", person_id)
-                if kind == "email" or not (_has_email(contacts) and _has_email(contacts_of(known.fields))):
+                emails = [dict(of).get("email") for of in (contacts, contacts_of(known.fields))]
+                if kind == "email" or not all(emails):
                     return known
         return None
 
@@ -214,13 +207,13 @@ class Service:
         """Return who acts: the person inline, known again by a contact, or the linked one."""
         inline = body.get("person")
         if isinstance(inline, Mapping):
-            entered = enter("person", inline, site, by=(site.version, "ui"))
+            entered = enter("person", inline, site, site.version, "ui")
             person = self._record_person(self._known_again(entered), entered, site)
         else:
-            linked = self.store.find("person", resource_id=linked_person(body, "osdi:person", site) or "")
-            if linked is None:
+            known = self.store.find("person", resource_id=linked_person(body, "osdi:person", site) or "")
+            if known is None:
                 raise refuse("person")
-            person = linked
+            person = known
         # a person's modified_date moves whenever they act
         acted = replace(person, modified_date=max(self.now(), person.modified_date))
         if acted != person:
@@ -248,7 +241,7 @@ class Service:
 
     def add_tag(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a tag of the account, or return the one that has the name."""
-        entered = enter("tag", body, site, by=(site.version,))
+        entered = enter("tag", body, site, site.version)
         require("tag", entered, site)
         key = f"{account.account_id} {entered['name']}"
         if known := self.store.named("tag", key):
@@ -269,7 +262,8 @@ class Service:
         by: str | None = None,
     ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
-        entered = self._enter("event", body, site, by or site.version)
+        by = by or site.version
+        entered = self._enter("event", body, site, by)
         origin = {"origin_system": account.title} if self.settings.lenient else {}
         require("event", origin | entered, site)
         if matched := self._matched(entered.get("identifiers", ()), site):
@@ -286,10 +280,23 @@ class Service:
             site,
             parent=campaign_id,
             person_id=creator_id,
-            made_by=by or site.version,
+            made_by=by,
             creator_named=named,
-            listed=body.get("listed") is not False if by == "ui" else True,
+            listed=by != "ui" or body.get("listed") is not False,
         )
+
+    def shift_rows(self, account: Account, injected: Sequence[Injection]) -> None:
+        """Let events arrive in the account, or move, while somebody reads its pages: what two faults do."""
+        for injection in injected:
+            if injection.name == "insert_rows":
+                site = Site("", self.settings.prefix, "v2")
+                arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
+                with self.store.transaction():
+                    for _ in range(injection.settings["count"]):
+                        self.create_event(account, arrival, site, by="ui")
+            elif injection.name == "move_row":
+                with self.store.transaction():
+                    self.store.bring_to_front(account.account_id)
 
     def _matched(self, identifiers: Collection[str], site: Site) -> set[str]:
         """Return the ids of what identifiers belong to, foreign and the service's own events."""
@@ -300,10 +307,10 @@ class Service:
 
     def add_titled(self, kind: str, account: Account, body: Body, site: Site) -> Resource:
         """Make a campaign or a petition as the service's own user interface does."""
-        entered = enter(kind, body, site, by=("ui",))
+        entered = enter(kind, body, site, "ui")
         require(kind, entered, site)
-        entered |= _sponsored(account)
-        return self.add(kind, account, entered, site, person_id=account.default_creator, made_by="ui")
+        made = {"person_id": account.default_creator, "made_by": "ui"}
+        return self.add(kind, account, entered | _sponsored(account), site, **made)
 
     # what people do
 
@@ -313,30 +320,28 @@ class Service:
         `by` is ``api``, ``page`` for what an activist does in the service's own pages, or ``upload``. A message goes
         into the outbox for every webhook that this triggers (interface 6); an RSVP over the API triggers none.
         """
-        if body.get(referrer_data := site.named("<p>:referrer_data")) is None and "referrer_data" in body:
-            body = {**body, referrer_data: body["referrer_data"]}
-        entered = enter(kind, body, site, by=(site.version,))
+        own_name = site.named("<p>:referrer_data")
+        if body.get(own_name) is None:
+            body = {**body, own_name: body.get("referrer_data")}
+        entered = enter(kind, body, site, site.version)
         referring = self._referring(entered)
         person, account = self._acting(body, site), self.account(str(parent.account))
         unknown = UNKNOWN_REFERRER if by == "api" else dict.fromkeys(UNKNOWN_REFERRER, "none")
         kept = {**entered, "referrer_data": {**unknown, **entered.get("referrer_data", {})}}
-        known = self.store.find(kind, parent=parent.resource_id, person_id=person.resource_id)
+        ids = {"parent": parent.resource_id, "person_id": person.resource_id}
+        known = self.store.find(kind, **ids)
         if known is None:
-            ids = {"parent": parent.resource_id, "person_id": person.resource_id}
             action = self.add(kind, account, kept, site, **ids)
         else:
             identifiers = {name: value for name, value in known.fields.items() if name == "identifiers"}
-            replaced = self._claimed(replace(known, fields=identifiers), kept, site)
-            action = self._save(known, replaced)
-        lists = [account.account_id] + ([f"person:{parent.person_id}"] if parent.creator_named else [])
-        for subscribed in lists:
-            self.store.subscribe(subscribed, person.resource_id)
+            action = self._save(known, self._claimed(replace(known, fields=identifiers), kept, site))
+        self.store.subscribe(account.account_id, person.resource_id)
+        if parent.creator_named:
+            self.store.subscribe(f"person:{parent.person_id}", person.resource_id)
         self._tag(account, person, body, site)
         if kind == "signature" or by != "api":
-            accounts = [account.account_id, *referring]
-            self._announce(
-                action, {**entered, **conform(body, HELPER)}, person, site, accounts=accounts, by=by
-            )
+            sent = entered | conform(body, HELPER)
+            self._announce(action, sent, person, site, accounts=[account.account_id, *referring], by=by)
         return action
 
     def _referring(self, entered: Fields) -> list[str]:
@@ -350,7 +355,7 @@ class Service:
     def _announce(
         self,
         action: Resource,
-        entered: Fields,
+        sent: Fields,
         person: Resource,
         site: Site,
         *,
@@ -359,7 +364,7 @@ class Service:
     ) -> None:
         """Put an act into the outbox; `accounts` are its parent's and, after it, the referring one."""
         # only a group's code changes where an act originated (interface 2.4)
-        sponsor = self.account(accounts[-1] if accounts[-1].startswith("group:") else accounts[0]).sponsor
+        sponsor = accounts[-1] if accounts[-1].startswith("group:") else accounts[0]
         delivered = replace(site, version="v2")  # the payload has v2 naming and links (interface 9)
         for document in self.store.records("webhook"):
             webhook = Webhook(**document)
@@ -373,9 +378,9 @@ class Service:
                 element = webhook_element(
                     action,
                     delivered,
-                    entered=entered,
+                    entered=sent,
                     person=person,
-                    sponsor=sponsor,
+                    sponsor=self.account(sponsor).sponsor,
                     key=idempotency_key(message_id),
                 )
                 self.store.put_message(message_id, webhook.webhook_id, [*before, element], due=due)
@@ -408,20 +413,8 @@ def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
     return Row(shown["_links"]["self"], json.dumps(shown, ensure_ascii=False))
 
 
-def _with_times(body: Body) -> Body:
-    """Return an event's body with a ``T`` where its times have a space (``--lenient``)."""
-    times = {
-        name: body[name] for name in ("start_date", "end_date", "start") if isinstance(body.get(name), str)
-    }
-    return {**body, **{name: value.replace(" ", "T", 1) for name, value in times.items()}}
-
-
 def _sponsored(account: Account) -> Fields:
     return {"sponsor": account.sponsor} if account.roles is not None else {}
-
-
-def _has_email(contacts: Sequence[tuple[str, str]]) -> bool:
-    return any(kind == "email" for kind, _ in contacts)
 
 
 def _there(found: Found | None, what: str, resource_id: str) -> Found:

@@ -36,6 +36,12 @@ _SETTINGS = (
 _COLUMNS = ("kind", "person_id", "resource_id", "account", "parent", "listed")
 _REST = tuple(field.name for field in fields(Resource) if field.name not in _COLUMNS)
 _READ = f"SELECT {', '.join(_COLUMNS)}, document FROM resource"  # noqa: S608 (the names above)
+_ON_LIST = "resource_id IN (SELECT person_id FROM member WHERE account = ?)"
+_WRITTEN = (*_COLUMNS, "searched", "document")
+_WRITE = (
+    f"INSERT INTO resource ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"  # noqa: S608 (the names above)
+    f" ON CONFLICT (kind, resource_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _WRITTEN)}"
+)
 
 
 class Store:
@@ -55,28 +61,19 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """Write all of what follows, durably, or nothing of it; a full disk is a refusal."""
         try:
-            self._sql.execute("BEGIN IMMEDIATE")
-            yield
-            self._sql.execute("COMMIT")
+            with self._sql:  # which commits, or rolls back
+                self._sql.execute("BEGIN IMMEDIATE")
+                yield
         except sqlite3.OperationalError as error:
             raise refuse("database", why=error) from error
-        finally:
-            if self._sql.in_transaction:
-                self._sql.execute("ROLLBACK")
 
     # resources
 
     def put(self, resource: Resource) -> None:
         """Write a resource; a new one is the first of its collections."""
-        row = {name: getattr(resource, name) for name in _COLUMNS}
-        row["searched"] = json.dumps(searched(resource), ensure_ascii=False)
-        row["document"] = json.dumps({name: getattr(resource, name) for name in _REST}, ensure_ascii=False)
-        changes = ", ".join(f"{column} = excluded.{column}" for column in row)
-        self._sql.execute(
-            f"INSERT INTO resource ({', '.join(row)}) VALUES ({', '.join(f':{column}' for column in row)})"  # noqa: S608 (the names above)
-            f" ON CONFLICT (kind, resource_id) DO UPDATE SET {changes}",
-            row,
-        )
+        columns = [getattr(resource, name) for name in _COLUMNS]
+        documents = searched(resource), {name: getattr(resource, name) for name in _REST}
+        self._sql.execute(_WRITE, (*columns, *(json.dumps(part, ensure_ascii=False) for part in documents)))
 
     def find(self, kind: str, **where: str) -> Resource | None:
         """Return a resource of a kind whose columns have these values, or None."""
@@ -98,17 +95,13 @@ class Store:
 
         `where` has values of columns; that of ``member`` is an account on whose list they are.
         """
-        conditions, values = ["kind = ?"], [kind]
-        for column, value in where.items():
-            on_list = "resource_id IN (SELECT person_id FROM member WHERE account = ?)"
-            conditions.append(on_list if column == "member" else f"{column} = ?")
-            values.append(value)
-        for clause in clauses:
-            conditions.append(
-                f"EXISTS (SELECT 1 FROM json_each(searched, '$.{clause.name}') WHERE value {clause.operator} ?)"  # noqa: S608 (a declared filter)
-            )
-            values.append(clause.value)
-        chosen = f"FROM resource WHERE {_all_of(conditions)}"
+        conditions = [_ON_LIST if column == "member" else f"{column} = ?" for column in where]
+        conditions += [
+            f"EXISTS (SELECT 1 FROM json_each(searched, '$.{clause.name}') WHERE value {clause.operator} ?)"  # noqa: S608 (a declared filter)
+            for clause in clauses
+        ]
+        values = (kind, *where.values(), *(clause.value for clause in clauses))
+        chosen = f"FROM resource WHERE {_all_of(['kind = ?', *conditions])}"
         # the inner query walks an index only, so that a late page costs little more than the first
         inner = f"SELECT position {chosen} ORDER BY position DESC LIMIT ? OFFSET ?"
         (total,) = self._sql.execute(f"SELECT count(*) {chosen}", values).fetchone()
@@ -221,13 +214,10 @@ class Store:
 
     def messages(self, state: str | None = None) -> list[Document]:
         """Return the messages of the outbox, of one state or all."""
-        rows = self._sql.execute(
-            "SELECT message_id, webhook_id, state, attempts, due, last_failure, body FROM message"
-            " WHERE ?1 IS NULL OR state = ?1 ORDER BY position",
-            (state,),
-        )
-        names = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure")
-        return [dict(zip(names, row[:-1], strict=True)) | {"body": json.loads(row[-1])} for row in rows]
+        names = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure", "body")
+        query = f"SELECT {', '.join(names)} FROM message WHERE ?1 IS NULL OR state = ?1 ORDER BY position"  # noqa: S608 (the names above)
+        rows = [dict(zip(names, row, strict=True)) for row in self._sql.execute(query, (state,))]
+        return [row | {"body": json.loads(row["body"])} for row in rows]
 
 
 def _all_of(conditions: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import ssl
 from collections.abc import Collection, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -106,11 +107,9 @@ class Deliverer:
 
     async def _wait(self) -> None:
         due = self._store.next_due()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(None if due is None else max(0.0, due - self._clock())):
                 await self._woken.wait()
-        except TimeoutError:
-            pass
 
     def _mark(self, message_id: str, attempts: int, failure: str | None) -> None:
         due, retry_after = self._clock(), self._service.settings.retry_after
@@ -136,32 +135,25 @@ class Deliverer:
 
 
 async def _attempt(url: str, body: bytes) -> str | None:
+    """POST in one write: a kill leaves no head without its body at the receiver. Return why that failed, or None."""
+    parts = urlsplit(url)
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    head = (
+        f"POST {target} HTTP/1.1\r\nHost: {parts.netloc.rpartition('@')[2]}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
     try:
         async with asyncio.timeout(TIME_LIMIT):
-            status = await _post(url, body)
+            tls = ssl.create_default_context() if parts.scheme == "https" else None
+            reader, writer = await asyncio.open_connection(
+                parts.hostname, parts.port or (443 if tls else 80), ssl=tls
+            )
+            with closing(writer):
+                writer.write(head.encode("ascii") + body)
+                await writer.drain()
+                status = int((await reader.readuntil(b"\r\n\r\n")).split(b" ", 2)[1])
     except TimeoutError:
         return f"no answer within {TIME_LIMIT} s"
     except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         return f"{type(error).__name__}: {error}"
     return None if status == 200 else f"answered {status}"
-
-
-async def _post(url: str, body: bytes) -> int:
-    """POST in one write and return the status: a kill leaves no head without its body at the receiver."""
-    parts = urlsplit(url)
-    tls = ssl.create_default_context() if parts.scheme == "https" else None
-    reader, writer = await asyncio.open_connection(
-        parts.hostname, parts.port or (443 if tls else 80), ssl=tls
-    )
-    try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        head = (
-            f"POST {target} HTTP/1.1\r\nHost: {parts.netloc.rpartition('@')[2]}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        )
-        writer.write(head.encode("ascii") + body)
-        await writer.drain()
-        answer = await reader.readuntil(b"\r\n\r\n")
-        return int(answer.split(b" ", 2)[1])
-    finally:
-        writer.close()

@@ -8,8 +8,7 @@ To add a column is to add a line in the module of its table; what several tables
 from __future__ import annotations
 
 import re
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
 from osdi_frames.tables.attendances import ATTENDANCES
@@ -19,6 +18,9 @@ from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
 from osdi_frames.tables.signatures import SIGNATURE_TABLES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLES: dict[str, Table] = {
     table.name: table
@@ -122,6 +124,8 @@ def describe(table: str | None = None) -> pd.DataFrame:
         for declared in chosen
         for column in declared.columns
     ]
+    import pandas as pd  # nothing else here needs it, nor who imports only what is declared
+
     return pd.DataFrame(rows, columns=["table", *_SHOWN])
 
 
