@@ -2,7 +2,7 @@
 
 Everything else is derived from what is declared here: the query that extracts a table, the dtypes of
 an empty frame, the data dictionary, the Parquet schema, and the check for keys that no table takes.
-To add a column is to add a line in the module of its table; what several tables share is in `resource` and `actions`.
+To add a column is to add a line in the module of its table; what several tables share is in `resource`.
 """
 
 from __future__ import annotations
@@ -12,24 +12,15 @@ import re
 import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
-from osdi_frames.tables.attendances import ATTENDANCES
-from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS
+from osdi_frames.tables.actions import ATTENDANCES, SIGNATURE_TABLES
+from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS, PETITIONS
 from osdi_frames.tables.events import EVENT_TABLES
 from osdi_frames.tables.people import PEOPLE
-from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
-from osdi_frames.tables.signatures import SIGNATURE_TABLES
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (
-        *EVENT_TABLES,
-        EVENT_CAMPAIGNS,
-        ATTENDANCES,
-        PETITIONS,
-        *SIGNATURE_TABLES,
-        PEOPLE,
-    )
+    for table in (*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES, PETITIONS, *SIGNATURE_TABLES, PEOPLE)
 }
 
 
