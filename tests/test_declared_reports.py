@@ -17,8 +17,8 @@ from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reporting import read
 from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
+from osdi_frames.reports.declared import SIGNATURES
 from osdi_frames.reports.measures import show, show_key
-from osdi_frames.reports.subjects import SIGNATURES
 from osdi_frames.reports.titles import labelled
 
 THROWAWAY = Report(
