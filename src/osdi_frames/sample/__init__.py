@@ -20,8 +20,7 @@ What is not imitated: nights and weekends, bounces between petitions, people who
 
 from osdi_frames.sample.deployment import Deployment
 from osdi_frames.sample.documents import Delivery, deliveries, fetched, pages, signature_pages, single
-from osdi_frames.sample.layouts import write
-from osdi_frames.sample.showcase import write_showcase
+from osdi_frames.sample.layouts import write, write_showcase
 from osdi_frames.sample.world import UNTIL, World
 
 __all__ = [
