@@ -12,8 +12,8 @@ from pathlib import Path
 
 from osdi_frames.progress import bar
 from osdi_frames.sample import files, pulls
+from osdi_frames.sample.deliveries import Delivery, bodies, counted, deliveries
 from osdi_frames.sample.deployment import Document, href_of
-from osdi_frames.sample.documents import Delivery, bodies, counted, deliveries, signature_pages, single
 from osdi_frames.sample.world import UNTIL, World
 
 PREFIXES = ("action_network", "platform")
@@ -92,7 +92,7 @@ def _write_events(world: World, root: Path) -> None:
 
 def _write_signatures(world: World, root: Path, count: int, *, one_file: bool, progress: bool) -> None:
     collected = count // 50  # made over the API: a collection lists them, no webhook brings them
-    files.write(root / "signatures" / "collection.ndjson", signature_pages(world, count=collected))
+    files.write(root / "signatures" / "collection.ndjson", pulls.signature_pages(world, count=collected))
     signed = Counter({href_of(world.petitions[0]): collected})
     making = f"signatures of {world.prefix}"
     delivered = world.signatures(count - collected)
@@ -151,7 +151,9 @@ def write_showcase(destination: str | os.PathLike[str], *, seed: int = 7, overwr
     with files.whole(destination, overwrite=overwrite) as folder:
         _show_events(world, folder / "events")
         _show_deliveries(world, folder / "deliveries", counted(world.signatures(1320), signed))
-        files.write(folder / "signatures" / "page-{}.json", signature_pages(world, count=30), pretty=True)
+        files.write(
+            folder / "signatures" / "page-{}.json", pulls.signature_pages(world, count=30), pretty=True
+        )
         files.write(folder / "event_campaigns" / "page-{}.json", pulls.event_campaigns(world))
         files.write(folder / "petitions" / "page-{}.json", pulls.petitions(world, signed), pretty=True)
         files.write(folder / "attendances.ndjson.zst", pulls.attendances(world))
@@ -165,7 +167,7 @@ def _show_events(world: World, root: Path) -> None:
     files.write(root / "campaigns.jsonl.zst", pulls.campaigns(world))
     files.write(
         root / "single" / "event-{}.json",
-        (single(world.deployment, e) for e in world.events[-2:]),
+        (pulls.single(world.deployment, e) for e in world.events[-2:]),
         pretty=True,
     )
     ends = (".ndjson.gz", "-glued.json.zst", ".tar.gz", ".zip")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import unicodedata
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from osdi_frames.sample import words
 from osdi_frames.sample.deployment import Deployment, Document, stamp
 from osdi_frames.sample.words import Place
+
+_ELSEWHERE = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
 
 
 def organizer(deployment: Deployment, number: int, *, created: datetime) -> Document:
@@ -57,11 +58,14 @@ def signer(deployment: Deployment, number: int, *, rng: random.Random, signed: d
     if draw() < 0.90:
         person["family_name"] = family
     if draw() < 0.92:
-        person["postal_addresses"] = _marked([_address(place, number, rng)], rng, _another_address)
+        person["postal_addresses"] = _marked(_address(place, number, rng), rng, dict(_ELSEWHERE))
     if draw() < 0.97:
-        person["email_addresses"] = _marked([_email(email, rng)], rng, _another_email)
+        person["email_addresses"] = _marked(
+            _email(email, rng), rng, {"address": f"work.{email}", "status": "previous"}
+        )
     if draw() < 0.40:
-        person["phone_numbers"] = _marked([_phone(place, number, rng)], rng, _another_phone)
+        office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
+        person["phone_numbers"] = _marked(_phone(place, number, rng), rng, office)
     if draw() < 0.45:
         person["languages_spoken"] = rng.choices(words.LANGUAGES, (60, 20, 5, 4, 4, 3, 2, 2))
         if draw() < 0.1:
@@ -118,19 +122,11 @@ def _address(place: Place, number: int, rng: random.Random) -> Document:
     return address
 
 
-def _another_address(_address: Document) -> Document:
-    return {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
-
-
 def _email(address: str, rng: random.Random) -> Document:
     email: Document = {"primary": True, "address": address}
     if rng.random() < 0.85:
         (email["status"],) = rng.choices(("subscribed", "unsubscribed", "bouncing"), (90, 8, 2))
     return email
-
-
-def _another_email(email: Document) -> Document:
-    return {"address": "work." + email["address"], "status": "previous"}
 
 
 def _phone(place: Place, number: int, rng: random.Random) -> Document:
@@ -142,23 +138,15 @@ def _phone(place: Place, number: int, rng: random.Random) -> Document:
     return phone
 
 
-def _another_phone(phone: Document) -> Document:
-    return {"number": f"(202) 555-01{phone['number'][-2:]}", "number_type": "Work"}
-
-
-def _marked(
-    entries: list[Document], rng: random.Random, another: Callable[[Document], Document]
-) -> list[Document]:
+def _marked(entry: Document, rng: random.Random, second: Document) -> list[Document]:
     """Add a second entry now and then; the primary is not always first, and not always there."""
     draw = rng.random()
     if draw < 0.86:
-        return entries
-    if draw < 0.91:
-        del entries[0]["primary"]
-        return entries
-    second = another(entries[0])
-    if draw < 0.98:
+        return [entry]
+    if 0.91 <= draw < 0.98:
         second["primary"] = False
     else:
-        del entries[0]["primary"]
-    return [second, *entries] if draw < 0.955 else [*entries, second]
+        del entry["primary"]
+    if draw < 0.91:
+        return [entry]
+    return [second, entry] if draw < 0.955 else [entry, second]
