@@ -95,8 +95,9 @@ def _grouped(report: Report, frame: pd.DataFrame, by: By) -> Groups:
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Compute the measures of each group, also of those without rows."""
     table = pd.DataFrame(index=range(len(groups.labels)))
+    grouped = rows.assign(group=groups.number).groupby("group")
     for measure in report.measures:
-        values = measure.compute(rows, groups.number, table).reindex(table.index)
+        values = measure.compute(grouped, table).reindex(table.index)
         values = values.fillna(0) if measure.dtype == "int64" else values
         table[measure.name] = values.astype(pandas_dtype(measure.dtype))
     return table.set_axis(groups.labels)
@@ -127,7 +128,7 @@ def _growth(
     count, *others = report.measures
     made = pd.DataFrame({count.name: growth.sum(axis=1)})
     for measure in others:
-        values = measure.compute(growth, growth.index.to_series(), made)
+        values = measure.compute(growth.groupby(level=0), made)
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
     return made
 
