@@ -94,13 +94,14 @@ def _grouped(report: Report, frame: pd.DataFrame, by: By) -> Groups:
 
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Compute the measures of each group, also of those without rows."""
-    table = pd.DataFrame(index=range(len(groups.labels)))
     grouped = rows.assign(group=groups.number).groupby("group")
+    numbers = pd.RangeIndex(len(groups.labels))
+    made: dict[str, pd.Series] = {}
     for measure in report.measures:
-        values = measure.compute(grouped, table).reindex(table.index)
+        values = measure.compute(grouped, made).reindex(numbers)
         values = values.fillna(0) if measure.dtype == "int64" else values
-        table[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    return table.set_axis(groups.labels)
+        made[measure.name] = values.astype(pandas_dtype(measure.dtype))
+    return pd.DataFrame(made, numbers).set_axis(groups.labels)
 
 
 def _over_time(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, freq: str, by: By) -> pd.DataFrame:
@@ -126,11 +127,11 @@ def _growth(
     if not report.own_measures:
         return groups.label_columns(growth, growth.iloc[-1:].sum())
     count, *others = report.measures
-    made = pd.DataFrame({count.name: growth.sum(axis=1)})
+    made = {count.name: growth.sum(axis=1)}
     for measure in others:
         values = measure.compute(growth.groupby(level=0), made)
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    return made
+    return pd.DataFrame(made)
 
 
 def _refuse_missing(column: pd.Series, *, report: str) -> None:

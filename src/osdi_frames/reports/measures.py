@@ -11,7 +11,8 @@ import pandas as pd
 from osdi_frames.reports.columns import LOCAL, UTC, Convert, identity, local, utc, whole
 
 Grouped: TypeAlias = "pd.api.typing.DataFrameGroupBy[Any, Any]"
-Compute: TypeAlias = Callable[[Grouped, pd.DataFrame], pd.Series]
+Made: TypeAlias = Mapping[str, pd.Series]
+Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 """Takes the rows by the number of their group, and the measures before; returns a value per group."""
 
 Unit: TypeAlias = Literal["number", "share", "time"]
@@ -92,7 +93,7 @@ def _date(name: str, meaning: str, column: str, convert: Convert, which: Literal
 
 
 def _share_of(count: str) -> Measure:
-    def compute(_: Grouped, before: pd.DataFrame) -> pd.Series:
+    def compute(_: Grouped, before: Made) -> pd.Series:
         return before[count] / max(before[count].sum(), 1)
 
     return Measure("share", f"of all {count} of the frame, 0 to 1", compute, {}, "float64", "share")
@@ -103,12 +104,12 @@ def _cumulative(count: str) -> Measure:
     return Measure("cumulative", meaning, lambda _, before: before[count].cumsum(), total="max")
 
 
-def _limited(rows: Grouped, _: pd.DataFrame) -> pd.Series:
+def _limited(rows: Grouped, _: Made) -> pd.Series:
     limited: pd.Series = rows.obj["total_accepted"].where(rows.obj["capacity"].notna())
     return limited.groupby(rows.obj["group"]).sum()
 
 
-def _fill_rate(_: Grouped, before: pd.DataFrame) -> pd.Series:
+def _fill_rate(_: Grouped, before: Made) -> pd.Series:
     return before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0)
 
 
