@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
+from osdi_frames.tables import resource
 from osdi_frames.tables.people import EMAIL, PERSON_ID, PHONE, contact, custom_fields, names
-from osdi_frames.tables.resource import (
-    FETCHED_AT,
-    POSITION,
-    RECEIVED_AT,
-    SELF,
-    SOURCE,
-    column,
-    dates,
-    identifier_parts,
-    identifiers,
-    location,
-    own_id,
-    single,
-    sponsor,
-)
+from osdi_frames.tables.resource import READ_FROM, SELF, column
 from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, ElementType, Table, pseudonym
 
 
@@ -39,7 +26,7 @@ def _action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
         month="created_date",
-        address=single(f"{name}s?"),
+        address=resource.single(f"{name}s?"),
         ignored=("_links.curies", "_links.osdi:people", *ignored),
         alternatives=alternatives,
     )
@@ -53,7 +40,7 @@ def _keys(name: str) -> tuple[Column, ...]:
             "idempotency_key", "Same for all retries of a message.", "../idempotency_key", privacy=message
         ),
         Column("element", "int64", (), (), "Position in its delivery or page, from 0.", "element position"),
-        own_id(name),
+        resource.own_id(name),
     )
 
 
@@ -78,11 +65,11 @@ def _columns(name: str, parent: str, parent_meaning: str, own: Column, created: 
     parent_id, tags = f"{parent}_id", f"Tags that the {name} tried to add."
     return (
         *_keys(name),
-        identifiers(name),
+        resource.identifiers(name),
         # What somebody signs or attends is an opinion.
         column(parent_id, parent_meaning, f"id({link})", f"<p>:{parent_id}", privacy=SENSITIVE),
         column("person_id", "Person who acted.", f"id({person})", "<p>:person_id", privacy=PERSON_ID),
-        *dates(created),
+        *resource.dates(created),
         own,
         *_referrer_data(name),
         *names("person."),
@@ -96,13 +83,12 @@ def _columns(name: str, parent: str, parent_meaning: str, own: Column, created: 
         *contact("person."),
         column("add_tags", tags, kind="list<string>", privacy=SENSITIVE),
         custom_fields("person."),
-        *sponsor("../<p>:sponsor", "Sponsoring or referring group."),
+        *resource.sponsor("../<p>:sponsor", "Sponsoring or referring group."),
         column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
         column("person_url", "Address of the person in the API.", person, privacy=IDENTIFYING),
         column(f"{parent}_url", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
-        RECEIVED_AT,
-        FETCHED_AT,
-        *SOURCE,
+        resource.RECEIVED_AT,
+        *READ_FROM,
     )
 
 
@@ -142,7 +128,7 @@ def _child(name: str, entries: str, whose: str, *entry: Column) -> Table:
     return Table(f"signature_{name}", SIGNATURE, meaning, keys=_keys("signature"), rows=rows, entry=entry)
 
 
-_PLACE = (POSITION, column("primary", "Whether it is the person's primary one.", kind="bool"))
+_PLACE = (resource.POSITION, column("primary", "Whether it is the person's primary one.", kind="bool"))
 
 SIGNATURE_TABLES = (
     SIGNATURES,
@@ -164,7 +150,13 @@ SIGNATURE_TABLES = (
         column("number_type", "Type of the number."),
         column("status", "Status of the number."),
     ),
-    _child("addresses", "person.postal_addresses[]", "postal address", *_PLACE, *location("", "the person")),
+    _child(
+        "addresses",
+        "person.postal_addresses[]",
+        "postal address",
+        *_PLACE,
+        *resource.location("", "the person"),
+    ),
     _child(
         "custom_fields",
         "person.custom_fields{}",
@@ -172,5 +164,5 @@ SIGNATURE_TABLES = (
         Column("name", "string", (), (), "Name of the field.", origin="key", privacy=SENSITIVE),
         column("value", "Value of the field.", ".", privacy=IDENTIFYING),
     ),
-    _child("identifiers", "identifiers[]", "identifier", *identifier_parts("signature")),
+    _child("identifiers", "identifiers[]", "identifier", *resource.identifier_parts("signature")),
 )

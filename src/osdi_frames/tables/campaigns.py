@@ -6,28 +6,18 @@ the id is read, from the link.
 
 from __future__ import annotations
 
-from osdi_frames.tables.resource import (
-    FETCHED_AT,
-    SELF,
-    SOURCE,
-    column,
-    dates,
-    identifiers,
-    origin_system,
-    own_id,
-    resource_type,
-    sponsor,
-)
+from osdi_frames.tables import resource
+from osdi_frames.tables.resource import READ_FROM, SELF, column
 from osdi_frames.tables.schema import FREE_TEXT, Column, Table, pseudonym
 
 
 def _titled(whose: str, *own: Column) -> tuple[Column, ...]:
     """Declare the columns of both; `own` come in between."""
     return (
-        own_id(whose),
-        identifiers(whose),
-        origin_system(whose),
-        *dates(),
+        resource.own_id(whose),
+        resource.identifiers(whose),
+        resource.origin_system(whose),
+        *resource.dates(),
         column("name", "Administrative title, shown only internally.", privacy=FREE_TEXT),
         column("title", "Public title."),
         column("description", "Description; may contain HTML.", privacy=FREE_TEXT),
@@ -36,15 +26,14 @@ def _titled(whose: str, *own: Column) -> tuple[Column, ...]:
         column("featured_image_url", "Address of the banner image."),
         column("tag_list", "Tags for those who act in the service's pages.", kind="list<string>"),
         column("hidden", "Whether it is hidden in the user interface.", "<p>:hidden", kind="bool"),
-        *sponsor(),
+        *resource.sponsor(),
         column("self_url", f"Address of the {whose} in the API.", SELF),
         column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
-        FETCHED_AT,
-        *SOURCE,
+        *READ_FROM,
     )
 
 
-EVENT_CAMPAIGN = resource_type("event_campaign", "<p>:event_campaigns")
+EVENT_CAMPAIGN = resource.element_type("event_campaign", "<p>:event_campaigns")
 EVENT_CAMPAIGNS = Table(
     "event_campaigns",
     EVENT_CAMPAIGN,
@@ -60,7 +49,7 @@ EVENT_CAMPAIGNS = Table(
     ),
 )
 
-PETITION = resource_type(
+PETITION = resource.element_type(
     "petition",
     "osdi:petitions",
     ignored=("_embedded", "target", "_links.osdi:record_signature_helper"),

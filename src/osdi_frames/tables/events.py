@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables import fields
+from osdi_frames.tables import fields, resource
 from osdi_frames.tables.people import PERSON_ID, PERSON_LINKS, PERSON_URL, email, names
-from osdi_frames.tables.resource import (
-    FETCHED_AT,
-    POSITION,
-    SELF,
-    SOURCE,
-    column,
-    dates,
-    identifier_parts,
-    identifiers,
-    location,
-    location_language,
-    origin_system,
-    own_id,
-    resource_type,
-)
+from osdi_frames.tables.resource import READ_FROM, SELF, column
 from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, Privacy, Table, Type
 
 _FIELDS = {field.name: field for field in fields.EVENT}
@@ -52,8 +38,8 @@ def _person(role: str, meaning: str) -> Column:
     )
 
 
-EVENT_ID = own_id("event")
-EVENT = resource_type(
+EVENT_ID = resource.own_id("event")
+EVENT = resource.element_type(
     "event",
     "osdi:events",
     month="start_date",
@@ -75,15 +61,15 @@ EVENTS = Table(
     "One row per event (interface 2.1, 2.8).",
     keys=(
         EVENT_ID,
-        identifiers("event"),
+        resource.identifiers("event"),
         _derived(
             "api_version",
             "v1 or v2, by the keys that differ (interface 9).",
             *("origin_system", "created_date", "modified_date"),
             *("title", "start_date", "guests_can_invite_others"),
         ),
-        origin_system("event"),
-        *dates(),
+        resource.origin_system("event"),
+        *resource.dates(),
         _field("name", "Administrative title, shown only internally.", FREE_TEXT),
         _field("title", "Public title."),
         _field("description", "Description; may contain HTML.", FREE_TEXT),
@@ -93,8 +79,8 @@ EVENTS = Table(
         _field("start_date", "Start: wall clock at the place; a Z is not UTC."),
         _field("end_date", "End: wall clock at the place; a Z is not UTC."),
         column("location_venue", "Name of the venue.", "location.venue", privacy=FREE_TEXT),
-        *location("location.", "the event"),
-        location_language("location.", "the event"),
+        *resource.location("location.", "the event"),
+        resource.location_language("location.", "the event"),
         _field("total_accepted", "RSVPs: the number of attendances."),
         column(
             "event_campaign_id",
@@ -141,8 +127,7 @@ EVENTS = Table(
             *("total_accepted", "origin_system", "title"),
             *("capacity", "featured_image_url", "hidden", "event_campaign_id"),
         ),
-        FETCHED_AT,
-        *SOURCE,
+        *READ_FROM,
     ),
 )
 
@@ -155,7 +140,7 @@ EVENT_TABLES = (
         keys=(EVENT_ID,),
         rows=(("", ("reminders[]",)),),
         entry=(
-            POSITION,
+            resource.POSITION,
             column("method", "email or sms."),
             column("minutes", "Minutes before the event.", kind="int64"),
         ),
@@ -166,7 +151,7 @@ EVENT_TABLES = (
         "One row per identifier of an event (interface 2.1).",
         keys=(EVENT_ID,),
         rows=(("", ("identifiers[]",)),),
-        entry=identifier_parts("event"),
+        entry=resource.identifier_parts("event"),
     ),
     Table(
         "event_people",
@@ -176,14 +161,14 @@ EVENT_TABLES = (
         rows=tuple(_PEOPLE.items()),
         entry=(
             Column("role", "string", (), (), "creator or organizer.", "role"),
-            own_id("person"),
+            resource.own_id("person"),
             *names(""),
-            identifiers("person"),
-            *dates("When the person was created, UTC."),
-            origin_system("person"),
+            resource.identifiers("person"),
+            *resource.dates("When the person was created, UTC."),
+            resource.origin_system("person"),
             email(""),
-            *location("postal_addresses[primary].", "the person"),
-            location_language("postal_addresses[primary].", "the person"),
+            *resource.location("postal_addresses[primary].", "the person"),
+            resource.location_language("postal_addresses[primary].", "the person"),
             PERSON_URL,
         ),
     ),

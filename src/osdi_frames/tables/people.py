@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables.resource import (
-    FETCHED_AT,
-    SELF,
-    SOURCE,
-    column,
-    dates,
-    identifiers,
-    location,
-    location_language,
-    origin_system,
-    own_id,
-    resource_type,
-)
+from osdi_frames.tables import resource
+from osdi_frames.tables.resource import READ_FROM, SELF, column
 from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, Table, pseudonym
 
 PERSON_ID, EMAIL, PHONE = pseudonym("person"), pseudonym("email"), pseudonym("phone")
@@ -38,7 +27,7 @@ def contact(at: str) -> tuple[Column, ...]:
         column("phone", "The primary phone number, else the first.", f"{phone}.number", privacy=PHONE),
         column("phone_type", "Type of that number.", f"{phone}.number_type"),
         column("phone_status", "Status of that number.", f"{phone}.status"),
-        *location(f"{at}postal_addresses[primary].", "the person"),
+        *resource.location(f"{at}postal_addresses[primary].", "the person"),
         column("languages_spoken", "Language codes.", languages, kind="list<string>", privacy=SENSITIVE),
     )
 
@@ -64,19 +53,18 @@ PERSON_LINKS = (
 
 PEOPLE = Table(
     "people",
-    resource_type("person", "osdi:people", ignored=tuple(f"_links.{link}" for link in PERSON_LINKS)),
+    resource.element_type("person", "osdi:people", ignored=tuple(f"_links.{link}" for link in PERSON_LINKS)),
     "One row per person.",
     keys=(
-        own_id("person"),
-        identifiers("person"),
-        origin_system("person"),
-        *dates(),
+        resource.own_id("person"),
+        resource.identifiers("person"),
+        resource.origin_system("person"),
+        *resource.dates(),
         *names(""),
         *contact(""),
-        location_language("postal_addresses[primary].", "the person"),
+        resource.location_language("postal_addresses[primary].", "the person"),
         custom_fields(""),
         PERSON_URL,
-        FETCHED_AT,
-        *SOURCE,
+        *READ_FROM,
     ),
 )

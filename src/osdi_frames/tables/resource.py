@@ -32,7 +32,7 @@ def single(collection: str) -> str:
     return rf"/{collection}/[^/?#]+/?(?:[?#].*)?$"
 
 
-def resource_type(
+def element_type(
     name: str,
     collection: str,
     *,
@@ -141,13 +141,12 @@ def location_language(at: str, whose: str) -> Column:
 SELF = "_links.self.href"
 POSITION = Column("position", "int64", (), (), "Position in the list, from 0.", "entry position")
 
-FETCHED_AT = Column(
-    "fetched_at", "utc", ("fetched_at",), (), "When the document was fetched, UTC.", "envelope"
+#: Where a row was read. The rows of deliveries say in addition when they were received.
+READ_FROM = (
+    Column("fetched_at", "utc", ("fetched_at",), (), "When the document was fetched, UTC.", "envelope"),
+    Column("source_file", "string", (), (), "File that the row was read from.", "source", (), FREE_TEXT),
+    Column("source_line", "int64", (), (), "Line on which its document begins.", "source", (), FREE_TEXT),
 )
 RECEIVED_AT = Column(
     "received_at", "utc", ("received_at",), (), "When the delivery was received, UTC.", "envelope"
-)
-SOURCE = (
-    Column("source_file", "string", (), (), "File that the row was read from.", "source", (), FREE_TEXT),
-    Column("source_line", "int64", (), (), "Line on which its document begins.", "source", (), FREE_TEXT),
 )
