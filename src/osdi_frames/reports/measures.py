@@ -23,35 +23,20 @@ _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A column of a report.
+    """A column of a report: what it is called, and how it is computed and shown.
 
-    Attributes
-    ----------
-    name, meaning
-        The column, and its sentence in the documentation.
-    compute
-        How it is computed.
-    needs
-        The columns that it reads, each with the conversion to its dtype.
-    dtype
-        The dtype; groups without rows have 0 where it is ``int64``.
-    unit
-        How it is shown: a number, a percentage, a date.
-    total
-        What stands for several groups, where anything can: distinct people have no total. Two measures are
-        those of a rate, which is that of their sums.
-    of_people
-        Whether it counts people, or what each did: a small one says something of a few.
+    Its total stands for several groups, where anything can: distinct people have none, and a rate, for which it names
+    two measures, is that of their sums.
     """
 
     name: str
-    meaning: str
+    meaning: str  # its sentence in the documentation
     compute: Compute
-    needs: Mapping[str, Convert] = field(default_factory=dict)
-    dtype: str = "int64"
+    needs: Mapping[str, Convert] = field(default_factory=dict)  # the columns that it reads
+    dtype: str = "int64"  # groups without rows have 0 where it is this one
     unit: Unit = "number"
     total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
-    of_people: bool = False
+    of_people: bool = False  # whether it counts people, or what each did: a small one says something of a few
 
     @property
     def heading(self) -> str:

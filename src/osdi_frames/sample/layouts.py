@@ -193,10 +193,7 @@ def _show_mixed(world: World, root: Path, *, signatures: int) -> None:
     files.write(root / "events-2018-{}.json", pulls.old_v2(world), pretty=True)
     files.write(root / "events-{}.json", pulls.v2(world))
     files.write(root / "deliveries.ndjson", bodies(islice(sent, 40)))
-    files.write(
-        root / "both.ndjson",
-        [*pulls.campaigns(world), *bodies(islice(sent, 20), enveloped=True)],
-    )
+    files.write(root / "both.ndjson", [*pulls.campaigns(world), *bodies(islice(sent, 20), enveloped=True)])
     files.pack(root / "both.zip", _members(world, islice(sent, 50)))
     files.pack(root / "both.tar.gz", _members(world, sent))
     collections = (pulls.event_campaigns(world), pulls.petitions(world, signed), pulls.attendances(world))

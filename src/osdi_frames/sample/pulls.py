@@ -108,10 +108,7 @@ def campaigns(world: World) -> Iterator[Document]:
 def event_campaigns(world: World) -> Iterator[Document]:
     """Pull the event campaigns at the end."""
     collection = pages(
-        world.deployment,
-        world.campaigns,
-        path="event_campaigns",
-        relation=f"{world.prefix}:event_campaigns",
+        world.deployment, world.campaigns, path="event_campaigns", relation=f"{world.prefix}:event_campaigns"
     )
     return fetched(collection, at=world.until)
 

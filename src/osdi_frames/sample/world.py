@@ -133,12 +133,7 @@ def _world(deployment: Deployment, until: datetime, events: int, petitions: int)
         people={href_of(person): person for person in people},
         campaigns=count_rsvps(deployment, campaigns, made),
         petitions=make_petitions(
-            deployment,
-            petitions,
-            groups=groups,
-            people=people,
-            first=until - 5 * YEAR,
-            last=until - YEAR / 6,
+            deployment, petitions, groups=groups, people=people, first=until - 5 * YEAR, last=until - YEAR / 6
         ),
         events=made,
         campaign_only=frozenset(href_of(event) for event in made[16::20] if campaign_href(deployment, event)),

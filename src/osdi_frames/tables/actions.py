@@ -17,12 +17,7 @@ def _action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str
         type_key=f"osdi:{name}",
         # Without an id, its message and its position there identify an element.
         identities=((own,), ("idempotency_key", "element")),
-        messages=(
-            ("idempotency_key", own),
-            ("idempotency_key", "element"),
-            (own, "modified_date"),
-            (own,),
-        ),
+        messages=(("idempotency_key", own), ("idempotency_key", "element"), (own, "modified_date"), (own,)),
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
         month="created_date",

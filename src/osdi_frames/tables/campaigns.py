@@ -50,9 +50,7 @@ EVENT_CAMPAIGNS = Table(
 )
 
 PETITION = resource.element_type(
-    "petition",
-    "osdi:petitions",
-    ignored=("_embedded", "target", "_links.osdi:record_signature_helper"),
+    "petition", "osdi:petitions", ignored=("_embedded", "target", "_links.osdi:record_signature_helper")
 )
 PETITIONS = Table(
     "petitions",

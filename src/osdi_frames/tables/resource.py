@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables.schema import (
-    FREE_TEXT,
-    PLAIN,
-    Column,
-    ElementType,
-    Level,
-    Privacy,
-    Type,
-    pseudonym,
-)
+from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, ElementType, Level, Privacy, Type, pseudonym
 
 
 def column(
