@@ -134,13 +134,11 @@ class _PostOffice:
     def _element(self, kind: str, resource: Document, now: datetime) -> Document:
         """Add the sponsor and the key as siblings of a resource (interface 2.7)."""
         element: Document = {kind: resource}
-        petition = resource["_links"].get("osdi:petition", {}).get("href")
-        sponsor = self.sponsors.get(petition)
+        sponsor = self.sponsors.get(resource["_links"].get("osdi:petition", {}).get("href"))
         draw = self.rng.random()
         if sponsor and draw < 0.9:
-            title, url = sponsor["title"], sponsor["url"]
             key = "url" if draw < 0.8 else "browser_url"
-            element[f"{self.deployment.prefix}:sponsor"] = {"title": title, key: url}
+            element[f"{self.world.prefix}:sponsor"] = {"title": sponsor["title"], key: sponsor["url"]}
         if now >= KEYS_SINCE:
             element["idempotency_key"] = self.deployment.digest("message", self.number)
         return element
@@ -192,10 +190,8 @@ class _PostOffice:
                 "osdi:petition": self.deployment.link("petitions", petition_id),
             },
         }
-        element: Document = {"osdi:signature": test}
-        if now >= KEYS_SINCE:
-            element["idempotency_key"] = self.deployment.digest("test", 0)
-        return [element]
+        key = {"idempotency_key": self.deployment.digest("test", 0)} if now >= KEYS_SINCE else {}
+        return [{"osdi:signature": test, **key}]
 
 
 _OTHERS = ("osdi:submission", "osdi:donation", "<p>:action", "<p>:upload")

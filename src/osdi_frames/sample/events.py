@@ -43,7 +43,12 @@ def make_events(
         event = _event(deployment, rng, number, cause, created, modified)
         event |= _rsvps(rng, 12 if joined else 4)
         event[f"{deployment.prefix}:sponsor"] = rng.choice(groups)
-        _organize(deployment, event, rng.choice(people), rng)
+        person = rng.choice(people)["_links"]["self"]
+        event["_links"]["osdi:creator"] = person
+        if rng.random() < 0.95:
+            event["_links"]["osdi:organizer"] = person
+        if rng.random() < 0.15:
+            del event[f"{deployment.prefix}:sponsor"]
         if modified >= STATUS_GREW and number % 10 == 3:
             event["status"] = "postponed"
         if joined:
@@ -60,37 +65,39 @@ def _event(
     place = rng.choices(words.PLACES, cum_weights=power_law(words.PLACES))[0]
     start = _start(number, created, modified, rng)
     image = f"https://images.example.net/{deployment.digest('image', number)}.jpg"
-    foreign = [f"crm_sync:{number + 1000}"]
-    own = [f"{deployment.prefix}:{event_id}"]
-    return {
-        **_present(
-            identifiers=own if own_ui else foreign + own if number % 2 else own + foreign,
-            origin_system="Example Network" if own_ui else rng.choice(words.ORIGINS),
-            created_date=stamp(created),
-            modified_date=stamp(modified),
-            name=f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
-            title=_title(number, cause, place.locality, rng),
-            description=_html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
-            instructions=_html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
-            browser_url=f"{deployment.site}/events/{event_id[:8]}" if own_ui else None,
-            featured_image_url=image if own_ui and rng.random() < 0.4 else None,
-            start_date=stamp(start) if rng.random() < 0.97 else None,
-            end_date=stamp(start + rng.randrange(1, 7) * HOUR) if rng.random() < 0.6 else None,
-            location=_location(place, number, rng) if rng.random() < 0.98 else None,
-            status=rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
-            transparence="opaque",
-            visibility="public" if rng.random() < 0.93 else "private",
-            guests_can_invite_others=True,
-            reminders=[{"method": "email", "minutes": 1440}] if own_ui else None,
-        ),
+    foreign, own = f"crm_sync:{number + 1000}", f"{deployment.prefix}:{event_id}"
+    imported = [foreign, own] if number % 2 else [own, foreign]
+    attendances = deployment.link("events", event_id, "attendances")
+    fields: Document = {
+        "identifiers": [own] if own_ui else imported,
+        "origin_system": "Example Network" if own_ui else rng.choice(words.ORIGINS),
+        "created_date": stamp(created),
+        "modified_date": stamp(modified),
+        "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
+        "title": _title(number, cause, place.locality, rng),
+        "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
+        "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
+        "browser_url": f"{deployment.site}/events/{event_id[:8]}" if own_ui else None,
+        "featured_image_url": image if own_ui and rng.random() < 0.4 else None,
+        "start_date": stamp(start) if rng.random() < 0.97 else None,
+        "end_date": stamp(start + rng.randrange(1, 7) * HOUR) if rng.random() < 0.6 else None,
+        "location": _location(place, number, rng) if rng.random() < 0.98 else None,
+        "status": rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
+        "transparence": "opaque",
+        "visibility": "public" if rng.random() < 0.93 else "private",
+        "guests_can_invite_others": True,
+        "reminders": [{"method": "email", "minutes": 1440}] if own_ui else None,
         f"{deployment.prefix}:hidden": rng.random() < 0.05,
-        "_links": _links(deployment, event_id, rng),
+        "_links": {
+            "self": deployment.link("events", event_id),
+            "osdi:attendances" if rng.random() < 0.85 else "osdi:attendance": attendances,
+            "osdi:record_attendance_helper"
+            if rng.random() < 0.9
+            else "record_attendance_helper": attendances,
+            f"{deployment.prefix}:embed": deployment.link("events", event_id, "embed"),
+        },
     }
-
-
-def _present(**fields: Any) -> Document:
-    """Leave out what is None: the service omits absent fields."""
-    return {name: value for name, value in fields.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}  # the service omits those
 
 
 def _title(number: int, cause: str, locality: str, rng: Random) -> str:
@@ -134,34 +141,16 @@ def _location(place: words.Place, number: int, rng: Random) -> Document:
     if draw < 0.14:  # what the service answers when an event was posted without a place (interface 2.2)
         nowhere = {"latitude": 39.5, "longitude": -98.35, "accuracy": "Approximate"}
         return {"region": "", "country": "US", "language": "en", "location": nowhere}
-    return _present(
-        venue=rng.choice(words.VENUES) if draw < 0.9 else None,
-        address_lines=[f"{number % 900 + 1} {rng.choice(words.STREETS)}"],
-        locality=place.locality,
-        region=place.region,
-        postal_code=place.postal_code if draw < 0.95 else None,
-        country=place.country,
-        language="en",
-        location=geolocation(place, metres=number % 3000),
-    )
-
-
-def _links(deployment: Deployment, event_id: str, rng: Random) -> Document:
-    attendances = deployment.link("events", event_id, "attendances")
-    return {
-        "self": deployment.link("events", event_id),
-        "osdi:attendances" if rng.random() < 0.85 else "osdi:attendance": attendances,
-        "osdi:record_attendance_helper" if rng.random() < 0.9 else "record_attendance_helper": attendances,
-        f"{deployment.prefix}:embed": deployment.link("events", event_id, "embed"),
+    venue = {"venue": rng.choice(words.VENUES)} if draw < 0.9 else {}
+    located = {
+        **venue,
+        "address_lines": [f"{number % 900 + 1} {rng.choice(words.STREETS)}"],
+        **place.address,
+        "location": geolocation(place, metres=number % 3000),
     }
-
-
-def _organize(deployment: Deployment, event: Document, person: Document, rng: Random) -> None:
-    event["_links"]["osdi:creator"] = person["_links"]["self"]
-    if rng.random() < 0.95:
-        event["_links"]["osdi:organizer"] = person["_links"]["self"]
-    if rng.random() < 0.15:
-        del event[f"{deployment.prefix}:sponsor"]
+    if draw >= 0.95:
+        del located["postal_code"]
+    return located
 
 
 def _join(deployment: Deployment, event: Document, campaign: Document, rng: Random) -> None:

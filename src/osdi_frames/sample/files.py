@@ -37,20 +37,20 @@ def write(path: Path, documents: Iterable[object], *, pretty: bool = False) -> N
     contents = ((_PRETTY if pretty else _COMPACT)(document).encode() for document in documents)
     if "{}" in path.name:
         for number, content in enumerate(contents, start=1):
-            with writing(path.with_name(path.name.replace("{}", f"{number:03d}"))) as file:
+            with _writing(path.with_name(path.name.replace("{}", f"{number:03d}"))) as file:
                 file.write(content + (b"\n" if pretty else b""))
     elif {".zip", ".tar"} & {*path.suffixes}:
         pack(path, ((f"{number:04d}.json", content) for number, content in enumerate(contents, start=1)))
     else:
         end = b"" if "glued" in path.name else b"\n"
-        with writing(path) as file:
+        with _writing(path) as file:
             for content in contents:
                 file.write(content + end)
 
 
 def pack(path: Path, members: Iterable[Member]) -> None:
     """Write a zip, or a tar compressed as its name says, of members that are given as bytes."""
-    with writing(path) as file:
+    with _writing(path) as file:
         if path.suffix == ".zip":
             with zipfile.ZipFile(file, "w") as archive:
                 for name, content in members:
@@ -66,21 +66,12 @@ def pack(path: Path, members: Iterable[Member]) -> None:
                     tar.addfile(entry, io.BytesIO(content))
 
 
-def text(path: Path, content: str) -> None:
-    """Write a file that is no document."""
-    with writing(path) as file:
-        file.write(content.encode())
-
-
 def in_lines(name: str, documents: Iterable[object]) -> Member:
     """Make a member that holds one document a line, compressed as its name says."""
-    content = b"".join(_COMPACT(document).encode() + b"\n" for document in documents)
-    if not name.endswith(".gz"):
-        return name, content
-    packed_content = io.BytesIO()
-    with gzip.GzipFile("", "wb", fileobj=packed_content, mtime=0) as file:
-        file.write(content)
-    return name, packed_content.getvalue()
+    content = io.BytesIO()
+    with _compressed(content, name) as file:
+        file.write(b"".join(_COMPACT(document).encode() + b"\n" for document in documents))
+    return name, content.getvalue()
 
 
 @contextmanager
@@ -108,15 +99,20 @@ def whole(destination: str | os.PathLike[str], *, overwrite: bool) -> Iterator[P
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
+def _writing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to write, compressed as its name says, its folders made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".zst":
-        with pa.CompressedOutputStream(str(path), "zstd") as file:
+    with path.open("wb") as raw, _compressed(raw, path.name) as file:
+        yield file
+
+
+@contextmanager
+def _compressed(raw: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    if name.endswith(".zst"):
+        with pa.CompressedOutputStream(raw, "zstd") as file:
             yield cast("IO[bytes]", file)
-    elif path.suffix == ".gz":
-        with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+    elif name.endswith(".gz"):
+        with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
             yield cast("IO[bytes]", file)
     else:
-        with path.open("wb") as file:
-            yield file
+        yield raw

@@ -182,15 +182,17 @@ def _show_deliveries(world: World, root: Path, signatures: Iterable[Document]) -
     for (before, name), group in groupby(deliveries(world, signatures), key=part):
         made = bodies(group, enveloped=before > ENVELOPES_SINCE)
         files.write(root / name, made, pretty="pretty" in name)
-    files.text(root / ".2026-08.ndjson", '[{"osdi:signature": {"identifiers": ["action_network:half a docum')
+    (root / ".2026-08.ndjson").write_bytes(
+        b'[{"osdi:signature": {"identifiers": ["action_network:half a docum'
+    )
 
 
 def _show_mixed(world: World, root: Path, *, signatures: int) -> None:
     """Mix events with deliveries, and documents with what is none: in a folder, and in a zip and a tar."""
     signed: Counter[str] = Counter()
     sent = deliveries(world, counted(world.signatures(signatures), signed))
-    files.text(root / "README.txt", "Everything of the second deployment, as it came.\n")
     files.write(root / "events-2018-{}.json", pulls.old_v2(world), pretty=True)
+    (root / "README.txt").write_bytes(b"Everything of the second deployment, as it came.\n")
     files.write(root / "events-{}.json", pulls.v2(world))
     files.write(root / "deliveries.ndjson", bodies(islice(sent, 40)))
     files.write(root / "both.ndjson", [*pulls.campaigns(world), *bodies(islice(sent, 20), enveloped=True)])

@@ -10,8 +10,6 @@ from osdi_frames.sample import words
 from osdi_frames.sample.deployment import Deployment, Document, stamp
 from osdi_frames.sample.words import Place
 
-_ELSEWHERE = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
-
 
 def organizer(deployment: Deployment, number: int, *, created: datetime) -> Document:
     """Make a person as old pages embed them: the whole record, in v2 names (interface 2.8)."""
@@ -29,11 +27,7 @@ def organizer(deployment: Deployment, number: int, *, created: datetime) -> Docu
             {
                 "primary": True,
                 "address_lines": [_street(number)],
-                "locality": place.locality,
-                "region": place.region,
-                "postal_code": place.postal_code,
-                "country": place.country,
-                "language": "en",
+                **place.address,
                 "location": geolocation(place, accuracy="Approximate"),
             }
         ],
@@ -52,19 +46,19 @@ def signer(deployment: Deployment, number: int, *, rng: random.Random, signed: d
     given, family, place, email = _traits(deployment, number)
     first_seen = signed - timedelta(days=int(number % 7 * rng.random() * 100))
     person: Document = {"created_date": stamp(first_seen), "modified_date": stamp(signed)}
+    elsewhere = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
+    at_work = {"address": f"work.{email}", "status": "previous"}
+    office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
     draw = rng.random
     if draw() < 0.94:
         person["given_name"] = given
     if draw() < 0.90:
         person["family_name"] = family
     if draw() < 0.92:
-        person["postal_addresses"] = _marked(_address(place, number, rng), rng, dict(_ELSEWHERE))
+        person["postal_addresses"] = _marked(_address(place, number, rng), rng, elsewhere)
     if draw() < 0.97:
-        person["email_addresses"] = _marked(
-            _email(email, rng), rng, {"address": f"work.{email}", "status": "previous"}
-        )
+        person["email_addresses"] = _marked(_email(email, rng), rng, at_work)
     if draw() < 0.40:
-        office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
         person["phone_numbers"] = _marked(_phone(place, number, rng), rng, office)
     if draw() < 0.45:
         person["languages_spoken"] = rng.choices(words.LANGUAGES, (60, 20, 5, 4, 4, 3, 2, 2))
@@ -92,12 +86,8 @@ def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
     family = words.FAMILY_NAMES[(mixed >> 16) % len(words.FAMILY_NAMES)]
     place = words.PLACES[min((mixed >> 32) % len(words.PLACES), (mixed >> 48) % len(words.PLACES))]
     host = words.MAIL_HOSTS[(mixed >> 64) % len(words.MAIL_HOSTS)]
-    return given, family, place, f"{_ascii(given)}.{number}@{host}"
-
-
-def _ascii(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return plain or "friend"
+    ascii_name = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
+    return given, family, place, f"{ascii_name or 'friend'}.{number}@{host}"
 
 
 def _street(number: int) -> str:

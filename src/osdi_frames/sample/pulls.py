@@ -99,18 +99,13 @@ def weekly(world: World) -> Iterator[tuple[datetime, Iterator[Document]]]:
 def campaigns(world: World) -> Iterator[Document]:
     """Pull the events of each campaign at the end: some are in no other pull."""
     for campaign in world.campaigns:
-        events = _since(world.campaign_events(campaign), EMBEDDED_UNTIL)
-        if events:
-            path = f"event_campaigns/{id_of(campaign)}/events"
-            yield from fetched(pages(world.deployment, events, path=path), at=world.until)
+        if events := _since(world.campaign_events(campaign), EMBEDDED_UNTIL):
+            yield from _at_the_end(world, events, f"event_campaigns/{id_of(campaign)}/events")
 
 
 def event_campaigns(world: World) -> Iterator[Document]:
     """Pull the event campaigns at the end."""
-    collection = pages(
-        world.deployment, world.campaigns, path="event_campaigns", relation=f"{world.prefix}:event_campaigns"
-    )
-    return fetched(collection, at=world.until)
+    return _at_the_end(world, world.campaigns, "event_campaigns", f"{world.prefix}:event_campaigns")
 
 
 def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
@@ -118,22 +113,22 @@ def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
     counted = [
         {**petition, "total_signatures": signed.get(href_of(petition), 0)} for petition in world.petitions
     ]
-    collection = pages(world.deployment, counted, path="petitions", relation="osdi:petitions")
-    return fetched(collection, at=world.until)
+    return _at_the_end(world, counted, "petitions", "osdi:petitions")
 
 
 def attendances(world: World) -> Iterator[Document]:
     """Pull the attendances of each event that has any, at the end."""
     for event in world.events:
         if event["total_accepted"]:
-            collection = pages(
-                world.deployment,
-                world.attendances(event),
-                path=f"events/{id_of(event)}/attendances",
-                relation="osdi:attendances",
-                listed="osdi:attendance",
-            )
-            yield from fetched(collection, at=world.until)
+            path, made = f"events/{id_of(event)}/attendances", world.attendances(event)
+            yield from _at_the_end(world, made, path, "osdi:attendances", listed="osdi:attendance")
+
+
+def _at_the_end(
+    world: World, records: list[Document], path: str, relation: str = "osdi:events", listed: str | None = None
+) -> Iterator[Document]:
+    collection = pages(world.deployment, records, path=path, relation=relation, listed=listed)
+    return fetched(collection, at=world.until)
 
 
 def _v2_pages(world: World, when: datetime) -> Iterator[Document]:
