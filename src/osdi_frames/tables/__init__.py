@@ -100,20 +100,7 @@ def describe(table: str | None = None) -> pd.DataFrame:
     3   minutes   int64                                 minutes
     """
     chosen = TABLES.values() if table is None else [_table(table)]
-    rows = [
-        (
-            declared.name,
-            column.name,
-            column.type,
-            _where(column, column.v2),
-            _where(column, column.v1),
-            column.meaning,
-            column.privacy.level,
-            str(column.privacy),
-        )
-        for declared in chosen
-        for column in declared.columns
-    ]
+    rows = [(declared.name, *_shown(column)) for declared in chosen for column in declared.columns]
     return pd.DataFrame(rows, columns=["table", *_SHOWN])
 
 
@@ -122,10 +109,11 @@ dictionary = describe
 _SHOWN = ("column", "type", "v2", "v1", "meaning", "privacy", "pseudonymized")
 
 
-def _where(column: Column, paths: tuple[str, ...]) -> str:
+def _shown(column: Column) -> tuple[str, ...]:
+    where = [f"({', '.join(column.derived) or column.origin})"] * 2
     if column.origin == "paths":
-        return ", ".join(paths) or "–"
-    return f"({', '.join(column.derived) or column.origin})"
+        where = [", ".join(paths) or "–" for paths in (column.v2, column.v1)]
+    return column.name, column.type, *where, column.meaning, column.privacy.level, str(column.privacy)
 
 
 def markdown(table: str | None = None) -> str:
