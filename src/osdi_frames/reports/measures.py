@@ -94,10 +94,6 @@ def _limited(rows: Grouped, _: Made) -> pd.Series:
     return limited.groupby(rows.obj["group"]).sum()
 
 
-def _fill_rate(_: Grouped, before: Made) -> pd.Series:
-    return before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0)
-
-
 _LIMITED: Final = {"total_accepted": whole, "capacity": whole}
 RSVPS: Final = Measure(
     "rsvps",
@@ -141,7 +137,7 @@ OF_EVENTS: Final = (
     Measure(
         "fill_rate",
         "limited_rsvps over capacity; missing when there is none, or 0",
-        _fill_rate,
+        lambda _, before: before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0),
         dtype="float64",
         unit="share",
         total=("limited_rsvps", "capacity"),

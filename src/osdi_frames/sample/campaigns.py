@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import accumulate
 from random import Random
@@ -26,7 +26,7 @@ def make_groups(deployment: Deployment) -> list[Document]:
 
 
 def make_campaigns(
-    deployment: Deployment, launches: Sequence[datetime], *, groups: list[Document]
+    deployment: Deployment, launches: Iterable[datetime], *, groups: list[Document]
 ) -> list[Document]:
     """Make an event campaign for each launch; `count_rsvps` adds what the service counts."""
     order = stream(deployment, "campaigns").sample(words.CAMPAIGNS, len(words.CAMPAIGNS))

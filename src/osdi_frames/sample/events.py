@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -24,7 +25,7 @@ STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values th
 
 def make_events(
     deployment: Deployment,
-    moments: list[datetime],
+    moments: Iterable[datetime],
     *,
     until: datetime,
     campaigns: list[Document],

@@ -117,15 +117,9 @@ def _world(deployment: Deployment, until: datetime, events: int, petitions: int)
     since = until - 6 * YEAR
     groups = make_groups(deployment)
     people = [organizer(deployment, n, created=since - n * HOUR) for n in range(4 + events // 8)]
-    campaigns = make_campaigns(deployment, list(_launched(3 + events // 12, until)), groups=groups)
-    made = make_events(
-        deployment,
-        list(_created(events, until, stream(deployment, "created"))),
-        until=until,
-        campaigns=campaigns,
-        groups=groups,
-        people=people,
-    )
+    campaigns = make_campaigns(deployment, _launched(3 + events // 12, until), groups=groups)
+    moments = _created(events, until, stream(deployment, "created"))
+    made = make_events(deployment, moments, until=until, campaigns=campaigns, groups=groups, people=people)
     return World(
         deployment=deployment,
         until=until,
