@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
@@ -13,12 +14,13 @@ import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.cli.text import table
 from osdi_frames.errors import MissingColumn, printable
+from osdi_frames.files import write_tables
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reporting import read
 from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
+from osdi_frames.reports.declared import SIGNATURES
 from osdi_frames.reports.measures import show, show_key
-from osdi_frames.reports.subjects import SIGNATURES
 from osdi_frames.reports.titles import labelled
 
 THROWAWAY = Report(
@@ -80,12 +82,15 @@ def test_a_declaration_appears_in_function_plot_page_terminal_and_files(tmp_path
     assert pd.read_parquet(tmp_path / "out" / f"{THROWAWAY.name}.parquet")["signatures"].tolist() == [2, 1]
 
 
-def test_page_terminal_csv_and_parquet_show_the_same_cells(data, tmp_path):
-    frames = of.write_report(data, tmp_path / "out")
-    declared = [report for report in STANDARD if report.name in frames]
-    assert list(frames) == [report.name for report in declared]
+def test_page_terminal_csv_and_parquet_show_the_same_cells(reported, tmp_path):
+    declared = [report for report in STANDARD if report.name in reported]
+    assert list(reported) == [report.name for report in declared]
+    written = {name: pa.Table.from_pandas(frame.reset_index()) for name, frame in reported.items()}
+    for format in ("csv", "parquet"):  # noqa: A001 (as in `write_tables`)
+        schemas = {name: written_table.schema for name, written_table in written.items()}
+        write_tables(schemas, written.items(), tmp_path, format)
     for report in declared:
-        frame = frames[report.name]
+        frame = reported[report.name]
         shown = labelled(frame)
         keys = [_visible(shown.index.get_level_values(number)) for number in range(shown.index.nlevels)]
         cells = [[show(value, measure.unit) for value in shown[measure.name]] for measure in report.measures]
@@ -98,8 +103,8 @@ def test_page_terminal_csv_and_parquet_show_the_same_cells(data, tmp_path):
         rows = [[*_visible(line[: len(keys)]), *line[len(keys) :]] for line in terminal[1:]]
         assert sorted(map(tuple, rows)) == expected
 
-        parquet = pd.read_parquet(tmp_path / "out" / f"{report.name}.parquet")
-        csv = pd.read_csv(tmp_path / "out" / f"{report.name}.csv", keep_default_na=False, dtype="str")
+        parquet = pd.read_parquet(tmp_path / f"{report.name}.parquet")
+        csv = pd.read_csv(tmp_path / f"{report.name}.csv", keep_default_na=False, dtype="str")
         for declared in report.measures:
             values = frame[declared.name].tolist()
             assert [show(value, declared.unit) for value in parquet[declared.name]] == [

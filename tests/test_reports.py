@@ -639,6 +639,10 @@ def test_the_order_of_signatures_does_not_matter(name, table, order):
     same(SIGNATURE_REPORTS[name](table.iloc[positions]), SIGNATURE_REPORTS[name](table))
 
 
+ALIKE = {"rsvps_by region", "rsvps_by hidden", "signatures_by_referrer", "signatures_by_website"}
+"""Reports whose keys have the dtype of another report's, or are keys of one by several."""
+
+
 def same_of_every_form(makers, table, form_has_values):
     """Compare the reports of a table with those of each form of it, which they leave as it is."""
     expected = [make(table) for make in makers]
@@ -657,7 +661,8 @@ def same_of_every_form(makers, table, form_has_values):
 @FEW
 @given(table=EVENT_FRAMES)
 def test_reports_on_events_are_the_same_whoever_made_the_frame(table):
-    makers = [*EVENT_REPORTS.values(), reports.rsvps_over_time]
+    makers = [make for name, make in EVENT_REPORTS.items() if name not in ALIKE]
+    makers.append(reports.rsvps_over_time)
     same_of_every_form(makers, table, table["start_date"].notna().any())
 
 
@@ -665,7 +670,8 @@ def test_reports_on_events_are_the_same_whoever_made_the_frame(table):
 @FEW
 @given(table=SIGNATURE_FRAMES)
 def test_reports_on_signatures_are_the_same_whoever_made_the_frame(table):
-    same_of_every_form(SIGNATURE_REPORTS.values(), table, table["created_date"].notna().any())
+    makers = [make for name, make in SIGNATURE_REPORTS.items() if name not in ALIKE]
+    same_of_every_form(makers, table, table["created_date"].notna().any())
 
 
 READERS = {

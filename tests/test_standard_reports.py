@@ -12,11 +12,8 @@ from osdi_frames.reports.declared import columns_of
 
 @pytest.fixture(scope="module")
 def frames(data) -> dict[str, pd.DataFrame]:
-    signatures = of.read_signatures(data)
-    events = of.read_events(data)
     snapshots = of.read_events(data, dedupe=False).dropna(subset="fetched_at")
-    attendances = of.read_table(data, "attendances")
-    return {"events": events, "signatures": signatures, "attendances": attendances, "snapshots": snapshots}
+    return of.read_tables(data, ["events", "signatures", "attendances"]) | {"snapshots": snapshots}
 
 
 @pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)

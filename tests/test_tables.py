@@ -92,11 +92,11 @@ def test_a_name_in_place_of_a_list_of_columns_is_refused():
         of.read_events([], columns="title")
 
 
-def test_what_pandas_users_do_with_the_frames_works(data, tmp_path):
-    signatures = of.read_signatures(data)
+def test_what_pandas_users_do_with_the_frames_works(frames, tmp_path):
+    signatures = frames["signatures"]
     late = signatures[signatures.created_date >= "2026-01-01"]
     assert 0 < len(late) < len(signatures)
-    months = of.read_events(data).start_date.dt.to_period("M")
+    months = frames["events"].start_date.dt.to_period("M")
     assert months.dropna().astype(str).str.match(r"\d{4}-\d{2}$").all()
     exploded = signatures.explode("add_tags")
     assert len(exploded) == signatures.add_tags.map(lambda tags: max(1, len(tags)) if tags else 1).sum()

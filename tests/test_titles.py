@@ -111,8 +111,8 @@ def test_the_terminal_shows_each_row_on_one_line_without_controls(tmp_path: Path
             assert len({line.split("  ")[0] for line in lines[1:]}) >= len(TITLES) - 1
 
 
-def test_the_reports_of_the_sample_show_titles_and_no_id(data: Path) -> None:
-    shown = {declared.name: row_labels(report) for declared, report in read(data).reports}
+def test_the_reports_of_the_sample_show_titles_and_no_id(reported: dict[str, pd.DataFrame]) -> None:
+    shown = {name: row_labels(report) for name, report in reported.items()}
     assert len(shown) > 10
     assert not [
         label

@@ -21,12 +21,10 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidFilter, UnknownValue, nearest
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.attendances import ATTENDANCE
-from osdi_frames.tables.campaigns import EVENT_CAMPAIGN
+from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
+from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
 from osdi_frames.tables.events import EVENT
-from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.schema import SELECTED_BY, ElementType
-from osdi_frames.tables.signatures import SIGNATURE
 
 Moment: TypeAlias = str | date | None
 Values: TypeAlias = str | Iterable[str] | None

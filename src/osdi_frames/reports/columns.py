@@ -56,7 +56,7 @@ def take(
 
     An error names the `reader` of such a frame; where keys alone are missing, columns with similar names.
     """
-    keys = [] if by is None else [name for name, _ in named_keys(by, report=report)]
+    keys = [name for name, _ in named_keys(by, report=report)]
     missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
     if missing:
         mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
@@ -75,8 +75,10 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
         raise InvalidColumn(f"{report} cannot use the column {column.name}: {reason}") from error
 
 
-def named_keys(by: By, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
+def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
     """List the keys of `by`, each with the name of its column."""
+    if by is None:
+        return []
     keys = [by] if isinstance(by, (str, pd.Grouper, Period)) else by
     if not isinstance(keys, Sequence) or not all(isinstance(key, (str, pd.Grouper, Period)) for key in keys):
         raise InvalidColumn(f"{report}: by is a column, a pandas Grouper, a Period, or a list of them")

@@ -12,7 +12,98 @@ from typing import Final, Literal
 from osdi_frames.reports import measures
 from osdi_frames.reports.columns import By, Period, named_keys
 from osdi_frames.reports.measures import Measure
-from osdi_frames.reports.subjects import ATTENDANCES, EVENTS, SIGNATURES, SNAPSHOTS, Subject
+from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, Titled
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What several reports count: a table, the main count and its unit, the measures, and what to know of them.
+
+    `titled` is the id that has titles, `nothing` are the texts that stand for no value, `rows` is a frame for
+    the examples.
+    """
+
+    table: str
+    count: str
+    unit: str
+    measures: tuple[Measure, ...]
+    titled: Titled
+    note: str
+    rows: str
+    nothing: tuple[str, ...] = ("",)
+
+
+# A webhook leaves a missing source out; the service's REST API writes the literal `none`.
+_NO_SOURCE: Final = ("", "none")
+_NONE: Final = "What has no value is the row ``(none)``, so the counts sum to the total"
+
+EVENTS: Final = Subject(
+    "events",
+    "rsvps",
+    "RSVPs",
+    measures.OF_EVENTS,
+    CAMPAIGN,
+    f"Counts RSVPs (attendances), not people. {_NONE}. The frame is to hold each event once, as\n"
+    "`read_events` reads it; `rsvps_over_time` takes repeated pulls.",
+    """>>> events = pd.DataFrame({
+...     "event_campaign_id": ["climate", "climate", None],
+...     "location_country": ["US", "US", "CA"],
+...     "location_region": ["CA", "", "ON"],
+...     "total_accepted": [30, 12, 5],
+...     "capacity": [40, None, None],
+...     "start_date": pd.to_datetime(["2026-05-01 18:00", "2026-07-09 10:00", "2026-05-02 09:30"]),
+... })""",
+)
+SNAPSHOTS: Final = Subject(
+    "snapshots",
+    "rsvps",
+    "RSVPs",
+    (measures.RSVPS,),
+    CAMPAIGN,
+    "Counts RSVPs (attendances), not people.",
+    """>>> snapshots = pd.DataFrame({
+...     "event_id": ["a", "b", "a"],
+...     "event_campaign_id": ["climate", "housing", "climate"],
+...     "total_accepted": [3, 4, 9],
+...     "fetched_at": pd.to_datetime(["2026-05-01T06:00:00Z", "2026-05-01T06:00:02Z", "2026-05-02T06:00:00Z"]),
+... })""",
+)
+ATTENDANCES: Final = Subject(
+    "attendances",
+    "rsvps",
+    "RSVPs",
+    measures.OF_ATTENDANCES,
+    EVENT,
+    f"Counts attendances and people. {_NONE}; `people` does not,\nas one person can RSVP to two events.",
+    """>>> attendances = pd.DataFrame({
+...     "source": ["email", "email", None],
+...     "referrer": ["group-a", None, None],
+...     "person_id": ["p1", "p2", "p1"],
+...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-06-02"], utc=True),
+... })""",
+    _NO_SOURCE,
+)
+SIGNATURES: Final = Subject(
+    "signatures",
+    "signatures",
+    "signatures",
+    measures.OF_SIGNATURES,
+    PETITION,
+    "Counts signatures and people: the service's own charts count people once, its tables count\n"
+    f"signatures. {_NONE}, and so is the literal ``none`` of the service's API;\n"
+    "`people` has no total, as one person can sign through two sources.",
+    """>>> signatures = pd.DataFrame({
+...     "source": ["email", "email", "none", "email"],
+...     "referrer": ["group-a", None, None, None],
+...     "website": ["example.org", "example.org", None, None],
+...     "location_country": ["US", "US", "US", None],
+...     "location_region": ["CA", "CA", "CA", None],
+...     "petition_id": ["x", "x", "y", "y"],
+...     "person_id": ["p1", "p1", "p2", None],
+...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", None, "2026-07-03"], utc=True),
+... })""",
+    _NO_SOURCE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +159,13 @@ class Report:
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of the columns that it groups by."""
-        return () if self.by is None else tuple(name for name, _ in named_keys(self.by, report=self.name))
+        return tuple(name for name, _ in named_keys(self.by, report=self.name))
 
     @property
     def periods(self) -> tuple[str, ...]:
         """The names of the keys that are periods."""
-        keys = [] if self.by is None else named_keys(self.by, report=self.name)
-        return tuple(key.name for _, key in keys if isinstance(key, Period))
+        keys = (key for _, key in named_keys(self.by, report=self.name))
+        return tuple(key.name for key in keys if isinstance(key, Period))
 
     @property
     def is_over_time(self) -> bool:
@@ -124,26 +215,28 @@ distinguished from one that was not pulled: it stays.
 The pages of one pull are fetched seconds apart. Rows belong to one pull as long as no `pause` lies between one
 fetched_at and the next, and the pull is shown at its last. Too short a pause makes a slow pull two points, the first
 of which may be a part of the events; too long a pause makes two pulls one."""
-_GROWTH: Final = f"""Show how the RSVPs of each campaign grew from pull to pull.
 
-{_STATES}"""
+
+def _ranked(subject: Subject, word: str, by: By, of_each: str, example: str, more: str = "") -> Report:
+    """Declare a report with a row for each value, the most first."""
+    sums = subject is EVENTS
+    about = (
+        f"{'Sum' if sums else 'Count'} the {subject.unit} {of_each}, most {'RSVPs ' if sums else ''}first."
+    )
+    heading = f"{subject.unit[0].upper()}{subject.unit[1:]} by {word}"
+    return Report(subject, f"{subject.count}_by_{word}", heading, about + more, by, example=(example,))
+
 
 REPORTS: Final = (
-    Report(
-        EVENTS,
-        "rsvps_by_campaign",
-        "RSVPs by campaign",
-        "Sum the RSVPs of each event campaign, most RSVPs first.",
-        by="event_campaign_id",
-        example=("{'climate': 42, '(none)': 5}",),
+    _ranked(
+        EVENTS, "campaign", "event_campaign_id", "of each event campaign", "{'climate': 42, '(none)': 5}"
     ),
-    Report(
+    _ranked(
         EVENTS,
-        "rsvps_by_region",
-        "RSVPs by region",
-        "Sum the RSVPs of each region and country, most RSVPs first.",
-        by=_REGION,
-        example=("{('US', 'CA'): 30, ('US', '(none)'): 12, ('CA', 'ON'): 5}",),
+        "region",
+        _REGION,
+        "of each region and country",
+        "{('US', 'CA'): 30, ('US', '(none)'): 12, ('CA', 'ON'): 5}",
     ),
     Report(
         EVENTS,
@@ -165,9 +258,7 @@ REPORTS: Final = (
         SNAPSHOTS,
         "rsvps_by_pull",
         "RSVPs from pull to pull",
-        f"""Sum the RSVPs that were known at each pull.
-
-{_STATES}""",
+        f"Sum the RSVPs that were known at each pull.\n\n{_STATES}",
         by="event_campaign_id",
         kind="growth",
         own_measures=measures.BY_PULL,
@@ -177,27 +268,13 @@ REPORTS: Final = (
         SNAPSHOTS,
         "rsvps_over_time",
         "RSVPs over time",
-        _GROWTH,
+        f"Show how the RSVPs of each campaign grew from pull to pull.\n\n{_STATES}",
         kind="growth",
         standard=False,
         example=("[[3, 4], [9, 4]]",),
     ),
-    Report(
-        ATTENDANCES,
-        "rsvps_by_source",
-        "RSVPs by source",
-        "Count the RSVPs of each source code, most first.",
-        by="source",
-        example=("{'email': 2, '(none)': 1}",),
-    ),
-    Report(
-        ATTENDANCES,
-        "rsvps_by_referrer",
-        "RSVPs by referrer",
-        "Count the RSVPs of each referrer code, most first.",
-        by="referrer",
-        example=("{'(none)': 2, 'group-a': 1}",),
-    ),
+    _ranked(ATTENDANCES, "source", "source", "of each source code", "{'email': 2, '(none)': 1}"),
+    _ranked(ATTENDANCES, "referrer", "referrer", "of each referrer code", "{'(none)': 2, 'group-a': 1}"),
     Report(
         ATTENDANCES,
         "attendances_by_month",
@@ -228,51 +305,37 @@ REPORTS: Final = (
         standard=False,
         example=("[[2, 2, 2], [1, 1, 3]]", "freq='MS'"),
     ),
-    Report(
+    _ranked(SIGNATURES, "petition", "petition_id", "of each petition", "{'x': 2, 'y': 2}"),
+    _ranked(
         SIGNATURES,
-        "signatures_by_petition",
-        "Signatures by petition",
-        "Count the signatures of each petition, most first.",
-        by="petition_id",
-        example=("{'x': 2, 'y': 2}",),
+        "source",
+        "source",
+        "of each source code",
+        "{'email': 3, '(none)': 1}",
+        "\n\n``_`` and ``-`` are the same to the service's targeting but are not merged here.",
     ),
-    Report(
+    _ranked(
         SIGNATURES,
-        "signatures_by_source",
-        "Signatures by source",
-        """Count the signatures of each source code, most first.
-
-``_`` and ``-`` are the same to the service's targeting but are not merged here.""",
-        by="source",
-        example=("{'email': 3, '(none)': 1}",),
+        "referrer",
+        "referrer",
+        "of each referrer code",
+        "{'(none)': 3, 'group-a': 1}",
+        "\n\nA referrer often is the sponsoring group's own code, not a person's (interface 2.7).",
     ),
-    Report(
+    _ranked(
         SIGNATURES,
-        "signatures_by_referrer",
-        "Signatures by referrer",
-        """Count the signatures of each referrer code, most first.
-
-A referrer often is the sponsoring group's own code, not a person's (interface 2.7).""",
-        by="referrer",
-        example=("{'(none)': 3, 'group-a': 1}",),
+        "website",
+        "website",
+        "that came from each website",
+        "{'(none)': 2, 'example.org': 2}",
+        "\n\nThe service sends a host or a whole address (interface 2.7); each is shown as it was sent.",
     ),
-    Report(
+    _ranked(
         SIGNATURES,
-        "signatures_by_website",
-        "Signatures by website",
-        """Count the signatures that came from each website, most first.
-
-The service sends a host or a whole address (interface 2.7); each is shown as it was sent.""",
-        by="website",
-        example=("{'(none)': 2, 'example.org': 2}",),
-    ),
-    Report(
-        SIGNATURES,
-        "signatures_by_region",
-        "Signatures by region",
-        "Count the signatures of each region and country, most first.",
-        by=_REGION,
-        example=("{('US', 'CA'): 3, ('(none)', '(none)'): 1}",),
+        "region",
+        _REGION,
+        "of each region and country",
+        "{('US', 'CA'): 3, ('(none)', '(none)'): 1}",
     ),
     Report(
         SIGNATURES,

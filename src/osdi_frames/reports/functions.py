@@ -28,7 +28,8 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     'rsvps_by_campaign'
     """
     titled = report.subject.titled
-    signature = Signature(_parameters(report), return_annotation=pd.DataFrame)
+    arguments = _arguments(report)
+    signature = Signature(list(arguments), return_annotation=pd.DataFrame)
 
     def function(*args: Any, **options: Any) -> pd.DataFrame:
         given = signature.bind(*args, **options).arguments
@@ -36,30 +37,16 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
         return make(report, given.pop(report.table), titles=titles, **given)
 
     function.__name__ = function.__qualname__ = report.name
-    function.__doc__ = _documentation(report)
+    function.__doc__ = _documentation(report, arguments)
     function.__module__ = __package__
     function.__signature__ = signature  # type: ignore[attr-defined] # what `inspect` and Jupyter show
     return function
 
 
-def _parameters(report: Report) -> list[Parameter]:
-    def plain(name: str, default: Any = Parameter.empty) -> Parameter:
-        return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
-
-    parameters = [plain(report.table)]
-    if report.by is None:
-        parameters.append(plain("by", Parameter.empty if report.kind == "groups" else None))
-    parameters.append(plain(report.subject.titled.argument, None))
-    own = {"over time": ("freq", "D"), "growth": ("pause", "1min")}.get(report.kind)
-    if own:
-        parameters.append(Parameter(own[0], Parameter.KEYWORD_ONLY, default=own[1]))
-    return parameters
-
-
-def _documentation(report: Report) -> str:
+def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
     """Write the docstring of a report's function from its declaration."""
     parts = {
-        "Parameters": _described(_arguments(report)),
+        "Parameters": _described({parameter.name: text for parameter, text in arguments.items()}),
         "Returns": f"DataFrame\n{textwrap.indent(_result(report), '    ')}",
         "Raises": _described(_RAISES),
         "Examples": _example(report),
@@ -80,29 +67,34 @@ def _described(items: dict[str, str]) -> str:
     return "\n".join(f"{name}\n    {text}" for name, text in items.items())
 
 
-def _arguments(report: Report) -> dict[str, str]:
-    titled = report.subject.titled
-    row = (
-        "event and pull (``read_events(…, dedupe=False)``)" if report.kind == "growth" else report.table[:-1]
-    )
-    needed = ["event_id", "fetched_at", *report.columns] if report.kind == "growth" else report.columns
-    arguments = {report.table: f"one row per {row}, with {', '.join(needed)}"}
+def _arguments(report: Report) -> dict[Parameter, str]:
+    """Return the parameters of a report's function, each with what is said of it."""
+
+    def parameter(name: str, default: Any = Parameter.empty, *, keyword: bool = False) -> Parameter:
+        kind = Parameter.KEYWORD_ONLY if keyword else Parameter.POSITIONAL_OR_KEYWORD
+        return Parameter(name, kind, default=default)
+
+    row, needed, columns = report.table[:-1], report.columns, ""
+    last: dict[Parameter, str] = {}
+    if report.kind == "growth":
+        row = "event and pull (``read_events(…, dedupe=False)``)"
+        needed, columns = ("event_id", "fetched_at", *needed), "; event_campaign_id if not given"
+        last[parameter("pause", "1min", keyword=True)] = "the longest time between two pages of one pull"
+    elif report.kind == "over time":
+        columns = "; for one column of counts per value"
+        aliases = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
+        last[parameter("freq", "D", keyword=True)] = aliases
+    arguments = {parameter(report.table): f"one row per {row}, with {', '.join(needed)}"}
     if report.by is None:
         time = "start_date" if report.table == "events" else "created_date"
-        columns = {
-            "over time": "; for one column of counts per value",
-            "growth": "; event_campaign_id if not given",
-        }
-        arguments["by"] = _BY.format(time) + columns.get(report.kind, "")
-    arguments[titled.argument] = (
+        by = parameter("by", Parameter.empty if report.kind == "groups" else None)
+        arguments[by] = _BY.format(time) + columns
+    titled = report.subject.titled
+    arguments[parameter(titled.argument, None)] = (
         f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
         f" where {titled.key} is a key"
     )
-    if report.kind == "over time":
-        arguments["freq"] = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
-    if report.kind == "growth":
-        arguments["pause"] = "the longest time between two pages of one pull"
-    return arguments
+    return arguments | last
 
 
 def _result(report: Report) -> str:

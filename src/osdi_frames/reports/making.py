@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 import pandas as pd
@@ -13,8 +13,7 @@ from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reports.columns import By, Convert, identity, named_keys, take, utc, whole
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.groups import Groups, group, group_periods
-from osdi_frames.reports.measures import Measure
-from osdi_frames.reports.titles import add_titles, distinct_labels, known_titles
+from osdi_frames.reports.titles import add_titles
 from osdi_frames.tables import TABLES, element_types, main_table
 
 
@@ -29,23 +28,38 @@ def make(
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
     by = report.by if by is None else by
-    given = frame
-    frame = as_frame(given, caller=report.name, example=report.reader, columns=_needed(report, by))
+    if by is None and report.kind == "growth":
+        by = "event_campaign_id"
+    needs = _needs(report, by)
+    columns = {*needs, *(name for name, _ in named_keys(by, report=report.name))}
+    given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
-    if report.kind == "groups":
-        if by is None:
-            raise InvalidColumn(f"{report.name}: by names no column")
-        made = _by_group(report, frame, by)
-        return made if titles is None else add_titles(made, titles, report.subject.titled, name=report.name)
-    if report.kind == "over time":
-        made = _over_time(report, frame, freq, by)
+    if by is None and report.kind == "groups":
+        raise InvalidColumn(f"{report.name}: by names no column")
+    reader = f"{report.reader} reads {report.read_from}"
+    rows = take(frame, needs, by=by, report=report.name, reader=reader)
+    if by is None:
+        made = _measured(report, rows, group_periods(rows, "created_date", freq, report=report.name))
+    elif report.kind == "groups":
+        groups = _grouped(report, frame, by)
+        made = groups.rank(_measured(report, rows, groups), report.count)
+    elif report.kind == "over time":
+        made = _over_time(report, frame, rows, freq, by)
     else:
-        made = _growth(report, frame, by, pd.Timedelta(pause))
-        if report.own_measures:
-            return _in_all(report, made)
-    return made if titles is None else _title_columns(report, made, titles)
+        made = _growth(report, frame, rows, pd.Timedelta(pause), by)
+    return made if titles is None else add_titles(made, titles, titled, name=report.name)
+
+
+def _needs(report: Report, by: By | None) -> dict[str, Convert]:
+    """Return the columns that are counted, each with the conversion to its dtype."""
+    if report.kind == "growth":
+        return {"event_id": identity, "fetched_at": utc, "total_accepted": whole}
+    if report.kind == "over time" and by is not None:
+        return {"created_date": utc}
+    needs = {column: convert for measure in report.measures for column, convert in measure.needs.items()}
+    return needs if report.kind == "groups" else {"created_date": utc, **needs}
 
 
 #: Of each table with a row per element: its columns.
@@ -74,79 +88,50 @@ def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
         )
 
 
-#: The columns that reports of a kind need besides their measures'.
-_NEEDED: Final = {
-    "groups": (),
-    "over time": ("created_date",),
-    "growth": ("event_id", "fetched_at", "total_accepted", "event_campaign_id"),
-}
+def _grouped(report: Report, frame: pd.DataFrame, by: By) -> Groups:
+    return group(frame, by, nothing=report.subject.nothing, report=report.name)
 
 
-def _needed(report: Report, by: By | None) -> set[str]:
-    keys = [] if by is None else [name for name, _ in named_keys(by, report=report.name)]
-    return {*report.columns, *_NEEDED[report.kind], *keys}
-
-
-def _by_group(report: Report, frame: pd.DataFrame, by: By) -> pd.DataFrame:
-    rows = _rows(report, frame, report.measures, by)
-    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
-    return groups.rank(_measured(report.measures, rows, groups), report.count)
-
-
-def _rows(report: Report, frame: pd.DataFrame, measures: tuple[Measure, ...], by: By | None) -> pd.DataFrame:
-    needs = {column: convert for measure in measures for column, convert in measure.needs.items()}
-    return _taken(report, frame, needs, by)
-
-
-def _taken(report: Report, frame: pd.DataFrame, needs: Mapping[str, Convert], by: By | None) -> pd.DataFrame:
-    reader = f"{report.reader} reads {report.read_from}"
-    return take(frame, needs, by=by, report=report.name, reader=reader)
-
-
-def _measured(measures: tuple[Measure, ...], rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Compute the measures of each group, also of those without rows."""
-    table = pd.DataFrame(index=range(len(groups.labels)))
-    for measure in measures:
-        values = measure.compute(rows, groups.number, table).reindex(table.index)
+    grouped = rows.assign(group=groups.number).groupby("group")
+    numbers = pd.RangeIndex(len(groups.labels))
+    made: dict[str, pd.Series] = {}
+    for measure in report.measures:
+        values = measure.compute(grouped, made).reindex(numbers)
         values = values.fillna(0) if measure.dtype == "int64" else values
-        table[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    return table.set_axis(groups.labels)
+        made[measure.name] = values.astype(pandas_dtype(measure.dtype))
+    return pd.DataFrame(made, numbers).set_axis(groups.labels)
 
 
-def _over_time(report: Report, frame: pd.DataFrame, freq: str, by: By | None) -> pd.DataFrame:
-    needs = {"created_date": utc, **({} if by is not None else {"person_id": identity})}
-    rows = _taken(report, frame, needs, by)
+def _over_time(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, freq: str, by: By) -> pd.DataFrame:
+    """Count the rows of each period and group."""
     periods = group_periods(rows, "created_date", freq, report=report.name)
-    if by is None:
-        return _measured(report.measures, rows, periods)
-    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
+    groups = _grouped(report, frame, by)
     counts = groups.spread(pd.Series(1, index=rows.index), periods.number, groups.number)
     counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
     return groups.label_columns(counts, counts.sum())
 
 
-def _growth(report: Report, frame: pd.DataFrame, by: By | None, pause: pd.Timedelta) -> pd.DataFrame:
-    by = "event_campaign_id" if by is None else by
-    needs = {"event_id": identity, "fetched_at": utc, "total_accepted": whole}
-    rows = _taken(report, frame, needs, by)
+def _growth(
+    report: Report, frame: pd.DataFrame, rows: pd.DataFrame, pause: pd.Timedelta, by: By
+) -> pd.DataFrame:
+    """Sum what was known of each group at each pull."""
     for column in ("event_id", "fetched_at"):
         _refuse_missing(rows[column], report=report.name)
-    groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
+    groups = _grouped(report, frame, by)
     states = _states(rows.assign(group=groups.number), pause=pause)
     changes = _changes(states)
     growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
     growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
-    return groups.label_columns(growth, growth.iloc[-1:].sum())
-
-
-def _in_all(report: Report, growth: pd.DataFrame) -> pd.DataFrame:
-    """Return the measures of each pull from the growth of each group."""
+    if not report.own_measures:
+        return groups.label_columns(growth, growth.iloc[-1:].sum())
     count, *others = report.measures
-    made = pd.DataFrame({count.name: growth.sum(axis=1)})
+    made = {count.name: growth.sum(axis=1)}
     for measure in others:
-        values = measure.compute(growth, growth.index.to_series(), made)
+        values = measure.compute(growth.groupby(level=0), made)
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    return made
+    return pd.DataFrame(made)
 
 
 def _refuse_missing(column: pd.Series, *, report: str) -> None:
@@ -172,13 +157,3 @@ def _changes(states: pd.DataFrame) -> pd.DataFrame:
     before = states.groupby("event_id")[["group", "rsvps"]].shift()
     taken = states.assign(group=before["group"], rsvps=-before["rsvps"]).dropna(subset="group")
     return pd.concat([states, taken.astype({"group": "int64", "rsvps": "int64"})])
-
-
-def _title_columns(report: Report, made: pd.DataFrame, titles: pd.DataFrame) -> pd.DataFrame:
-    """Name the columns of a report over time by titles, where they are ids."""
-    titled = report.subject.titled
-    if list(made.columns.names) != [titled.key]:
-        return made
-    known = known_titles(titles, titled, name=report.name).to_dict()
-    labels = distinct_labels({str(key): known.get(str(key)) for key in made.columns})
-    return made.set_axis(pd.Index(list(labels.values()), dtype="str", name=titled.key), axis="columns")

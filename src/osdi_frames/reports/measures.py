@@ -10,8 +10,10 @@ import pandas as pd
 
 from osdi_frames.reports.columns import LOCAL, UTC, Convert, identity, local, utc, whole
 
-Compute: TypeAlias = Callable[[pd.DataFrame, pd.Series, pd.DataFrame], pd.Series]
-"""Takes the rows, the number of each row's group, and the measures before; returns a value per group."""
+Grouped: TypeAlias = "pd.api.typing.DataFrameGroupBy[Any, Any]"
+Made: TypeAlias = Mapping[str, pd.Series]
+Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
+"""Takes the rows by the number of their group, and the measures before; returns a value per group."""
 
 Unit: TypeAlias = Literal["number", "share", "time"]
 
@@ -21,35 +23,20 @@ _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A column of a report.
+    """A column of a report: what it is called, and how it is computed and shown.
 
-    Attributes
-    ----------
-    name, meaning
-        The column, and its sentence in the documentation.
-    compute
-        How it is computed.
-    needs
-        The columns that it reads, each with the conversion to its dtype.
-    dtype
-        The dtype; groups without rows have 0 where it is ``int64``.
-    unit
-        How it is shown: a number, a percentage, a date.
-    total
-        What stands for several groups, where anything can: distinct people have no total. Two measures are
-        those of a rate, which is that of their sums.
-    of_people
-        Whether it counts people, or what each did: a small one says something of a few.
+    Its total stands for several groups, where anything can: distinct people have none, and a rate, for which it names
+    two measures, is that of their sums.
     """
 
     name: str
-    meaning: str
+    meaning: str  # its sentence in the documentation
     compute: Compute
-    needs: Mapping[str, Convert] = field(default_factory=dict)
-    dtype: str = "int64"
+    needs: Mapping[str, Convert] = field(default_factory=dict)  # the columns that it reads
+    dtype: str = "int64"  # groups without rows have 0 where it is this one
     unit: Unit = "number"
     total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
-    of_people: bool = False
+    of_people: bool = False  # whether it counts people, or what each did: a small one says something of a few
 
     @property
     def heading(self) -> str:
@@ -80,20 +67,18 @@ def show_key(value: Any) -> str:
 
 def count_rows(name: str, meaning: str = "how many", *, of_people: bool = False) -> Measure:
     """Count the rows of each group."""
-    return Measure(name, meaning, lambda _, number, __: number.groupby(number).size(), of_people=of_people)
+    return Measure(name, meaning, lambda rows, _: rows.size(), of_people=of_people)
 
 
 def _date(name: str, meaning: str, column: str, convert: Convert, which: Literal["min", "max"]) -> Measure:
-    def compute(rows: pd.DataFrame, number: pd.Series, _: pd.DataFrame) -> pd.Series:
-        return rows[column].groupby(number).agg(which)
-
+    dtype = LOCAL if convert is local else UTC
     return Measure(
-        name, meaning, compute, {column: convert}, LOCAL if convert is local else UTC, "time", which
+        name, meaning, lambda rows, _: rows[column].agg(which), {column: convert}, dtype, "time", which
     )
 
 
 def _share_of(count: str) -> Measure:
-    def compute(_: pd.DataFrame, __: pd.Series, before: pd.DataFrame) -> pd.Series:
+    def compute(_: Grouped, before: Made) -> pd.Series:
         return before[count] / max(before[count].sum(), 1)
 
     return Measure("share", f"of all {count} of the frame, 0 to 1", compute, {}, "float64", "share")
@@ -101,29 +86,26 @@ def _share_of(count: str) -> Measure:
 
 def _cumulative(count: str) -> Measure:
     meaning = f"{count} up to the end of the period"
-    return Measure("cumulative", meaning, lambda _, __, before: before[count].cumsum(), total="max")
+    return Measure("cumulative", meaning, lambda _, before: before[count].cumsum(), total="max")
 
 
-def _limited(rows: pd.DataFrame, number: pd.Series, _: pd.DataFrame) -> pd.Series:
-    return rows["total_accepted"].where(rows["capacity"].notna()).groupby(number).sum()
-
-
-def _fill_rate(_: pd.DataFrame, __: pd.Series, before: pd.DataFrame) -> pd.Series:
-    return before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0)
+def _limited(rows: Grouped, _: Made) -> pd.Series:
+    limited: pd.Series = rows.obj["total_accepted"].where(rows.obj["capacity"].notna())
+    return limited.groupby(rows.obj["group"]).sum()
 
 
 _LIMITED: Final = {"total_accepted": whole, "capacity": whole}
 RSVPS: Final = Measure(
     "rsvps",
     "the sum of total_accepted; missing counts 0",
-    lambda rows, number, _: rows["total_accepted"].groupby(number).sum(),
+    lambda rows, _: rows["total_accepted"].sum(),
     {"total_accepted": whole},
     of_people=True,
 )
 PEOPLE: Final = Measure(
     "people",
     "how many distinct person_id; a row without one is nobody's",
-    lambda rows, number, _: rows["person_id"].groupby(number).nunique(),
+    lambda rows, _: rows["person_id"].nunique(),
     {"person_id": identity},
     total=None,
     of_people=True,
@@ -141,21 +123,21 @@ OF_EVENTS: Final = (
     Measure(
         "limited_events",
         "how many events have a capacity (interface 2.1)",
-        lambda rows, number, _: rows["capacity"].groupby(number).count(),
+        lambda rows, _: rows["capacity"].count(),
         _LIMITED,
     ),
     Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED, of_people=True),
     Measure(
         "capacity",
         "the capacity of those events; missing when there are none",
-        lambda rows, number, _: rows["capacity"].groupby(number).sum(min_count=1),
+        lambda rows, _: rows["capacity"].sum(min_count=1),
         _LIMITED,
         "Int64",
     ),
     Measure(
         "fill_rate",
         "limited_rsvps over capacity; missing when there is none, or 0",
-        _fill_rate,
+        lambda _, before: before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0),
         dtype="float64",
         unit="share",
         total=("limited_rsvps", "capacity"),
@@ -171,7 +153,7 @@ BY_PULL: Final = (
     Measure(
         "new_rsvps",
         "since the pull before; missing for the first",
-        lambda _, __, before: before["rsvps"].diff(),
+        lambda _, before: before["rsvps"].diff(),
         dtype="Int64",
     ),
 )

@@ -50,15 +50,23 @@ def words(column: object) -> str:
 
 
 def add_titles(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
-    """Add the column `title` to a report that has the ids in its index; missing where none is known."""
-    if titled.key not in report.index.names:
-        return report
-    ids = report.index.get_level_values(titled.key)
-    report.insert(0, "title", known_titles(titles, titled, name=name).reindex(ids).set_axis(report.index))
+    """Add the column `title` to a report that has the ids in its index, missing where none is known.
+
+    Columns that are ids get titles in their place.
+    """
+    key = titled.key
+    if key in report.index.names:
+        ids = report.index.get_level_values(key)
+        known = _known_titles(titles, titled, name=name).reindex(ids)
+        report.insert(0, "title", known.set_axis(report.index))
+    elif list(report.columns.names) == [key]:
+        known_by_id = _known_titles(titles, titled, name=name).to_dict()
+        labels = distinct_labels({str(column): known_by_id.get(str(column)) for column in report.columns})
+        return report.set_axis(pd.Index(list(labels.values()), dtype="str", name=key), axis="columns")
     return report
 
 
-def known_titles(titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.Series:
+def _known_titles(titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.Series:
     """Return the title of each id; the last row of an id holds."""
     missing = [column for column in (titled.key, "title") if column not in titles.columns]
     if missing:

@@ -18,10 +18,10 @@ what is odd in it is odd in life. How it is distributed:
 What is not imitated: nights and weekends, bounces between petitions, people who move house.
 """
 
+from osdi_frames.sample.deliveries import Delivery, deliveries
 from osdi_frames.sample.deployment import Deployment
-from osdi_frames.sample.documents import Delivery, deliveries, fetched, pages, signature_pages, single
-from osdi_frames.sample.layouts import write
-from osdi_frames.sample.showcase import write_showcase
+from osdi_frames.sample.layouts import write, write_showcase
+from osdi_frames.sample.pulls import fetched, pages, signature_pages, single
 from osdi_frames.sample.world import UNTIL, World
 
 __all__ = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import accumulate
 from random import Random
 
 from osdi_frames.sample import words
-from osdi_frames.sample.deployment import Deployment, Document, href_of, stamp, stream
+from osdi_frames.sample.deployment import Deployment, Document, stamp, stream
 
 MONTH = timedelta(days=30)
 
@@ -26,27 +26,23 @@ def make_groups(deployment: Deployment) -> list[Document]:
 
 
 def make_campaigns(
-    deployment: Deployment, launches: Sequence[datetime], *, groups: list[Document]
+    deployment: Deployment, launches: Iterable[datetime], *, groups: list[Document]
 ) -> list[Document]:
     """Make an event campaign for each launch; `count_rsvps` adds what the service counts."""
     order = stream(deployment, "campaigns").sample(words.CAMPAIGNS, len(words.CAMPAIGNS))
     made = []
     for number, launched in enumerate(launches):
         campaign = order[number % len(order)]
-        own = _described(deployment, "event_campaign", number, launched, groups)
-        page = own["browser_url"]
-        made.append(
-            {
-                **own,
-                "title": f"{campaign.title} {launched.year}",
-                "name": f"{campaign.cause} {launched:%Y-%m}",  # `cause_of` reads it
-                "description": f"<p>People everywhere meet for {campaign.cause}. Find an event near you.</p>",
-                "host_pitch": "No event near you yet? Host one: we help.",
-                "host_instructions": "<p>Confirm the place first, then invite your neighbours.</p>",
-                "host_url": f"{page}/host",
-                "_links": _links(deployment, own, "events"),
-            }
-        )
+        own = _described(deployment, "event_campaign", number, launched, groups, "events")
+        own |= {
+            "title": f"{campaign.title} {launched.year}",
+            "name": f"{campaign.cause} {launched:%Y-%m}",  # `cause_of` reads it
+            "description": f"<p>People everywhere meet for {campaign.cause}. Find an event near you.</p>",
+            "host_pitch": "No event near you yet? Host one: we help.",
+            "host_instructions": "<p>Confirm the place first, then invite your neighbours.</p>",
+            "host_url": f"{own['browser_url']}/host",
+        }
+        made.append(own)
     return made
 
 
@@ -54,12 +50,6 @@ def cause_of(campaign: Document) -> str:
     """Return what the events of a campaign are for."""
     cause: str = campaign["name"].rpartition(" ")[0]
     return cause
-
-
-def count_rsvps(campaign: Document, events: Iterable[Document]) -> Document:
-    """Return a campaign with the number of its events, and of their RSVPs."""
-    rsvps = [event["total_accepted"] for event in events]
-    return {**campaign, "total_events": len(rsvps), "total_rsvps": sum(rsvps)}
 
 
 def make_petitions(
@@ -78,55 +68,48 @@ def make_petitions(
     for number in range(count):
         demand, locality = demands[number % len(demands)]
         launched = first + (last - first) * (number / count)
-        own = _described(deployment, "petition", number, launched, groups)
+        own = _described(deployment, "petition", number, launched, groups, "signatures")
         creator = people[number % len(people)]
-        links = _links(deployment, own, "signatures")
-        links["osdi:record_signature_helper"] = links["osdi:signatures"]
-        links["osdi:creator"] = creator["_links"]["self"]
-        made.append(
-            {
-                **own,
-                "title": demand.format(locality),
-                "name": f"{locality} {launched:%Y-%m} #{number}",
-                "description": f"<p>{demand.format(locality)}: add your name.</p>",
-                "petition_text": "We ask the council to act this year.",
-                "target": [{"name": f"The council of {locality}"}],
-                "_links": links,
-                "_embedded": {"osdi:creator": creator},
-            }
-        )
+        own["_links"]["osdi:record_signature_helper"] = own["_links"]["osdi:signatures"]
+        own["_links"]["osdi:creator"] = creator["_links"]["self"]
+        own |= {
+            "title": demand.format(locality),
+            "name": f"{locality} {launched:%Y-%m} #{number}",
+            "description": f"<p>{demand.format(locality)}: add your name.</p>",
+            "petition_text": "We ask the council to act this year.",
+            "target": [{"name": f"The council of {locality}"}],
+            "_embedded": {"osdi:creator": creator},
+        }
+        made.append(own)
     return made
 
 
-def popularity(rng: Random, count: int) -> list[float]:
-    """Weigh so many resources by a power law, in random order."""
-    weights = [rank**-0.9 for rank in range(1, count + 1)]
-    rng.shuffle(weights)
-    return weights
-
-
-def launches(resources: list[Document]) -> list[datetime]:
-    """Return when each was created."""
-    return [datetime.fromisoformat(resource["created_date"]) for resource in resources]
-
-
 def attention(
-    launched: list[datetime], weights: list[float], now: datetime, *, months: float, floor: float
-) -> list[float]:
-    """Weigh resources as they draw people now, added up for ``random.choices``.
+    rng: Random, resources: Sequence[Document], *, months: float, floor: float
+) -> Callable[[datetime], list[float]]:
+    """Return how resources draw people at a moment, as weights that are added up for ``random.choices``.
 
-    Each fades from its launch on, to 1/e in so many months, but not below `floor`.
+    They follow a power law, in random order. Each resource fades from its launch on, to 1/e in so many months, but
+    not below `floor`.
     """
-    ages = [(now - moment) / MONTH for moment in launched]
-    fades = [floor + math.exp(-age / months) if age >= 0 else 0.0 for age in ages]
-    return list(accumulate(weight * fade for weight, fade in zip(weights, fades, strict=True)))
+    weights = [rank**-0.9 for rank in range(1, len(resources) + 1)]
+    rng.shuffle(weights)
+    launched = [datetime.fromisoformat(resource["created_date"]) for resource in resources]
+
+    def weigh(now: datetime) -> list[float]:
+        ages = [(now - moment) / MONTH for moment in launched]
+        fades = [floor + math.exp(-age / months) if age >= 0 else 0.0 for age in ages]
+        return list(accumulate(weight * fade for weight, fade in zip(weights, fades, strict=True)))
+
+    return weigh
 
 
 def _described(
-    deployment: Deployment, kind: str, number: int, created: datetime, groups: list[Document]
+    deployment: Deployment, kind: str, number: int, created: datetime, groups: list[Document], parts: str
 ) -> Document:
     sponsor = groups[number % len(groups)]
     own_id = deployment.id(kind, number)
+    address = deployment.href(f"{kind}s", own_id)
     return {
         "identifiers": [f"{deployment.prefix}:{own_id}"],
         "origin_system": "Example Network",
@@ -135,14 +118,9 @@ def _described(
         "browser_url": f"{deployment.site}/{kind}s/{number}",
         f"{deployment.prefix}:hidden": False,
         f"{deployment.prefix}:sponsor": {"title": sponsor["title"], "url": sponsor["browser_url"]},
-        "_links": {"self": deployment.link(f"{kind}s", own_id)},
-    }
-
-
-def _links(deployment: Deployment, own: Document, parts: str) -> Document:
-    address = href_of(own)
-    return {
-        **own["_links"],
-        f"osdi:{parts}": {"href": f"{address}/{parts}"},
-        f"{deployment.prefix}:embed": {"href": f"{address}/embed"},
+        "_links": {
+            "self": {"href": address},
+            f"osdi:{parts}": {"href": f"{address}/{parts}"},
+            f"{deployment.prefix}:embed": {"href": f"{address}/embed"},
+        },
     }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
+from itertools import accumulate
 from typing import Any
 
 Document = dict[str, Any]
@@ -68,20 +69,15 @@ def stamp(when: datetime) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def present(**fields: Any) -> Document:
-    """Leave out what is None: the service omits absent fields."""
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def href_of(resource: Document) -> str:
     """Take the address under which a resource knows itself."""
     href: str = resource["_links"]["self"]["href"]
     return href
 
 
-def last_segment(href: str) -> str:
-    """Take the identifier at the end of an address."""
-    return href.rpartition("/")[2]
+def id_of(resource: Document) -> str:
+    """Take the identifier at the end of that address."""
+    return href_of(resource).rpartition("/")[2]
 
 
 def power_law(items: Sequence[Any], *, exponent: float = 1.0) -> list[float]:
@@ -90,8 +86,4 @@ def power_law(items: Sequence[Any], *, exponent: float = 1.0) -> list[float]:
     >>> power_law("abc")
     [1.0, 1.5, 1.8333333333333333]
     """
-    total, weights = 0.0, []
-    for rank in range(1, len(items) + 1):
-        total += rank**-exponent
-        weights.append(total)
-    return weights
+    return list(accumulate(rank**-exponent for rank in range(1, len(items) + 1)))

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import random
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
 
 from osdi_frames.sample import words
-from osdi_frames.sample.campaigns import attention, cause_of, launches, popularity
-from osdi_frames.sample.deployment import (
-    Deployment,
-    Document,
-    href_of,
-    last_segment,
-    power_law,
-    present,
-    stamp,
-    stream,
-)
+from osdi_frames.sample.campaigns import attention, cause_of
+from osdi_frames.sample.deployment import Deployment, Document, href_of, id_of, power_law, stamp, stream
 from osdi_frames.sample.people import geolocation
 from osdi_frames.tables.fields import EVENT
 
@@ -31,7 +25,7 @@ STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values th
 
 def make_events(
     deployment: Deployment,
-    moments: list[datetime],
+    moments: Iterable[datetime],
     *,
     until: datetime,
     campaigns: list[Document],
@@ -40,18 +34,22 @@ def make_events(
 ) -> list[Document]:
     """Make one v2 event for each moment of creation, oldest first, as it is at the end of the world."""
     rng = stream(deployment, "events")
-    weights, launched = popularity(rng, len(campaigns)), launches(campaigns)
+    weigh = attention(rng, campaigns, months=CAMPAIGN_MONTHS, floor=0)
     made = []
     for number, created in enumerate(moments):
-        drawing = attention(launched, weights, created, months=CAMPAIGN_MONTHS, floor=0)
-        (campaign,) = rng.choices(campaigns, cum_weights=drawing)
+        (campaign,) = rng.choices(campaigns, cum_weights=weigh(created))
         joined = rng.random() < 0.75
         modified = min(created + (0.01 + rng.random()) * 120 * DAY, until)
         cause = cause_of(campaign) if joined else rng.choice(words.CAUSES)
-        event = _event(deployment, rng, number=number, cause=cause, created=created, modified=modified)
+        event = _event(deployment, rng, number, cause, created, modified)
         event |= _rsvps(rng, 12 if joined else 4)
         event[f"{deployment.prefix}:sponsor"] = rng.choice(groups)
-        _organize(deployment, event, rng.choice(people), rng)
+        person = rng.choice(people)["_links"]["self"]
+        event["_links"]["osdi:creator"] = person
+        if rng.random() < 0.95:
+            event["_links"]["osdi:organizer"] = person
+        if rng.random() < 0.15:
+            del event[f"{deployment.prefix}:sponsor"]
         if modified >= STATUS_GREW and number % 10 == 3:
             event["status"] = "postponed"
         if joined:
@@ -61,48 +59,49 @@ def make_events(
 
 
 def _event(
-    deployment: Deployment,
-    rng: random.Random,
-    *,
-    number: int,
-    cause: str,
-    created: datetime,
-    modified: datetime,
+    deployment: Deployment, rng: Random, number: int, cause: str, created: datetime, modified: datetime
 ) -> Document:
     event_id = deployment.id("event", number)
     own_ui = rng.random() < 0.7
     place = rng.choices(words.PLACES, cum_weights=power_law(words.PLACES))[0]
     start = _start(number, created, modified, rng)
     image = f"https://images.example.net/{deployment.digest('image', number)}.jpg"
-    foreign = [f"crm_sync:{number + 1000}"]
-    own = [f"{deployment.prefix}:{event_id}"]
-    return {
-        **present(
-            identifiers=own if own_ui else foreign + own if number % 2 else own + foreign,
-            origin_system="Example Network" if own_ui else rng.choice(words.ORIGINS),
-            created_date=stamp(created),
-            modified_date=stamp(modified),
-            name=f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
-            title=title(number, cause, place.locality, rng),
-            description=_html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
-            instructions=_html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
-            browser_url=f"{deployment.site}/events/{event_id[:8]}" if own_ui else None,
-            featured_image_url=image if own_ui and rng.random() < 0.4 else None,
-            start_date=stamp(start) if rng.random() < 0.97 else None,
-            end_date=stamp(start + rng.randrange(1, 7) * HOUR) if rng.random() < 0.6 else None,
-            location=_location(place, number, rng) if rng.random() < 0.98 else None,
-            status=rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
-            transparence="opaque",
-            visibility="public" if rng.random() < 0.93 else "private",
-            guests_can_invite_others=True,
-            reminders=[{"method": "email", "minutes": 1440}] if own_ui else None,
-        ),
+    foreign, own = f"crm_sync:{number + 1000}", f"{deployment.prefix}:{event_id}"
+    imported = [foreign, own] if number % 2 else [own, foreign]
+    attendances = deployment.link("events", event_id, "attendances")
+    fields: Document = {
+        "identifiers": [own] if own_ui else imported,
+        "origin_system": "Example Network" if own_ui else rng.choice(words.ORIGINS),
+        "created_date": stamp(created),
+        "modified_date": stamp(modified),
+        "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
+        "title": _title(number, cause, place.locality, rng),
+        "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
+        "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
+        "browser_url": f"{deployment.site}/events/{event_id[:8]}" if own_ui else None,
+        "featured_image_url": image if own_ui and rng.random() < 0.4 else None,
+        "start_date": stamp(start) if rng.random() < 0.97 else None,
+        "end_date": stamp(start + rng.randrange(1, 7) * HOUR) if rng.random() < 0.6 else None,
+        "location": _location(place, number, rng) if rng.random() < 0.98 else None,
+        "status": rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
+        "transparence": "opaque",
+        "visibility": "public" if rng.random() < 0.93 else "private",
+        "guests_can_invite_others": True,
+        "reminders": [{"method": "email", "minutes": 1440}] if own_ui else None,
         f"{deployment.prefix}:hidden": rng.random() < 0.05,
-        "_links": _links(deployment, event_id, rng),
+        "_links": {
+            "self": deployment.link("events", event_id),
+            "osdi:attendances" if rng.random() < 0.85 else "osdi:attendance": attendances,
+            "osdi:record_attendance_helper"
+            if rng.random() < 0.9
+            else "record_attendance_helper": attendances,
+            f"{deployment.prefix}:embed": deployment.link("events", event_id, "embed"),
+        },
     }
+    return {name: value for name, value in fields.items() if value is not None}  # the service omits those
 
 
-def title(number: int, cause: str, locality: str, rng: random.Random) -> str:
+def _title(number: int, cause: str, locality: str, rng: Random) -> str:
     """Name a gathering; every eleventh title is one of the hostile labels, in turn."""
     if number % 11 == 4:
         return words.HOSTILE[number // 11 % len(words.HOSTILE)]
@@ -115,7 +114,7 @@ def _html(cause: str, sentence: str) -> str:
     )
 
 
-def _start(number: int, created: datetime, modified: datetime, rng: random.Random) -> datetime:
+def _start(number: int, created: datetime, modified: datetime, rng: Random) -> datetime:
     """Draw a wall clock at the place of the event, which is written as if it were UTC (interface 2.1).
 
     It is soon after the last RSVP.
@@ -126,7 +125,7 @@ def _start(number: int, created: datetime, modified: datetime, rng: random.Rando
     return change if number % 100 in (20, 21) and created < change else usual
 
 
-def _rsvps(rng: random.Random, usual: int) -> Document:
+def _rsvps(rng: Random, usual: int) -> Document:
     """Draw RSVPs from a power law (at most 4,000); one event in six has a capacity, and comes near it."""
     accepted = min(int((rng.paretovariate(1.1) - 1) * usual + 1), 4000) if rng.random() < 0.9 else 0
     if rng.random() > 0.17:
@@ -136,50 +135,32 @@ def _rsvps(rng: random.Random, usual: int) -> Document:
     return {"total_accepted": int(capacity * min(rng.uniform(0.5, 1.2), 1)), "capacity": capacity}
 
 
-def _location(place: words.Place, number: int, rng: random.Random) -> Document:
+def _location(place: words.Place, number: int, rng: Random) -> Document:
     draw = rng.random()
     if draw < 0.10:  # a virtual event has no flag: it has a venue and no place
         return {"venue": "Zoom"}
     if draw < 0.14:  # what the service answers when an event was posted without a place (interface 2.2)
         nowhere = {"latitude": 39.5, "longitude": -98.35, "accuracy": "Approximate"}
         return {"region": "", "country": "US", "language": "en", "location": nowhere}
-    return present(
-        venue=rng.choice(words.VENUES) if draw < 0.9 else None,
-        address_lines=[f"{number % 900 + 1} {rng.choice(words.STREETS)}"],
-        locality=place.locality,
-        region=place.region,
-        postal_code=place.postal_code if draw < 0.95 else None,
-        country=place.country,
-        language="en",
-        location=geolocation(place, metres=number % 3000),
-    )
-
-
-def _links(deployment: Deployment, event_id: str, rng: random.Random) -> Document:
-    attendances = deployment.link("events", event_id, "attendances")
-    return {
-        "self": deployment.link("events", event_id),
-        "osdi:attendances" if rng.random() < 0.85 else "osdi:attendance": attendances,
-        "osdi:record_attendance_helper" if rng.random() < 0.9 else "record_attendance_helper": attendances,
-        f"{deployment.prefix}:embed": deployment.link("events", event_id, "embed"),
+    venue = {"venue": rng.choice(words.VENUES)} if draw < 0.9 else {}
+    located = {
+        **venue,
+        "address_lines": [f"{number % 900 + 1} {rng.choice(words.STREETS)}"],
+        **place.address,
+        "location": geolocation(place, metres=number % 3000),
     }
+    if draw >= 0.95:
+        del located["postal_code"]
+    return located
 
 
-def _organize(deployment: Deployment, event: Document, person: Document, rng: random.Random) -> None:
-    event["_links"]["osdi:creator"] = person["_links"]["self"]
-    if rng.random() < 0.95:
-        event["_links"]["osdi:organizer"] = person["_links"]["self"]
-    if rng.random() < 0.15:
-        del event[f"{deployment.prefix}:sponsor"]
-
-
-def _join(deployment: Deployment, event: Document, campaign: Document, rng: random.Random) -> None:
+def _join(deployment: Deployment, event: Document, campaign: Document, rng: Random) -> None:
     """Put an event into a campaign; the key, the link or both say so."""
-    href, draw = href_of(campaign), rng.random()
+    draw = rng.random()
     if draw < 0.8:
-        event[f"{deployment.prefix}:event_campaign_id"] = last_segment(href)
+        event[f"{deployment.prefix}:event_campaign_id"] = id_of(campaign)
     if draw > 0.15:
-        event["_links"][f"{deployment.prefix}:event_campaign"] = {"href": href}
+        event["_links"][f"{deployment.prefix}:event_campaign"] = campaign["_links"]["self"]
 
 
 def campaign_href(deployment: Deployment, event: Document) -> str | None:
@@ -189,6 +170,18 @@ def campaign_href(deployment: Deployment, event: Document) -> str | None:
         return deployment.href("event_campaigns", campaign_id)
     href: str | None = event["_links"].get(f"{deployment.prefix}:event_campaign", {}).get("href")
     return href
+
+
+def count_rsvps(deployment: Deployment, campaigns: list[Document], events: list[Document]) -> list[Document]:
+    """Return campaigns with the number of their events, and of the RSVPs to these."""
+    rsvps: dict[str | None, list[int]] = defaultdict(list)
+    for event in events:
+        rsvps[campaign_href(deployment, event)].append(event["total_accepted"])
+    counts = [rsvps[href_of(campaign)] for campaign in campaigns]
+    return [
+        {**campaign, "total_events": len(count), "total_rsvps": sum(count)}
+        for campaign, count in zip(campaigns, counts, strict=True)
+    ]
 
 
 def as_of(event: Document, when: datetime) -> Document:
@@ -205,31 +198,23 @@ def as_of(event: Document, when: datetime) -> Document:
     return {**event, "total_accepted": accepted, "modified_date": stamp(moment)}
 
 
-def with_people(event: Document, people: dict[str, Document]) -> Document:
-    """Embed creator and organizer in addition to the links, as v2 did until June 2018."""
-    roles = [role for role in ("osdi:creator", "osdi:organizer") if role in event["_links"]]
-    return {**event, "_embedded": {role: people[event["_links"][role]["href"]] for role in roles}}
-
-
-def v1(deployment: Deployment, event: Document, people: dict[str, Document]) -> Document:
-    """Say a v2 event in the words of v1 (interface 2.8 and 9)."""
+def v1(deployment: Deployment, event: Document) -> Document:
+    """Say a v2 event that embeds its people in the words of v1 (interface 2.8 and 9)."""
     p = deployment.prefix
-    sponsor = event.get(f"{p}:sponsor")
-    embedded = with_people(event, people)["_embedded"]
     links = {name: value for name, value in event["_links"].items() if name not in _V2_LINKS}
-    links["osdi:attendance"] = {"href": f"{event['_links']['self']['href']}/attendance"}
+    links["osdi:attendance"] = {"href": f"{href_of(event)}/attendance"}
     renamed = {_V1_NAMES.get(name, name): value for name, value in event.items() if name not in _V2_KEYS}
     if "instructions" in event:
         renamed[f"{p}:event_instructions"] = renamed.pop("instructions")
-    if sponsor:
+    if sponsor := event.get(f"{p}:sponsor"):
         renamed[f"{p}:sponsor"] = {"summary": sponsor["title"], "url": sponsor["browser_url"]}
     renamed.pop(f"{p}:hidden")
-    embedded = {role: _v1_person(person) for role, person in embedded.items()}
+    embedded = {role: _v1_person(person) for role, person in event["_embedded"].items()}
     return {**renamed, "_embedded": _moved(deployment, embedded), "_links": _moved(deployment, links)}
 
 
 _V1_NAMES = {str(field.v2): field.v1 for field in EVENT if field.v1 and field.name != "instructions"}
-_V2_KEYS = {"_links", *(field.name for field in EVENT if field.v1 is None)}
+_V2_KEYS = {"_embedded", "_links", *(field.name for field in EVENT if field.v1 is None)}
 _V2_LINKS = {
     *("osdi:attendances", "osdi:attendance"),
     *("osdi:record_attendance_helper", "record_attendance_helper"),
@@ -242,14 +227,10 @@ def _v1_person(person: Document) -> Document:
     return {**{_V1_NAMES.get(name, name): value for name, value in person.items()}, "_links": links}
 
 
-def _moved(deployment: Deployment, links: Document) -> Document:
+def _moved(deployment: Deployment, node: Any) -> Any:
     """Point every address at the v1 root."""
-
-    def walk(node: object) -> object:
-        if isinstance(node, dict):
-            return {name: walk(value) for name, value in node.items()}
-        if isinstance(node, str) and node.startswith(deployment.base_url):
-            return deployment.base_url_v1 + node.removeprefix(deployment.base_url)
-        return node
-
-    return {name: walk(value) for name, value in links.items()}
+    if isinstance(node, dict):
+        return {name: _moved(deployment, value) for name, value in node.items()}
+    if isinstance(node, str) and node.startswith(deployment.base_url):
+        return deployment.base_url_v1 + node.removeprefix(deployment.base_url)
+    return node

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import unicodedata
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from osdi_frames.sample import words
@@ -28,11 +27,7 @@ def organizer(deployment: Deployment, number: int, *, created: datetime) -> Docu
             {
                 "primary": True,
                 "address_lines": [_street(number)],
-                "locality": place.locality,
-                "region": place.region,
-                "postal_code": place.postal_code,
-                "country": place.country,
-                "language": "en",
+                **place.address,
                 "location": geolocation(place, accuracy="Approximate"),
             }
         ],
@@ -51,17 +46,20 @@ def signer(deployment: Deployment, number: int, *, rng: random.Random, signed: d
     given, family, place, email = _traits(deployment, number)
     first_seen = signed - timedelta(days=int(number % 7 * rng.random() * 100))
     person: Document = {"created_date": stamp(first_seen), "modified_date": stamp(signed)}
+    elsewhere = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
+    at_work = {"address": f"work.{email}", "status": "previous"}
+    office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
     draw = rng.random
     if draw() < 0.94:
         person["given_name"] = given
     if draw() < 0.90:
         person["family_name"] = family
     if draw() < 0.92:
-        person["postal_addresses"] = _marked([_address(place, number, rng)], rng, _another_address)
+        person["postal_addresses"] = _marked(_address(place, number, rng), rng, elsewhere)
     if draw() < 0.97:
-        person["email_addresses"] = _marked([_email(email, rng)], rng, _another_email)
+        person["email_addresses"] = _marked(_email(email, rng), rng, at_work)
     if draw() < 0.40:
-        person["phone_numbers"] = _marked([_phone(place, number, rng)], rng, _another_phone)
+        person["phone_numbers"] = _marked(_phone(place, number, rng), rng, office)
     if draw() < 0.45:
         person["languages_spoken"] = rng.choices(words.LANGUAGES, (60, 20, 5, 4, 4, 3, 2, 2))
         if draw() < 0.1:
@@ -88,12 +86,8 @@ def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
     family = words.FAMILY_NAMES[(mixed >> 16) % len(words.FAMILY_NAMES)]
     place = words.PLACES[min((mixed >> 32) % len(words.PLACES), (mixed >> 48) % len(words.PLACES))]
     host = words.MAIL_HOSTS[(mixed >> 64) % len(words.MAIL_HOSTS)]
-    return given, family, place, f"{_ascii(given)}.{number}@{host}"
-
-
-def _ascii(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return plain or "friend"
+    ascii_name = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
+    return given, family, place, f"{ascii_name or 'friend'}.{number}@{host}"
 
 
 def _street(number: int) -> str:
@@ -118,19 +112,11 @@ def _address(place: Place, number: int, rng: random.Random) -> Document:
     return address
 
 
-def _another_address(_address: Document) -> Document:
-    return {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
-
-
 def _email(address: str, rng: random.Random) -> Document:
     email: Document = {"primary": True, "address": address}
     if rng.random() < 0.85:
         (email["status"],) = rng.choices(("subscribed", "unsubscribed", "bouncing"), (90, 8, 2))
     return email
-
-
-def _another_email(email: Document) -> Document:
-    return {"address": "work." + email["address"], "status": "previous"}
 
 
 def _phone(place: Place, number: int, rng: random.Random) -> Document:
@@ -142,23 +128,15 @@ def _phone(place: Place, number: int, rng: random.Random) -> Document:
     return phone
 
 
-def _another_phone(phone: Document) -> Document:
-    return {"number": f"(202) 555-01{phone['number'][-2:]}", "number_type": "Work"}
-
-
-def _marked(
-    entries: list[Document], rng: random.Random, another: Callable[[Document], Document]
-) -> list[Document]:
+def _marked(entry: Document, rng: random.Random, second: Document) -> list[Document]:
     """Add a second entry now and then; the primary is not always first, and not always there."""
     draw = rng.random()
     if draw < 0.86:
-        return entries
-    if draw < 0.91:
-        del entries[0]["primary"]
-        return entries
-    second = another(entries[0])
-    if draw < 0.98:
+        return [entry]
+    if 0.91 <= draw < 0.98:
         second["primary"] = False
     else:
-        del entries[0]["primary"]
-    return [second, *entries] if draw < 0.955 else [*entries, second]
+        del entry["primary"]
+    if draw < 0.91:
+        return [entry]
+    return [second, entry] if draw < 0.955 else [entry, second]

@@ -25,6 +25,12 @@ class Place(NamedTuple):
     longitude: float
     dialled: str
 
+    @property
+    def address(self) -> dict[str, str]:
+        """The end of a postal address here."""
+        names = ("locality", "region", "postal_code", "country")
+        return {**{name: getattr(self, name) for name in names}, "language": "en"}
+
 
 class Campaign(NamedTuple):
     """An event campaign: its title without the year, and the cause of its events."""

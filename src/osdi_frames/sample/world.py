@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 from osdi_frames.sample import events as forms
-from osdi_frames.sample.attendances import make_attendances
-from osdi_frames.sample.campaigns import count_rsvps, make_campaigns, make_groups, make_petitions
+from osdi_frames.sample.actions import make_attendances, make_signatures
+from osdi_frames.sample.campaigns import make_campaigns, make_groups, make_petitions
 from osdi_frames.sample.deployment import Deployment, Document, href_of, stamp, stream
-from osdi_frames.sample.events import campaign_href, make_events
+from osdi_frames.sample.events import campaign_href, count_rsvps, make_events
 from osdi_frames.sample.people import organizer
-from osdi_frames.sample.signatures import make_signatures
 
 UNTIL = datetime(2026, 8, 1, tzinfo=UTC)
 EMBEDDED_UNTIL = datetime(2018, 6, 1, tzinfo=UTC)  # until then v2 embedded the people of an event
@@ -72,40 +71,7 @@ class World:
         """
         url = base_url or f"https://{prefix.replace('_', '-')}.example.org/api/v2"
         deployment = Deployment(seed=seed, prefix=prefix, base_url=url.rstrip("/"))
-        since = until - 6 * YEAR
-        groups = make_groups(deployment)
-        people = [organizer(deployment, n, created=since - n * HOUR) for n in range(4 + events // 8)]
-        campaigns = make_campaigns(deployment, list(_launched(3 + events // 12, until=until)), groups=groups)
-        made = make_events(
-            deployment,
-            list(_created(events, until=until, rng=stream(deployment, "created"))),
-            until=until,
-            campaigns=campaigns,
-            groups=groups,
-            people=people,
-        )
-        members: dict[str | None, list[Document]] = {}
-        for event in made:
-            members.setdefault(campaign_href(deployment, event), []).append(event)
-        return cls(
-            deployment=deployment,
-            until=until,
-            groups=groups,
-            people={href_of(person): person for person in people},
-            campaigns=[count_rsvps(campaign, members.get(href_of(campaign), ())) for campaign in campaigns],
-            petitions=make_petitions(
-                deployment,
-                petitions,
-                groups=groups,
-                people=people,
-                first=until - 5 * YEAR,
-                last=until - YEAR / 6,
-            ),
-            events=made,
-            campaign_only=frozenset(
-                href_of(event) for event in made[16::20] if campaign_href(deployment, event)
-            ),
-        )
+        return _world(deployment, until, events, petitions)
 
     @property
     def prefix(self) -> str:
@@ -128,11 +94,12 @@ class World:
 
     def v1(self, event: Document) -> Document:
         """Say an event in the words of v1, with its people embedded."""
-        return forms.v1(self.deployment, event, self.people)
+        return forms.v1(self.deployment, self.with_people(event))
 
     def with_people(self, event: Document) -> Document:
-        """Say an event as v2 did until June 2018, with its people embedded."""
-        return forms.with_people(event, self.people)
+        """Embed creator and organizer in addition to the links, as v2 did until June 2018."""
+        roles = [role for role in ("osdi:creator", "osdi:organizer") if role in event["_links"]]
+        return {**event, "_embedded": {role: self.people[event["_links"][role]["href"]] for role in roles}}
 
     def as_of(self, events: list[Document], when: datetime) -> list[Document]:
         """Show events as a pull at an earlier moment saw them: fewer, with fewer RSVPs, modified earlier."""
@@ -141,22 +108,40 @@ class World:
 
     def signatures(self, count: int) -> Iterator[Document]:
         """Make signatures one by one, oldest first; about three signers in four sign once."""
-        return make_signatures(
-            self.deployment,
-            _signed(count, until=self.until, rng=stream(self.deployment, "signed")),
-            petitions=self.petitions,
-            signers=max(2 * count, 1),
-        )
+        moments = _signed(count, self.until, stream(self.deployment, "signed"))
+        signers = max(2 * count, 1)
+        return make_signatures(self.deployment, moments, petitions=self.petitions, signers=signers)
 
 
-def _launched(count: int, *, until: datetime) -> Iterator[datetime]:
+def _world(deployment: Deployment, until: datetime, events: int, petitions: int) -> World:
+    since = until - 6 * YEAR
+    groups = make_groups(deployment)
+    people = [organizer(deployment, n, created=since - n * HOUR) for n in range(4 + events // 8)]
+    campaigns = make_campaigns(deployment, _launched(3 + events // 12, until), groups=groups)
+    moments = _created(events, until, stream(deployment, "created"))
+    made = make_events(deployment, moments, until=until, campaigns=campaigns, groups=groups, people=people)
+    return World(
+        deployment=deployment,
+        until=until,
+        groups=groups,
+        people={href_of(person): person for person in people},
+        campaigns=count_rsvps(deployment, campaigns, made),
+        petitions=make_petitions(
+            deployment, petitions, groups=groups, people=people, first=until - 5 * YEAR, last=until - YEAR / 6
+        ),
+        events=made,
+        campaign_only=frozenset(href_of(event) for event in made[16::20] if campaign_href(deployment, event)),
+    )
+
+
+def _launched(count: int, until: datetime) -> Iterator[datetime]:
     """Spread the launches of campaigns as `_created` spreads their events: one before the first, then more."""
     yield EMBEDDED_UNTIL - YEAR * 13 / 12
     for n in range(count - 1):
         yield until - 6 * YEAR * (1 - (n / (count - 1)) ** 0.5)
 
 
-def _created(count: int, *, until: datetime, rng: Random) -> Iterator[datetime]:
+def _created(count: int, until: datetime, rng: Random) -> Iterator[datetime]:
     """Spread events: a few in the year before June 2018, then more and more over six years."""
     old = int(count * OLD_SHARE)
     for n in range(old):
@@ -165,7 +150,7 @@ def _created(count: int, *, until: datetime, rng: Random) -> Iterator[datetime]:
         yield until - 6 * YEAR * (1 - ((n + rng.random()) / (count - old)) ** 0.5)
 
 
-def _signed(count: int, *, until: datetime, rng: Random) -> Iterator[datetime]:
+def _signed(count: int, until: datetime, rng: Random) -> Iterator[datetime]:
     """Spread signatures: more and more over five years, the last three days before the end."""
     since, end = until - 5 * YEAR, until - timedelta(days=3)
     for n in range(count):

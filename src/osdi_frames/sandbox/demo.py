@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from osdi_frames.sample import World
-from osdi_frames.sample.attendances import referrer_data
+from osdi_frames.sample.actions import referrer_data
 from osdi_frames.sample.deployment import Document, href_of
 from osdi_frames.sample.events import campaign_href
 from osdi_frames.sample.people import signer

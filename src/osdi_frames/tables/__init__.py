@@ -2,7 +2,7 @@
 
 Everything else is derived from what is declared here: the query that extracts a table, the dtypes of
 an empty frame, the data dictionary, the Parquet schema, and the check for keys that no table takes.
-To add a column is to add a line in the module of its table; what several tables share is in `resource` and `actions`.
+To add a column is to add a line in the module of its table; what several tables share is in `resource`.
 """
 
 from __future__ import annotations
@@ -11,27 +11,18 @@ import re
 from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
-from osdi_frames.tables.attendances import ATTENDANCES
-from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS
+from osdi_frames.tables.actions import ATTENDANCES, SIGNATURE_TABLES
+from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS, PETITIONS
 from osdi_frames.tables.events import EVENT_TABLES
 from osdi_frames.tables.people import PEOPLE
-from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
-from osdi_frames.tables.signatures import SIGNATURE_TABLES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (
-        *EVENT_TABLES,
-        EVENT_CAMPAIGNS,
-        ATTENDANCES,
-        PETITIONS,
-        *SIGNATURE_TABLES,
-        PEOPLE,
-    )
+    for table in (*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES, PETITIONS, *SIGNATURE_TABLES, PEOPLE)
 }
 
 
@@ -78,6 +69,9 @@ def table(name: str) -> Table:
         raise UnknownTable(f"there is no table {name!r}; {nearest(name, TABLES)}") from None
 
 
+_table = table  # `describe` has an argument of its name
+
+
 def describe(table: str | None = None) -> pd.DataFrame:
     """Show the data dictionary: one row a column of every table, or of the one named.
 
@@ -107,37 +101,23 @@ def describe(table: str | None = None) -> pd.DataFrame:
     2    method  string                                  method
     3   minutes   int64                                 minutes
     """
-    if table is not None and table not in TABLES:
-        raise UnknownTable(f"there is no table {table!r}; {nearest(table, TABLES)}")
-    chosen = TABLES.values() if table is None else [TABLES[table]]
-    rows = [
-        (
-            declared.name,
-            column.name,
-            column.type,
-            _where(column, column.v2),
-            _where(column, column.v1),
-            column.meaning,
-            column.privacy.level,
-            str(column.privacy),
-        )
-        for declared in chosen
-        for column in declared.columns
-    ]
     import pandas as pd  # nothing else here needs it, nor who imports only what is declared
 
+    chosen = TABLES.values() if table is None else [_table(table)]
+    rows = [(declared.name, *_shown(column)) for declared in chosen for column in declared.columns]
     return pd.DataFrame(rows, columns=["table", *_SHOWN])
 
 
-_SHOWN = ("column", "type", "v2", "v1", "meaning", "privacy", "pseudonymized")
 #: Its other name.
 dictionary = describe
+_SHOWN = ("column", "type", "v2", "v1", "meaning", "privacy", "pseudonymized")
 
 
-def _where(column: Column, paths: tuple[str, ...]) -> str:
+def _shown(column: Column) -> tuple[str, ...]:
+    where = [f"({', '.join(column.derived) or column.origin})"] * 2
     if column.origin == "paths":
-        return ", ".join(paths) or "–"
-    return f"({', '.join(column.derived) or column.origin})"
+        where = [", ".join(paths) or "–" for paths in (column.v2, column.v1)]
+    return column.name, column.type, *where, column.meaning, column.privacy.level, str(column.privacy)
 
 
 def markdown(table: str | None = None) -> str:

@@ -1,25 +1,14 @@
-"""What signatures and attendances share: a person acts on a petition or an event (interface 2.7)."""
+"""The tables of what people do: signatures of petitions, and attendances, one for each RSVP (interface 2.5, 2.7)."""
 
 from __future__ import annotations
 
-from osdi_frames.tables.people import contact, custom_fields, names
-from osdi_frames.tables.resource import (
-    FETCHED_AT,
-    PERSON,
-    RECEIVED_AT,
-    SELF,
-    SOURCE,
-    dates,
-    identifiers,
-    own_id,
-    same,
-    single,
-    sponsor,
-)
-from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, ElementType, pseudonym
+from osdi_frames.tables import resource
+from osdi_frames.tables.people import EMAIL, PERSON_ID, PHONE, contact, custom_fields, names
+from osdi_frames.tables.resource import READ_FROM, SELF, column
+from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, ElementType, Table, pseudonym
 
 
-def action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str, ...] = ()) -> ElementType:
+def _action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str, ...] = ()) -> ElementType:
     """Declare an element type that API pages and webhook deliveries bring."""
     own = f"{name}_id"
     return ElementType(
@@ -28,35 +17,25 @@ def action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str,
         type_key=f"osdi:{name}",
         # Without an id, its message and its position there identify an element.
         identities=((own,), ("idempotency_key", "element")),
-        messages=(
-            ("idempotency_key", own),
-            ("idempotency_key", "element"),
-            (own, "modified_date"),
-            (own,),
-        ),
+        messages=(("idempotency_key", own), ("idempotency_key", "element"), (own, "modified_date"), (own,)),
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
         month="created_date",
-        address=single(f"{name}s?"),
+        address=resource.single(f"{name}s?"),
         ignored=("_links.curies", "_links.osdi:people", *ignored),
         alternatives=alternatives,
     )
 
 
-def keys(name: str) -> tuple[Column, ...]:
+def _keys(name: str) -> tuple[Column, ...]:
     """Declare what identifies an element."""
+    message = pseudonym("message")
     return (
-        same(
-            "idempotency_key",
-            "string",
-            "Same for all retries of a message.",
-            "../idempotency_key",
-            privacy=pseudonym("message"),
+        column(
+            "idempotency_key", "Same for all retries of a message.", "../idempotency_key", privacy=message
         ),
-        Column(
-            "element", "int64", (), (), "Position in its delivery or page, from 0.", origin="element position"
-        ),
-        own_id(name),
+        Column("element", "int64", (), (), "Position in its delivery or page, from 0.", "element position"),
+        resource.own_id(name),
     )
 
 
@@ -69,38 +48,116 @@ def _referrer_data(name: str) -> tuple[Column, ...]:
         "email_referrer": "Id of the e-mail that the person came from.",
         "mobile_message_referrer": "Id of the mobile message they came from.",
     }
-    at = "referrer_data"
     return tuple(
-        same(key, "string", meaning, f"<p>:{at}.{key}", f"{at}.{key}", privacy=SENSITIVE)
+        column(key, meaning, f"<p>:referrer_data.{key}", f"referrer_data.{key}", privacy=SENSITIVE)
         for key, meaning in meanings.items()
     )
 
 
-def columns(name: str, parent: str, parent_meaning: str, own: Column, created: str) -> tuple[Column, ...]:
+def _columns(name: str, parent: str, parent_meaning: str, own: Column, created: str) -> tuple[Column, ...]:
     """Declare the columns of an element; `own` is the column of its type alone."""
     link, person = f"_links.osdi:{parent}.href", "_links.osdi:person.href"
+    parent_id, tags = f"{parent}_id", f"Tags that the {name} tried to add."
     return (
-        *keys(name),
-        identifiers(name),
+        *_keys(name),
+        resource.identifiers(name),
         # What somebody signs or attends is an opinion.
-        same(f"{parent}_id", "string", parent_meaning, f"id({link})", f"<p>:{parent}_id", privacy=SENSITIVE),
-        same("person_id", "string", "Person who acted.", f"id({person})", "<p>:person_id", privacy=PERSON),
-        *dates(created),
+        column(parent_id, parent_meaning, f"id({link})", f"<p>:{parent_id}", privacy=SENSITIVE),
+        column("person_id", "Person who acted.", f"id({person})", "<p>:person_id", privacy=PERSON_ID),
+        *resource.dates(created),
         own,
         *_referrer_data(name),
         *names("person."),
-        same("person_created_date", "utc", "When the person was created, UTC.", "person.created_date"),
-        same("person_modified_date", "utc", "When the person was last changed, UTC.", "person.modified_date"),
-        *contact("person."),
-        same(
-            "add_tags", "list<string>", f"Tags that the {name} tried to add.", "add_tags", privacy=SENSITIVE
+        column("person_created_date", "When the person was created, UTC.", "person.created_date", kind="utc"),
+        column(
+            "person_modified_date",
+            "When the person was last changed, UTC.",
+            "person.modified_date",
+            kind="utc",
         ),
+        *contact("person."),
+        column("add_tags", tags, kind="list<string>", privacy=SENSITIVE),
         custom_fields("person."),
-        *sponsor("../<p>:sponsor", "Sponsoring or referring group."),
-        same("self_url", "string", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
-        same("person_url", "string", "Address of the person in the API.", person, privacy=IDENTIFYING),
-        same(f"{parent}_url", "string", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
-        RECEIVED_AT,
-        FETCHED_AT,
-        *SOURCE,
+        *resource.sponsor("../<p>:sponsor", "Sponsoring or referring group."),
+        column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
+        column("person_url", "Address of the person in the API.", person, privacy=IDENTIFYING),
+        column(f"{parent}_url", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
+        resource.RECEIVED_AT,
+        *READ_FROM,
     )
+
+
+#: v1 and some services embed attendances under the name of their link.
+ATTENDANCE = _action("attendance", alternatives=("osdi:attendance",), ignored=("tickets",))
+ATTENDANCES = Table(
+    "attendances",
+    ATTENDANCE,
+    "One row per attendance: a person's RSVP to an event.",
+    keys=_columns(
+        "attendance",
+        "event",
+        "Event that the person attends.",
+        column("status", "accepted, attended, declined or a newer value."),
+        "When the person RSVPed, UTC.",
+    ),
+)
+
+SIGNATURE = _action("signature")
+SIGNATURES = Table(
+    "signatures",
+    SIGNATURE,
+    "One row per petition signature (interface 2.7).",
+    keys=_columns(
+        "signature",
+        "petition",
+        "Petition that was signed.",
+        column("comments", "Comment left when signing.", privacy=IDENTIFYING),
+        "When it was signed, UTC.",
+    ),
+)
+
+
+def _child(name: str, entries: str, whose: str, *entry: Column) -> Table:
+    meaning = f"One row per {whose} of a signature."
+    rows = (("", (entries,)),)
+    return Table(f"signature_{name}", SIGNATURE, meaning, keys=_keys("signature"), rows=rows, entry=entry)
+
+
+_PLACE = (resource.POSITION, column("primary", "Whether it is the person's primary one.", kind="bool"))
+
+SIGNATURE_TABLES = (
+    SIGNATURES,
+    _child("tags", "add_tags[]", "tag", column("tag", "Tag, as tried to add.", ".", privacy=SENSITIVE)),
+    _child(
+        "emails",
+        "person.email_addresses[]",
+        "e-mail address",
+        *_PLACE,
+        column("address", "E-mail address.", privacy=EMAIL),
+        column("status", "Status of the address."),
+    ),
+    _child(
+        "phones",
+        "person.phone_numbers[]",
+        "phone number",
+        *_PLACE,
+        column("number", "Phone number.", privacy=PHONE),
+        column("number_type", "Type of the number."),
+        column("status", "Status of the number."),
+    ),
+    _child(
+        "addresses",
+        "person.postal_addresses[]",
+        "postal address",
+        *_PLACE,
+        *resource.location("", "the person"),
+    ),
+    _child(
+        "custom_fields",
+        "person.custom_fields{}",
+        "custom field",
+        Column("name", "string", (), (), "Name of the field.", origin="key", privacy=SENSITIVE),
+        column("value", "Value of the field.", ".", privacy=IDENTIFYING),
+    ),
+    _child("identifiers", "identifiers[]", "identifier", *resource.identifier_parts("signature")),
+)

@@ -2,70 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from osdi_frames.tables import fields, resource
+from osdi_frames.tables.people import PERSON_ID, PERSON_LINKS, PERSON_URL, email, names
+from osdi_frames.tables.resource import READ_FROM, SELF, column
+from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, Privacy, Table, Type
 
-from osdi_frames.tables.people import PERSON_LINKS, contact, names
-from osdi_frames.tables.resource import (
-    DESCRIPTION,
-    FETCHED_AT,
-    NAME,
-    PERSON,
-    SELF,
-    SOURCE,
-    dates,
-    identifier_parts,
-    identifiers,
-    location,
-    location_language,
-    origin_system,
-    own_id,
-    same,
-    single,
-)
-from osdi_frames.tables.schema import FREE_TEXT, IDENTIFYING, Column, ElementType, Table
-
-LOCAL = "wall clock at the place; a Z is not UTC"
+_FIELDS = {field.name: field for field in fields.EVENT}
+_TYPES: dict[str, Type] = {"text": "string", "number": "int64", "flag": "bool", "wall clock": "local"}
 
 
-def _person(role: str) -> tuple[str, ...]:
-    """Return the paths of the id of a creator or organizer: the link, else the embedded person."""
-    embedded = (f"_embedded.osdi:{role}", f"osdi:{role}")
-    return (
+def _field(name: str, meaning: str, privacy: Privacy = PLAIN) -> Column:
+    """Declare a column that is a field of the event, by its names in v2 and v1."""
+    field = _FIELDS[name]
+    v2, v1 = ((path,) if path else () for path in (field.v2, field.v1))
+    return Column(name, _TYPES[field.kind], v2, v1, meaning, privacy=privacy)
+
+
+def _derived(name: str, meaning: str, *columns: str) -> Column:
+    return Column(name, "string", (), (), meaning, "derived", columns)
+
+
+_PEOPLE = {role: (f"_embedded.osdi:{role}", f"osdi:{role}") for role in ("creator", "organizer")}
+
+
+def _person(role: str, meaning: str) -> Column:
+    """Declare the id of a creator or organizer: that of the link, else of the embedded person."""
+    embedded = _PEOPLE[role]
+    return column(
+        f"{role}_id",
+        meaning,
         f"id(_links.osdi:{role}.href)",
         *(f"own({person}.identifiers)" for person in embedded),
         *(f"id({person}._links.self.href)" for person in embedded),
+        privacy=PERSON_ID,
     )
 
 
-EVENT_ID = own_id("event")
-
-EVENT = ElementType(
+EVENT_ID = resource.own_id("event")
+EVENT = resource.element_type(
     "event",
-    collection="osdi:events",
-    identities=(("event_id",),),
-    newest=("modified_date", "fetched_at"),
+    "osdi:events",
     month="start_date",
     keys=(
-        "start_date",
-        "start",
-        "total_accepted",
-        "guests_can_invite_others",
-        "guestsCanInviteOthers",
-        "transparence",
+        *("start_date", "start", "total_accepted"),
+        *("guests_can_invite_others", "guestsCanInviteOthers", "transparence"),
     ),
-    address=single("events"),
-    ignored=(
-        "_links.curies",
-        *(
-            f"{person}._links.{link}"
-            for person in (
-                "_embedded.osdi:creator",
-                "_embedded.osdi:organizer",
-                "osdi:creator",
-                "osdi:organizer",
-            )
-            for link in PERSON_LINKS
-        ),
+    ignored=tuple(
+        f"{person}._links.{link}"
+        for embedded in _PEOPLE.values()
+        for person in embedded
+        for link in ("curies", *PERSON_LINKS)
     ),
 )
 
@@ -75,164 +61,115 @@ EVENTS = Table(
     "One row per event (interface 2.1, 2.8).",
     keys=(
         EVENT_ID,
-        identifiers("event"),
-        Column(
+        resource.identifiers("event"),
+        _derived(
             "api_version",
-            "string",
-            (),
-            (),
             "v1 or v2, by the keys that differ (interface 9).",
-            origin="derived",
-            derived=(
-                "origin_system",
-                "created_date",
-                "modified_date",
-                "title",
-                "start_date",
-                "guests_can_invite_others",
-            ),
+            *("origin_system", "created_date", "modified_date"),
+            *("title", "start_date", "guests_can_invite_others"),
         ),
-        origin_system("event"),
-        *dates(),
-        replace(NAME, v1=()),
-        Column("title", "string", ("title",), ("summary",), "Public title."),
-        DESCRIPTION,
-        Column(
-            "instructions",
-            "string",
-            ("instructions",),
-            ("<p>:event_instructions",),
-            "Instructions after the RSVP; may contain HTML.",
-            privacy=FREE_TEXT,
-        ),
-        Column("browser_url", "string", ("browser_url",), ("url",), "Address of the event's page."),
-        Column("featured_image_url", "string", ("featured_image_url",), (), "Address of the banner image."),
-        Column("start_date", "local", ("start_date",), ("start",), f"Start: {LOCAL}."),
-        Column("end_date", "local", ("end_date",), (), f"End: {LOCAL}."),
-        same("location_venue", "string", "Name of the venue.", "location.venue", privacy=FREE_TEXT),
-        *location("location.", "the event"),
-        location_language("location.", "the event"),
-        same("total_accepted", "int64", "RSVPs: the number of attendances.", "total_accepted"),
-        same(
+        resource.origin_system("event"),
+        *resource.dates(),
+        _field("name", "Administrative title, shown only internally.", FREE_TEXT),
+        _field("title", "Public title."),
+        _field("description", "Description; may contain HTML.", FREE_TEXT),
+        _field("instructions", "Instructions after the RSVP; may contain HTML.", FREE_TEXT),
+        _field("browser_url", "Address of the event's page."),
+        _field("featured_image_url", "Address of the banner image."),
+        _field("start_date", "Start: wall clock at the place; a Z is not UTC."),
+        _field("end_date", "End: wall clock at the place; a Z is not UTC."),
+        column("location_venue", "Name of the venue.", "location.venue", privacy=FREE_TEXT),
+        *resource.location("location.", "the event"),
+        resource.location_language("location.", "the event"),
+        _field("total_accepted", "RSVPs: the number of attendances."),
+        column(
             "event_campaign_id",
-            "string",
             "Event campaign that the event belongs to.",
             "<p>:event_campaign_id",
             "id(_links.<p>:event_campaign.href)",
         ),
-        same("status", "string", "confirmed, tentative, cancelled or a newer value.", "status"),
-        same(
-            "transparence",
-            "string",
-            "Blocks time on calendars: opaque or transparent.",
-            "transparence",
-        ),
-        same("visibility", "string", "public or private.", "visibility"),
-        Column(
-            "guests_can_invite_others",
-            "bool",
-            ("guests_can_invite_others",),
-            ("guestsCanInviteOthers",),
-            "Whether guests can invite others.",
-        ),
-        Column("capacity", "int64", ("capacity",), (), "Maximum number of RSVPs, if one is set."),
-        Column("hidden", "bool", ("<p>:hidden",), (), "Whether it is hidden in the user interface."),
-        Column(
-            "sponsor_title", "string", ("<p>:sponsor.title",), ("<p>:sponsor.summary",), "Sponsoring group."
-        ),
-        Column(
+        _field("status", "confirmed, tentative, cancelled or a newer value."),
+        _field("transparence", "Blocks time on calendars: opaque or transparent."),
+        _field("visibility", "public or private."),
+        _field("guests_can_invite_others", "Whether guests can invite others."),
+        _field("capacity", "Maximum number of RSVPs, if one is set."),
+        _field("hidden", "Whether it is hidden in the user interface."),
+        column("sponsor_title", "Sponsoring group.", "<p>:sponsor.title", v1=("<p>:sponsor.summary",)),
+        column(
             "sponsor_url",
-            "string",
-            ("<p>:sponsor.browser_url", "<p>:sponsor.url"),
-            ("<p>:sponsor.url",),
             "Address of the group's page.",
+            "<p>:sponsor.browser_url",
+            "<p>:sponsor.url",
+            v1=("<p>:sponsor.url",),
         ),
-        same("creator_id", "string", "Person who created the event.", *_person("creator"), privacy=PERSON),
-        same(
-            "organizer_id", "string", "Person who organizes the event.", *_person("organizer"), privacy=PERSON
-        ),
-        same("self_url", "string", "Address of the event in the API.", SELF),
-        Column(
+        _person("creator", "Person who created the event."),
+        _person("organizer", "Person who organizes the event."),
+        column("self_url", "Address of the event in the API.", SELF),
+        column(
             "attendances_url",
-            "string",
-            ("_links.osdi:attendances.href", "_links.osdi:attendance.href"),
-            ("_links.osdi:attendance.href",),
             "Address of its attendances in the API.",
+            "_links.osdi:attendances.href",
+            "_links.osdi:attendance.href",
+            v1=("_links.osdi:attendance.href",),
         ),
-        Column(
+        column(
             "record_attendance_url",
-            "string",
-            ("_links.osdi:record_attendance_helper.href", "_links.record_attendance_helper.href"),
-            (),
             "Address of its record-attendance helper.",
+            "_links.osdi:record_attendance_helper.href",
+            "_links.record_attendance_helper.href",
+            v1=(),
         ),
-        same(
-            "event_campaign_url",
-            "string",
-            "Address of its campaign in the API.",
-            "_links.<p>:event_campaign.href",
-        ),
-        same("embed_url", "string", "Address of its embed code.", "_links.<p>:embed.href"),
-        Column(
+        column("event_campaign_url", "Address of its campaign in the API.", "_links.<p>:event_campaign.href"),
+        column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
+        _derived(
             "targeting_label",
-            "string",
-            (),
-            (),
             "Targeting name; null if made in the UI or no RSVP.",
-            origin="derived",
-            derived=(
-                *("total_accepted", "origin_system", "title"),
-                *("capacity", "featured_image_url", "hidden", "event_campaign_id"),
-            ),
+            *("total_accepted", "origin_system", "title"),
+            *("capacity", "featured_image_url", "hidden", "event_campaign_id"),
         ),
-        FETCHED_AT,
-        *SOURCE,
+        *READ_FROM,
     ),
 )
 
-EVENT_REMINDERS = Table(
-    "event_reminders",
-    EVENT,
-    "One row per reminder of an event (interface 2.3).",
-    keys=(EVENT_ID,),
-    rows=(("", ("reminders[]",)),),
-    entry=(
-        Column("position", "int64", (), (), "Position in the list, from 0.", origin="entry position"),
-        same("method", "string", "email or sms.", "method"),
-        same("minutes", "int64", "Minutes before the event.", "minutes"),
+EVENT_TABLES = (
+    EVENTS,
+    Table(
+        "event_reminders",
+        EVENT,
+        "One row per reminder of an event (interface 2.3).",
+        keys=(EVENT_ID,),
+        rows=(("", ("reminders[]",)),),
+        entry=(
+            resource.POSITION,
+            column("method", "email or sms."),
+            column("minutes", "Minutes before the event.", kind="int64"),
+        ),
+    ),
+    Table(
+        "event_identifiers",
+        EVENT,
+        "One row per identifier of an event (interface 2.1).",
+        keys=(EVENT_ID,),
+        rows=(("", ("identifiers[]",)),),
+        entry=resource.identifier_parts("event"),
+    ),
+    Table(
+        "event_people",
+        EVENT,
+        "One row per person embedded in an event: v1 and old v2 answers (interface 2.8).",
+        keys=(EVENT_ID,),
+        rows=tuple(_PEOPLE.items()),
+        entry=(
+            Column("role", "string", (), (), "creator or organizer.", "role"),
+            resource.own_id("person"),
+            *names(""),
+            resource.identifiers("person"),
+            *resource.dates("When the person was created, UTC."),
+            resource.origin_system("person"),
+            email(""),
+            *resource.location("postal_addresses[primary].", "the person"),
+            resource.location_language("postal_addresses[primary].", "the person"),
+            PERSON_URL,
+        ),
     ),
 )
-
-EVENT_IDENTIFIERS = Table(
-    "event_identifiers",
-    EVENT,
-    "One row per identifier of an event (interface 2.1).",
-    keys=(EVENT_ID,),
-    rows=(("", ("identifiers[]",)),),
-    entry=identifier_parts("event"),
-)
-
-EVENT_PEOPLE = Table(
-    "event_people",
-    EVENT,
-    "One row per person embedded in an event: v1 and old v2 answers (interface 2.8).",
-    keys=(EVENT_ID,),
-    rows=(
-        ("creator", ("_embedded.osdi:creator", "osdi:creator")),
-        ("organizer", ("_embedded.osdi:organizer", "osdi:organizer")),
-    ),
-    entry=(
-        Column("role", "string", (), (), "creator or organizer.", origin="role"),
-        own_id("person"),
-        *names(""),
-        identifiers("person"),
-        *dates("When the person was created, UTC."),
-        origin_system("person"),
-        *(column for column in contact("") if column.name == "email"),
-        *location("postal_addresses[primary].", "the person"),
-        location_language("postal_addresses[primary].", "the person"),
-        same("self_url", "string", "Address of the person in the API.", SELF, privacy=IDENTIFYING),
-    ),
-)
-
-EVENT_TABLES = (EVENTS, EVENT_REMINDERS, EVENT_IDENTIFIERS, EVENT_PEOPLE)

@@ -2,95 +2,69 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables.resource import (
-    FETCHED_AT,
-    SELF,
-    SOURCE,
-    dates,
-    identifiers,
-    location,
-    location_language,
-    origin_system,
-    own_id,
-    same,
-    single,
-)
-from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, ElementType, Table, pseudonym
+from osdi_frames.tables import resource
+from osdi_frames.tables.resource import READ_FROM, SELF, column
+from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, Table, pseudonym
 
-EMAIL, PHONE = pseudonym("email"), pseudonym("phone")
+PERSON_ID, EMAIL, PHONE = pseudonym("person"), pseudonym("email"), pseudonym("phone")
+PERSON_URL = column("self_url", "Address of the person in the API.", SELF, privacy=IDENTIFYING)
 
 
 def names(at: str) -> tuple[Column, ...]:
     """Declare the names of the person whose keys follow `at`."""
     return (
-        same("given_name", "string", "Given name.", f"{at}given_name", privacy=IDENTIFYING),
-        same("family_name", "string", "Family name.", f"{at}family_name", privacy=IDENTIFYING),
+        column("given_name", "Given name.", f"{at}given_name", privacy=IDENTIFYING),
+        column("family_name", "Family name.", f"{at}family_name", privacy=IDENTIFYING),
     )
 
 
 def contact(at: str) -> tuple[Column, ...]:
     """Declare how the person whose keys follow `at` is reached, and in which languages."""
-    email, phone = f"{at}email_addresses[primary]", f"{at}phone_numbers[primary]"
+    phone, languages = f"{at}phone_numbers[primary]", f"{at}languages_spoken"
     return (
-        same(
-            "email",
-            "string",
-            "The primary e-mail address, else the first.",
-            f"{email}.address",
-            privacy=EMAIL,
-        ),
-        same("email_status", "string", "Status of that address.", f"{email}.status"),
-        same(
-            "phone", "string", "The primary phone number, else the first.", f"{phone}.number", privacy=PHONE
-        ),
-        same("phone_type", "string", "Type of that number.", f"{phone}.number_type"),
-        same("phone_status", "string", "Status of that number.", f"{phone}.status"),
-        *location(f"{at}postal_addresses[primary].", "the person"),
-        same(
-            "languages_spoken", "list<string>", "Language codes.", f"{at}languages_spoken", privacy=SENSITIVE
-        ),
+        email(at),
+        column("email_status", "Status of that address.", f"{at}email_addresses[primary].status"),
+        column("phone", "The primary phone number, else the first.", f"{phone}.number", privacy=PHONE),
+        column("phone_type", "Type of that number.", f"{phone}.number_type"),
+        column("phone_status", "Status of that number.", f"{phone}.status"),
+        *resource.location(f"{at}postal_addresses[primary].", "the person"),
+        column("languages_spoken", "Language codes.", languages, kind="list<string>", privacy=SENSITIVE),
     )
+
+
+def email(at: str) -> Column:
+    """Declare the e-mail address of the person whose keys follow `at`."""
+    meaning, path = "The primary e-mail address, else the first.", f"{at}email_addresses[primary].address"
+    return column("email", meaning, path, privacy=EMAIL)
 
 
 def custom_fields(at: str) -> Column:
     """Declare the custom fields of the person whose keys follow `at`."""
-    meaning = "Custom fields as JSON text."
-    return same("custom_fields", "json", meaning, f"{at}custom_fields", privacy=IDENTIFYING)
+    path = f"{at}custom_fields"
+    return column("custom_fields", "Custom fields as JSON text.", path, kind="json", privacy=IDENTIFYING)
 
 
 #: The collections of a person, and the links of any resource that no column reads.
 PERSON_LINKS = (
-    "curies",
     *(f"osdi:{name}" for name in ("question_answers", "attendance", "attendances", "signatures")),
     *(f"osdi:{name}" for name in ("submissions", "donations", "outreaches", "taggings")),
     "<p>:responses",
 )
 
-PERSON = ElementType(
-    "person",
-    collection="osdi:people",
-    identities=(("person_id",),),
-    newest=("modified_date", "fetched_at"),
-    month="created_date",
-    address=single("people"),
-    ignored=tuple(f"_links.{link}" for link in PERSON_LINKS),
-)
-
 PEOPLE = Table(
     "people",
-    PERSON,
+    resource.element_type("person", "osdi:people", ignored=tuple(f"_links.{link}" for link in PERSON_LINKS)),
     "One row per person.",
     keys=(
-        own_id("person"),
-        identifiers("person"),
-        origin_system("person"),
-        *dates(),
+        resource.own_id("person"),
+        resource.identifiers("person"),
+        resource.origin_system("person"),
+        *resource.dates(),
         *names(""),
         *contact(""),
-        location_language("postal_addresses[primary].", "the person"),
+        resource.location_language("postal_addresses[primary].", "the person"),
         custom_fields(""),
-        same("self_url", "string", "Address of the person in the API.", SELF, privacy=IDENTIFYING),
-        FETCHED_AT,
-        *SOURCE,
+        PERSON_URL,
+        *READ_FROM,
     ),
 )

@@ -1,21 +1,21 @@
-"""The columns that resources share: identifiers, dates, sponsor, location, and where a row was read."""
+"""What resources share: identifiers, dates, sponsor, location, and where a row was read."""
 
 from __future__ import annotations
 
-from osdi_frames.tables.schema import (
-    FREE_TEXT,
-    PLAIN,
-    Column,
-    Level,
-    Privacy,
-    Type,
-    pseudonym,
-)
+from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, ElementType, Level, Privacy, Type, pseudonym
 
 
-def same(name: str, kind: Type, meaning: str, *paths: str, privacy: Privacy = PLAIN) -> Column:
-    """Declare a column that v1 and v2 have in the same place."""
-    return Column(name, kind, paths, paths, meaning, privacy=privacy)
+def column(
+    name: str,
+    meaning: str,
+    *paths: str,
+    kind: Type = "string",
+    v1: tuple[str, ...] | None = None,
+    privacy: Privacy = PLAIN,
+) -> Column:
+    """Declare a column, which stands at the key of its name if no path is given, and in v1 in the same place."""
+    v2 = paths or (name,)
+    return Column(name, kind, v2, v2 if v1 is None else v1, meaning, privacy=privacy)
 
 
 def single(collection: str) -> str:
@@ -23,30 +23,45 @@ def single(collection: str) -> str:
     return rf"/{collection}/[^/?#]+/?(?:[?#].*)?$"
 
 
+def element_type(
+    name: str,
+    collection: str,
+    *,
+    month: str = "created_date",
+    keys: tuple[str, ...] = (),
+    ignored: tuple[str, ...] = (),
+) -> ElementType:
+    """Declare an element type that API pages alone bring."""
+    return ElementType(
+        name,
+        collection,
+        identities=((f"{name}_id",),),
+        newest=("modified_date", "fetched_at"),
+        month=month,
+        keys=keys,
+        address=single(collection.partition(":")[2]),
+        ignored=("_links.curies", *ignored),
+    )
+
+
 def own_id(whose: str) -> Column:
     """Declare the id of a resource."""
-    meaning = f"Identifier of the {whose} in the service."
-    name, privacy = f"{whose.replace(' ', '_')}_id", _of_resource(whose)
-    return same(name, "string", meaning, "own(identifiers)", "id(_links.self.href)", privacy=privacy)
+    name, meaning = f"{whose.replace(' ', '_')}_id", f"Identifier of the {whose} in the service."
+    return column(name, meaning, "own(identifiers)", "id(_links.self.href)", privacy=_of_resource(whose))
 
 
 def identifiers(whose: str) -> Column:
     """Declare all identifiers of a resource."""
     meaning = "All identifiers, as system:id."
-    return same("identifiers", "list<string>", meaning, "identifiers", privacy=_of_resource(whose))
+    return column("identifiers", meaning, kind="list<string>", privacy=_of_resource(whose))
 
 
 def identifier_parts(whose: str) -> tuple[Column, ...]:
     """Declare the parts of one identifier of a resource."""
+    after = "What stands after it; all, where there is none."
     return (
-        same("system", "string", "What stands before the first colon.", "system(.)"),
-        same(
-            "identifier",
-            "string",
-            "What stands after it; all, where there is none.",
-            "identifier(.)",
-            privacy=_of_resource(whose),
-        ),
+        column("system", "What stands before the first colon.", "system(.)"),
+        column("identifier", after, "identifier(.)", privacy=_of_resource(whose)),
     )
 
 
@@ -57,24 +72,22 @@ def _of_resource(whose: str) -> Privacy:
 
 def origin_system(whose: str) -> Column:
     """Declare where a resource was made."""
-    v2, v1 = ("origin_system",), ("originating_system",)
-    return Column("origin_system", "string", v2, v1, f"Where the {whose} originated.")
+    return column("origin_system", f"Where the {whose} originated.", v1=("originating_system",))
 
 
 def dates(created: str = "When it was created, UTC.") -> tuple[Column, ...]:
     """Declare when a resource was created and last changed."""
-    changed = "When it was last changed, UTC."
     return (
-        Column("created_date", "utc", ("created_date",), ("created_at",), created),
-        Column("modified_date", "utc", ("modified_date",), ("modified_at",), changed),
+        column("created_date", created, kind="utc", v1=("created_at",)),
+        column("modified_date", "When it was last changed, UTC.", kind="utc", v1=("modified_at",)),
     )
 
 
 def sponsor(at: str = "<p>:sponsor", whose: str = "Sponsoring group.") -> tuple[Column, ...]:
     """Declare the group of a resource, whose page's address has two names."""
     return (
-        same("sponsor_title", "string", whose, f"{at}.title"),
-        same("sponsor_url", "string", "Address of the group's page.", f"{at}.browser_url", f"{at}.url"),
+        column("sponsor_title", whose, f"{at}.title"),
+        column("sponsor_url", "Address of the group's page.", f"{at}.browser_url", f"{at}.url"),
     )
 
 
@@ -85,87 +98,46 @@ def location(at: str, whose: str) -> tuple[Column, ...]:
     """
     level: Level = "identifying" if whose == "the person" else "sensitive"
     degrees = Privacy(level, "coarsened", "degrees")
+
+    def part(
+        name: str, meaning: str, path: str = "", privacy: Privacy = PLAIN, kind: Type = "string"
+    ) -> Column:
+        return column(f"location_{name}", meaning, at + (path or name), kind=kind, privacy=privacy)
+
     return (
-        same(
-            "location_address",
-            "string",
+        part(
+            "address",
             f"First line of the street address of {whose}.",
-            f"{at}address_lines[0]",
-            privacy=Privacy(level, "dropped"),
+            "address_lines[0]",
+            Privacy(level, "dropped"),
         ),
         # A small town says more than the beginning of a postal code.
-        same(
-            "location_locality",
-            "string",
-            f"City or local area of {whose}.",
-            f"{at}locality",
-            privacy=FREE_TEXT,
+        part("locality", f"City or local area of {whose}.", privacy=FREE_TEXT),
+        part("region", f"Subdivision code (ISO 3166-2) of {whose}."),
+        part(
+            "postal_code", f"Postal code of {whose}.", privacy=Privacy("sensitive", "coarsened", "characters")
         ),
-        same("location_region", "string", f"Subdivision code (ISO 3166-2) of {whose}.", f"{at}region"),
-        same(
-            "location_postal_code",
-            "string",
-            f"Postal code of {whose}.",
-            f"{at}postal_code",
-            privacy=Privacy("sensitive", "coarsened", "characters"),
-        ),
-        same("location_country", "string", f"Country code (ISO 3166-1 alpha-2) of {whose}.", f"{at}country"),
-        *(
-            same(
-                f"location_{name}",
-                "float64",
-                f"{name.capitalize()} of {whose}, in degrees.",
-                f"{at}location.{name}",
-                privacy=degrees,
-            )
-            for name in ("latitude", "longitude")
-        ),
-        same("location_accuracy", "string", "Rooftop or Approximate.", f"{at}location.accuracy"),
+        part("country", f"Country code (ISO 3166-1 alpha-2) of {whose}."),
+        part("latitude", f"Latitude of {whose}, in degrees.", "location.latitude", degrees, "float64"),
+        part("longitude", f"Longitude of {whose}, in degrees.", "location.longitude", degrees, "float64"),
+        part("accuracy", "Rooftop or Approximate.", "location.accuracy"),
     )
 
 
 def location_language(at: str, whose: str) -> Column:
     """Declare the language of a postal address, which signatures do not have."""
-    return same("location_language", "string", f"Language code (ISO 639) of {whose}.", f"{at}language")
+    return column("location_language", f"Language code (ISO 639) of {whose}.", f"{at}language")
 
 
-PERSON = pseudonym("person")
-NAME = same("name", "string", "Administrative title, shown only internally.", "name", privacy=FREE_TEXT)
-DESCRIPTION = same(
-    "description", "string", "Description; may contain HTML.", "description", privacy=FREE_TEXT
-)
 SELF = "_links.self.href"
+POSITION = Column("position", "int64", (), (), "Position in the list, from 0.", "entry position")
 
-FETCHED_AT = Column(
-    "fetched_at", "utc", ("fetched_at",), (), "When the document was fetched, UTC.", origin="envelope"
-)
-RECEIVED_AT = Column(
-    "received_at", "utc", ("received_at",), (), "When the delivery was received, UTC.", origin="envelope"
-)
-SOURCE = (
+#: Where a row was read. The rows of deliveries say in addition when they were received.
+READ_FROM = (
+    Column("fetched_at", "utc", ("fetched_at",), (), "When the document was fetched, UTC.", "envelope"),
     Column("source_file", "string", (), (), "File that the row was read from.", "source", (), FREE_TEXT),
     Column("source_line", "int64", (), (), "Line on which its document begins.", "source", (), FREE_TEXT),
 )
-
-
-def titled(whose: str, *own: Column) -> tuple[Column, ...]:
-    """Declare the columns of what an organizer publishes for others to act on; `own` come in between."""
-    return (
-        own_id(whose),
-        identifiers(whose),
-        origin_system(whose),
-        *dates(),
-        NAME,
-        same("title", "string", "Public title.", "title"),
-        DESCRIPTION,
-        *own,
-        same("browser_url", "string", f"Address of the {whose}'s page.", "browser_url"),
-        same("featured_image_url", "string", "Address of the banner image.", "featured_image_url"),
-        same("tag_list", "list<string>", "Tags for those who act in the service's pages.", "tag_list"),
-        same("hidden", "bool", "Whether it is hidden in the user interface.", "<p>:hidden"),
-        *sponsor(),
-        same("self_url", "string", f"Address of the {whose} in the API.", SELF),
-        same("embed_url", "string", "Address of its embed code.", "_links.<p>:embed.href"),
-        FETCHED_AT,
-        *SOURCE,
-    )
+RECEIVED_AT = Column(
+    "received_at", "utc", ("received_at",), (), "When the delivery was received, UTC.", "envelope"
+)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 import pyarrow as pa
@@ -141,8 +142,7 @@ class Column:
     v1: tuple[str, ...]
     meaning: str
     origin: Origin = "paths"
-    derived: tuple[str, ...] = ()
-    """The columns that it is made from, if it is derived."""
+    derived: tuple[str, ...] = ()  # the columns that it is made from
     privacy: Privacy = PLAIN
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
@@ -166,26 +166,18 @@ class ElementType:
     """One type of element: where documents hold it, what identifies it, and which keys are not read."""
 
     name: str
-    collection: str
-    """Its key under ``_embedded`` of a collection page (interface 2.6); ``<p>`` is as in paths."""
-    identities: Identities
-    """What one row per element means, in columns of its main table."""
-    newest: tuple[str, ...]
-    """The columns that decide which of several versions is the newest, the first before the others."""
-    type_key: str | None = None
-    """Its key in an element of a webhook delivery (interface 6)."""
-    messages: Identities = ()
-    """What one row per webhook message means; empty for a type that no delivery carries."""
-    month: str | None = None
-    """The column of which ``partition_by="month"`` takes the month."""
-    keys: tuple[str, ...] = ()
-    """Keys that no other resource has: an object with one of them is a single resource of this type."""
-    address: str | None = None
-    """A pattern for the address in the self link of a single resource."""
-    ignored: tuple[str, ...] = ()
-    """Keys of the service that no column reads; ``<p>`` stands for any prefix."""
-    alternatives: tuple[str, ...] = ()
-    """Other keys of its collection."""
+    collection: str  # its key under ``_embedded`` of a page (interface 2.6), with ``<p>`` as in paths
+    identities: Identities  # what one row per element means, in columns of its main table
+    newest: tuple[
+        str, ...
+    ]  # the columns that decide which version is the newest, the first before the others
+    type_key: str | None = None  # its key in an element of a webhook delivery (interface 6)
+    messages: Identities = ()  # what one row per webhook message means, where deliveries carry it
+    month: str | None = None  # the column of which ``partition_by="month"`` takes the month
+    keys: tuple[str, ...] = ()  # an object with one of these, which no other resource has, is a single one
+    address: str | None = None  # a pattern for the address in the self link of a single resource
+    ignored: tuple[str, ...] = ()  # keys of the service that no column reads; ``<p>`` is any prefix
+    alternatives: tuple[str, ...] = ()  # other keys of its collection
 
     def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
         """Return each key of its collection, spelled with each prefix.
@@ -213,10 +205,8 @@ class Table:
     name: str
     element: ElementType
     meaning: str
-    keys: tuple[Column, ...]
-    """Columns of the element itself; in a table of one row an element, all of them."""
-    entry: tuple[Column, ...] = ()
-    """Columns of each entry, their paths relative to it."""
+    keys: tuple[Column, ...]  # of the element itself; in a table of one row an element, all of them
+    entry: tuple[Column, ...] = ()  # of each entry, their paths relative to it
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
@@ -250,23 +240,16 @@ class Table:
             return self.columns
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise TypeError(f"columns is a list of names: columns=[{names!r}]")
-        declared = {column.name: column for column in self.columns}
-        chosen = []
-        for name in dict.fromkeys(names):
+        declared, asked = {column.name: column for column in self.columns}, dict.fromkeys(names)
+        for name in asked:
             if name not in declared:
                 raise UnknownColumn(f"{self.name} has no column {name!r}; {nearest(name, declared)}")
-            chosen.append(declared[name])
-        return tuple(chosen)
+        return tuple(declared[name] for name in asked)
 
     def needed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """Return `columns` with those that they are derived from, which come first."""
-        return tuple(
-            dict.fromkeys(
-                needed
-                for column in columns
-                for needed in (*(self.column(name) for name in column.derived), column)
-            )
-        )
+        needed = ((*map(self.column, column.derived), column) for column in columns)
+        return tuple(dict.fromkeys(chain.from_iterable(needed)))
 
     def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
         """Return the Arrow schema, with the meanings as metadata and the schema's version."""

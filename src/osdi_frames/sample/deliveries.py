@@ -1,80 +1,22 @@
-"""What a deployment sends of its world: pages of collections, webhook deliveries, envelopes around them."""
+"""Webhook deliveries: what a deployment sends of its signatures and RSVPs, as often as it is sent in life."""
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count as numbers
 
-from osdi_frames.sample.attendances import delivered
-from osdi_frames.sample.deployment import Deployment, Document, href_of, last_segment, stamp, stream
+from osdi_frames.sample.actions import delivered
+from osdi_frames.sample.deployment import Document, href_of, stamp, stream
 from osdi_frames.sample.events import as_of
 from osdi_frames.sample.world import World
 
-PER_PAGE = 25
 KEYS_SINCE = datetime(2022, 12, 1, tzinfo=UTC)  # older deliveries have no idempotency_key
 TEST_EVERY = 600  # messages between two presses of "send test"
-SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
-
-
-def pages(
-    deployment: Deployment,
-    records: Sequence[Document],
-    *,
-    path: str = "events",
-    relation: str = "osdi:events",
-    listed: str | None = None,
-    version: str = "v2",
-    per_page: int = PER_PAGE,
-    next_on_last: bool = False,
-) -> Iterator[Document]:
-    """Page through records as a collection does (interface 2.6), totals and all.
-
-    `listed` is the key of the array of links, where it is not the one of what is embedded.
-    With `next_on_last` the last page has a `next`, too, which leads to an empty page without one:
-    so does the best-known deployment.
-
-    Examples
-    --------
-    >>> world = World.make(events=30)
-    >>> [len(page["_embedded"]["osdi:events"]) for page in pages(world.deployment, world.events)]
-    [25, 5]
-    """
-    root = deployment.base_url_v1 if version == "v1" else deployment.base_url
-    url = f"{root}/{path}"
-    total_pages = max(1, -(-len(records) // per_page))
-    for page in range(1, total_pages + 1 + next_on_last):
-        embedded = list(records[(page - 1) * per_page : page * per_page])
-        links: Document = {"self": {"href": url}}
-        if page < total_pages + next_on_last:
-            links["next"] = {"href": f"{url}?page={page + 1}"}
-        links[listed or relation] = [{"href": href_of(record)} for record in embedded]
-        links["curies"] = deployment.curies(version)
-        yield {
-            "total_pages": total_pages,
-            "per_page": per_page,
-            "page": page,
-            "total_records": len(records),
-            "_links": links,
-            "_embedded": {relation: embedded},
-        }
-
-
-def fetched(documents: Iterable[Document], *, at: datetime) -> Iterator[Document]:
-    """Put pages into envelopes that say when each was fetched, a second apart, and from where."""
-    for number, document in enumerate(documents):
-        links, page = document["_links"], document["page"]
-        url = links["self"]["href"] + (f"?page={page}" if page > 1 else "")
-        yield {"fetched_at": stamp(at + number * SECOND), "url": url, "body": document}
-
-
-def single(deployment: Deployment, event: Document, *, version: str = "v2") -> Document:
-    """Answer with one event, which then carries the curies itself (interface 2.6)."""
-    return {**event, "_links": {"curies": deployment.curies(version), **event["_links"]}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +73,13 @@ def bodies(sent: Iterable[Delivery], *, enveloped: bool = False) -> Iterator[obj
 class _PostOffice:
     """Send each message as often as it is sent in life."""
 
-    __slots__ = ("deployment", "number", "rng", "sponsors", "world")
-
     def __init__(self, world: World) -> None:
         self.world = world
         self.deployment = world.deployment
         self.rng = stream(world.deployment, "deliveries")
         self.number = 0  # of the message
-        self.sponsors = {
-            last_segment(href_of(petition)): petition[f"{world.prefix}:sponsor"]
-            for petition in world.petitions
-        }
+        own = f"{world.prefix}:sponsor"
+        self.sponsors = {href_of(petition): petition[own] for petition in world.petitions}
 
     def messages(self, signatures: Iterable[Document]) -> Iterator[tuple[list[Document], datetime]]:
         """Gather signatures into messages: most of one, some batches of two to five."""
@@ -169,7 +107,11 @@ class _PostOffice:
             yield first + rng.random() * MINUTE, self._by_another_webhook(body)
         elif draw < 0.08:
             later = now + (1 + rng.random() * 40 * 60) * MINUTE
-            yield later + MINUTE, self._body([_updated(s, later) for s in signatures], now)
+            changed = {
+                "modified_date": stamp(later),
+                "comments": "Updated: I can volunteer on weekends, too.",
+            }
+            yield later + MINUTE, self._body([{**signature, **changed} for signature in signatures], now)
         elif draw < 0.10:
             attendance = self._attendance(now) if rng.random() < 0.3 else []
             yield first + MINUTE, attendance or self._other(rng.choice(_OTHERS), signatures[0], now)
@@ -192,13 +134,11 @@ class _PostOffice:
     def _element(self, kind: str, resource: Document, now: datetime) -> Document:
         """Add the sponsor and the key as siblings of a resource (interface 2.7)."""
         element: Document = {kind: resource}
-        petition = resource["_links"].get("osdi:petition", {"href": ""})["href"]
-        sponsor = self.sponsors.get(last_segment(petition))
+        sponsor = self.sponsors.get(resource["_links"].get("osdi:petition", {}).get("href"))
         draw = self.rng.random()
         if sponsor and draw < 0.9:
-            title, url = sponsor["title"], sponsor["url"]
             key = "url" if draw < 0.8 else "browser_url"
-            element[f"{self.deployment.prefix}:sponsor"] = {"title": title, key: url}
+            element[f"{self.world.prefix}:sponsor"] = {"title": sponsor["title"], key: sponsor["url"]}
         if now >= KEYS_SINCE:
             element["idempotency_key"] = self.deployment.digest("message", self.number)
         return element
@@ -237,7 +177,7 @@ class _PostOffice:
     def _test(self, now: datetime) -> list[Document]:
         """Press "send test": no dates, no referrer, no identifier, and the same key each time."""
         petition_id, signature_id = self.deployment.id("petition", 0), self.deployment.id("test", 0)
-        test: Document = {
+        test = {
             f"{self.deployment.prefix}:referrer_data": {},
             "person": {
                 "given_name": "Test",
@@ -250,22 +190,11 @@ class _PostOffice:
                 "osdi:petition": self.deployment.link("petitions", petition_id),
             },
         }
-        element: Document = {"osdi:signature": test}
-        if now >= KEYS_SINCE:
-            element["idempotency_key"] = self.deployment.digest("test", 0)
-        return [element]
+        key = {"idempotency_key": self.deployment.digest("test", 0)} if now >= KEYS_SINCE else {}
+        return [{"osdi:signature": test, **key}]
 
 
 _OTHERS = ("osdi:submission", "osdi:donation", "<p>:action", "<p>:upload")
-
-
-def _updated(signature: Document, later: datetime) -> Document:
-    """Tell a signature again after its comment was changed."""
-    return {
-        **signature,
-        "modified_date": stamp(later),
-        "comments": "Updated: I can volunteer on weekends, too.",
-    }
 
 
 def counted(signatures: Iterable[Document], signed: Counter[str]) -> Iterator[Document]:
@@ -273,32 +202,3 @@ def counted(signatures: Iterable[Document], signed: Counter[str]) -> Iterator[Do
     for signature in signatures:
         signed[signature["_links"]["osdi:petition"]["href"]] += 1
         yield signature
-
-
-def signature_pages(world: World, *, count: int) -> Iterator[Document]:
-    """Page through signatures that were made over the API, as its collection lists them: without people."""
-    deployment = world.deployment
-    petition_id = last_segment(href_of(world.petitions[0]))
-    records = [
-        _made_over_the_api(deployment, number, signature, petition_id)
-        for number, signature in enumerate(world.signatures(count))
-    ]
-    path = f"petitions/{petition_id}/signatures"
-    return pages(deployment, records, path=path, relation="osdi:signatures")
-
-
-def _made_over_the_api(
-    deployment: Deployment, number: int, signature: Document, petition_id: str
-) -> Document:
-    signature_id = deployment.id("api signature", number)
-    return {
-        "identifiers": [f"{deployment.prefix}:{signature_id}"],
-        "created_date": signature["created_date"],
-        "modified_date": signature["modified_date"],
-        f"{deployment.prefix}:referrer_data": {"source": "none", "website": "api"},
-        "_links": {
-            "self": deployment.link("petitions", petition_id, "signatures", signature_id),
-            "osdi:petition": deployment.link("petitions", petition_id),
-            "osdi:person": signature["_links"]["osdi:person"],
-        },
-    }
