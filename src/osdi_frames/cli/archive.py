@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from osdi_frames import receiver
-from osdi_frames.cli.options import Group, as_json
+from osdi_frames.cli.options import Group, as_json, example
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import counted, printable
 
@@ -25,7 +25,7 @@ def command() -> None:
     os.umask(0o077)
 
 
-@command.command(epilog="\b\nExample:\n  osdi-frames archive verify archive")
+@command.command(epilog=example("osdi-frames archive verify archive"))
 @_ARCHIVE
 @as_json
 def verify(archive: Path, *, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def verify(archive: Path, *, as_json: bool) -> None:
 
 
 @command.command(
-    epilog="\b\nExample:\n  osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org"
+    epilog=example("osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org")
 )
 @_ARCHIVE
 @click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")

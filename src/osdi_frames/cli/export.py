@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import FILTERS, HELP, bom, filters, on_error, progress, sources
+from osdi_frames.cli.options import FILTERS, bom, example, reading, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS
 from osdi_frames.reading.selection import Selection
@@ -24,7 +24,10 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
     return key.rstrip(b"\r\n") if key.isascii() else key
 
 
-@click.command(context_settings=HELP)
+_EXAMPLE = "osdi-frames export data tables --table events --table signatures --partition-by month"
+
+
+@click.command(epilog=example(_EXAMPLE))
 @sources
 @click.argument("destination", type=click.Path(file_okay=False))
 @click.option(
@@ -62,16 +65,9 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
     help="CSV: an apostrophe before texts that a spreadsheet would run.",
 )
 @bom
-@filters
-@on_error
-@progress
+@reading
 def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], **options: Any) -> None:
-    """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all.
-
-    \b
-    Example:
-      osdi-frames export data tables --table events --table signatures --partition-by month
-    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
+    """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all."""
     counts = export(list(source), destination, tables=tables or None, **options)
     chosen: Any = {name: options[name] for name in FILTERS}
     for line in Selection.of(chosen).lines():

@@ -8,14 +8,18 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, as_json, prefix, progress
+from osdi_frames.cli.options import as_json, example, prefix, progress
 from osdi_frames.client import Client
 from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.resources import NAMES
 from osdi_frames.errors import IncompletePull, printable
 
+_EXAMPLE = (
+    "OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last"
+)
 
-@click.command(context_settings=HELP)
+
+@click.command(epilog=example(_EXAMPLE))
 @click.argument("url")
 @click.argument("destination", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
@@ -72,11 +76,7 @@ def command(
 
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
     Status 0: complete. Status 1: not complete, and why.
-
-    \b
-    Example:
-        OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last
-    """  # noqa: D301 (click keeps the lines after a backspace as they are)
+    """
     of_pull = {name: options.pop(name) for name in ("filter", "since", "resume", "progress")}
     with Client(url, **options) as client:
         manifest = client.pull(

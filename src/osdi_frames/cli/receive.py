@@ -13,18 +13,14 @@ from typing import Any
 import click
 
 from osdi_frames import receiver
-from osdi_frames.cli.options import HELP, port
+from osdi_frames.cli.options import example, port
 from osdi_frames.receiver.segments import sync_folder, write_whole
 from osdi_frames.receiver.worker import make_archive
 
-_EPILOG = """\b
-Example:
-  osdi-frames receive archive --host 0.0.0.0 --port 8080
-  osdi-frames report archive
-"""
+_EXAMPLE = "osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive"
 
 
-@click.command(context_settings=HELP, epilog=_EPILOG)
+@click.command(epilog=example(*_EXAMPLE))
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @port(8080)

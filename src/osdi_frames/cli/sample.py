@@ -7,13 +7,17 @@ from pathlib import Path
 import click
 
 from osdi_frames import sample
-from osdi_frames.cli.options import HELP, progress
+from osdi_frames.cli.options import example, progress
 from osdi_frames.errors import counted
 
 _COUNT = click.IntRange(min=0)
+_EXAMPLE = (
+    "osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive",
+    "osdi-frames report archive",
+)
 
 
-@click.command(context_settings=HELP)
+@click.command(epilog=example(*_EXAMPLE))
 @click.argument("destination", type=click.Path(path_type=Path))
 @click.option("--signatures", type=_COUNT, help="How many different signatures.  [default: 2000]")
 @click.option("--events", type=_COUNT, help="How many different events.  [default: 200]")
@@ -33,13 +37,7 @@ def command(
     overwrite: bool,
     progress: bool | None,
 ) -> None:
-    """Write a realistic archive into the folder DESTINATION: events, signatures, and how they arrive in life.
-
-    \b
-    Example:
-        osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive
-        osdi-frames report archive
-    """  # noqa: D301 (click keeps the lines after a backspace as they are)
+    """Write a realistic archive into the folder DESTINATION: events, signatures, and how they arrive in life."""
     if showcase:
         if signatures is not None or events is not None or one_file:
             raise click.UsageError("--showcase has a size and a layout of its own")
