@@ -54,7 +54,7 @@ def _complain(*lines: str) -> None:
         click.echo(printable(with_options(line)), err=True)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="osdi-frames")
 def group() -> None:
     """Read OSDI archives, report on them, export them."""

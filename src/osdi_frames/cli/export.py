@@ -33,7 +33,7 @@ _EXAMPLE = "osdi-frames export data tables --table events --table signatures --p
 @click.option(
     "--table", "tables", multiple=True, help="A table to write; repeat it for several. All by default."
 )
-@click.option("--format", type=click.Choice(FORMATS), default="parquet", show_default=True)
+@click.option("--format", type=click.Choice(FORMATS), default="parquet")
 @click.option("--partition-by", help="A column, or month: a folder for each value.")
 @click.option(
     "--pseudonymize-key-file",
@@ -46,14 +46,12 @@ _EXAMPLE = "osdi-frames export data tables --table events --table signatures --p
 @click.option(
     "--coordinate-decimals",
     default=1,
-    show_default=True,
     type=click.IntRange(min=0),
     help="With both: decimals of a degree that are left.",
 )
 @click.option(
     "--postal-characters",
     default=3,
-    show_default=True,
     type=click.IntRange(min=0),
     help="With both: characters of a postal code that are left.",
 )
@@ -61,7 +59,6 @@ _EXAMPLE = "osdi-frames export data tables --table events --table signatures --p
 @click.option(
     "--escape-formulas/--no-escape-formulas",
     default=True,
-    show_default=True,
     help="CSV: an apostrophe before texts that a spreadsheet would run.",
 )
 @bom

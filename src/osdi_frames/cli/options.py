@@ -28,7 +28,6 @@ _on_error = click.option(
     "--on-error",
     type=click.Choice(["raise", "skip"]),
     default="raise",
-    show_default=True,
     help="Stop at the first problem, or skip problems and say how many.",
 )
 
@@ -60,12 +59,12 @@ def port(default: int) -> Callable[[Function], Function]:
     """Take the port to listen on."""
     kind = click.IntRange(0, 65535)
     about = "Port to listen on; 0 takes a free one."
-    return click.option("--port", default=default, show_default=True, type=kind, help=about)
+    return click.option("--port", default=default, type=kind, help=about)
 
 
-def listed(_context: click.Context, _parameter: click.Parameter, value: str) -> list[str]:
+def listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str]:
     """Read names with commas between them."""
-    return [name.strip() for name in value.split(",") if name.strip()]
+    return [name.strip() for name in (value or "").split(",") if name.strip()]
 
 
 def example(*lines: str) -> str:

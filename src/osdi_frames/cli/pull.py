@@ -40,11 +40,10 @@ _EXAMPLE = (
     "--filter", metavar="ODATA", help="Which events the service is to select: \"title eq 'Picnic'\"."
 )
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
-@click.option("--rate", default=4, show_default=True, type=click.IntRange(min=1), help="Requests a second.")
+@click.option("--rate", default=4, type=click.IntRange(min=1), help="Requests a second.")
 @click.option(
     "--max-pages",
     default=MAX_PAGES,
-    show_default=True,
     type=click.IntRange(min=1),
     help="Pages of one collection; one that goes on longer is not complete.",
 )
@@ -55,6 +54,7 @@ _EXAMPLE = (
     "resume",
     flag_value=False,
     default=True,
+    show_default=False,
     help="Begin anew although the last pull is not complete.",
 )
 @click.option(

@@ -22,7 +22,7 @@ _EXAMPLE = "osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frame
 
 @click.command(epilog=example(*_EXAMPLE))
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @port(8080)
 @click.option(
     "--token",
@@ -36,10 +36,9 @@ _EXAMPLE = "osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frame
 @click.option(
     "--worker",
     default="main",
-    show_default=True,
     help="The folder in ARCHIVE that this process owns; each of several processes needs its own.",
 )
-@click.option("--max-body", default=receiver.Limits().body_bytes, show_default=True, help="Bytes in a body.")
+@click.option("--max-body", default=receiver.Limits().body_bytes, help="Bytes in a body.")
 def command(archive: Path, *, tokens: tuple[str, ...], max_body: int, **options: Any) -> None:
     """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
 

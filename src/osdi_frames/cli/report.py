@@ -27,11 +27,7 @@ _WIDTH = 60  # characters of a label
     "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."
 )
 @click.option(
-    "--top",
-    default=10,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Rows of each report to print; files have all.",
+    "--top", default=10, type=click.IntRange(min=1), help="Rows of each report to print; files have all."
 )
 @click.option(
     "--min-count", type=click.IntRange(min=1), help="Hide smaller counts of people, and what reveals them."
@@ -43,16 +39,10 @@ _WIDTH = 60  # characters of a label
     multiple=True,
     type=click.Choice(FORMATS),
     default=("csv", "parquet"),
-    show_default=True,
     help="The files of each report; repeat it for several.",
 )
 @bom
-@click.option(
-    "--include",
-    default="",
-    callback=listed,
-    help="Count these, too: tests,cancelled,hidden, or some of them.",
-)
+@click.option("--include", callback=listed, help="Count these, too: tests,cancelled,hidden, or some of them.")
 @as_json
 @reading
 def command(

@@ -37,13 +37,10 @@ _EXAMPLE = (
 @click.option(
     "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
 )
-@click.option(
-    "--prefix", default="platform", show_default=True, callback=_prefix, help="The service's own prefix."
-)
+@click.option("--prefix", default="platform", callback=_prefix, help="The service's own prefix.")
 @click.option(
     "--retry-after",
     default="300,900,2400",
-    show_default=True,
     callback=_seconds,
     help="Seconds before each retry of a webhook delivery.",
 )
@@ -55,7 +52,6 @@ _EXAMPLE = (
 @click.option(
     "--allow-webhook-hosts",
     "webhook_hosts",
-    default="",
     callback=listed,
     metavar="HOST,…",
     help="Hosts besides this machine to which webhooks may be delivered.",
