@@ -9,6 +9,6 @@ from __future__ import annotations
 from osdi_frames.archive.layout import Chunk, split
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.partition import Partition
-from osdi_frames.archive.source import Source, partitions, quarantined, read
+from osdi_frames.archive.source import Source, partitions, read
 
-__all__ = ["Chunk", "Limits", "Partition", "Source", "partitions", "quarantined", "read", "split"]
+__all__ = ["Chunk", "Limits", "Partition", "Source", "partitions", "read", "split"]

@@ -9,10 +9,19 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import BinaryIO, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from osdi_frames.archive.members import Handle, reported, unreadable
-from osdi_frames.archive.names import MANIFEST, QUARANTINE, TABLES, is_hidden, is_readable, printable, suffix
+from osdi_frames.archive.names import (
+    MANIFEST,
+    QUARANTINE,
+    TABLES,
+    is_hidden,
+    is_readable,
+    local_path,
+    printable,
+    suffix,
+)
 from osdi_frames.archive.remote import Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
 
@@ -20,17 +29,17 @@ from osdi_frames.errors import InvalidSource, SourceNotFound
 _SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
 _SEALED = ".zst"
 _SPECIAL = "a pipe, socket or device"
-_LOCAL = ("file://", "local://")
 _SERVICE = ("http://", "https://")
 
 File: TypeAlias = str | Remote
 
 
-def files(paths: Iterable[str], handle: Handle) -> list[File]:
+def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = None) -> list[File]:
     """Return every file behind the paths, once, sorted by name.
 
     Links to folders are followed, and each folder is read once. A segment of a receiver is listed in one of
-    its two forms; `open_file` opens the other if it was sealed meanwhile.
+    its two forms; `open_file` opens the other if it was sealed meanwhile. The folders in which receivers keep bodies
+    that are not deliveries are added to `quarantines`.
 
     Raises
     ------
@@ -39,19 +48,12 @@ def files(paths: Iterable[str], handle: Handle) -> list[File]:
     InvalidSource
         There are tables at a path, such as those of an export, or it is an address of a service.
     """
-    listing, paths = _Listing(handle), list(paths)
+    listing, paths = _Listing(handle, quarantines), list(paths)
     found = {file for path in paths for file in listing.behind(path)}
     if not found:
         for path in paths:
             _refuse_tables(path, _tables_in(path))
     return sorted((file for file in found if not _is_second_form(file, found)), key=str)
-
-
-def quarantines(paths: Iterable[str]) -> list[str]:
-    """Return the folders inside some others in which receivers keep what is no delivery."""
-    listing, visited = _Listing(lambda _: None), set[tuple[int, int]]()
-    folders = [folder for path in paths if os.path.isdir(path) for folder, _ in listing.walk(path, visited)]
-    return [path for folder in folders if os.path.isdir(path := os.path.join(folder, QUARANTINE))]
 
 
 def open_file(file: File, stop: int | None = None, *, sealed: bool = True) -> BinaryIO:
@@ -110,14 +112,14 @@ def _is_second_form(file: File, found: set[File]) -> bool:
 class _Listing:
     """Folders being listed, each of them once."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, quarantines: list[str] | None) -> None:
         self._handle = handle
+        self._quarantines = [] if quarantines is None else quarantines
         self._visited: set[tuple[int, int]] = set()
 
     def behind(self, path: str) -> Iterator[File]:
         """Yield the files behind a path as the user wrote it."""
-        if path.startswith(_LOCAL):
-            path = _local(path)
+        path = local_path(path)
         if path.startswith(_SERVICE) and not is_readable(os.path.basename(urlsplit(path).path)):
             raise InvalidSource(
                 f"{shown(path)} is an address, and no archive; "
@@ -144,7 +146,7 @@ class _Listing:
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
-        for _, entries in self.walk(folder, self._visited):
+        for _, entries in self._walk(folder, self._visited, self._quarantines):
             for entry in entries:
                 # A link to nowhere may have been one to a folder.
                 if not (is_readable(entry.name) or ("." not in entry.name and _is_dangling(entry))):
@@ -164,7 +166,9 @@ class _Listing:
         else:
             yield os.path.normpath(path)
 
-    def walk(self, top: str, visited: set[tuple[int, int]]) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    def _walk(
+        self, top: str, visited: set[tuple[int, int]], quarantines: list[str]
+    ) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
         """Yield a folder and those inside it, each once, with what it holds but folders and hidden names.
 
         Real folders come first, then those behind links, so that names do not depend on links.
@@ -181,9 +185,11 @@ class _Listing:
                 entries = _entries(folder)
             others = []
             for entry in entries:
-                if is_hidden(entry.name):
+                if entry.name == QUARANTINE and _is_folder(entry):
+                    quarantines.append(entry.path)
+                elif is_hidden(entry.name):
                     continue
-                if _is_folder(entry):
+                elif _is_folder(entry):
                     (links if entry.is_symlink() else waiting).append(entry.path)
                 else:
                     others.append(entry)
@@ -200,7 +206,7 @@ class _Listing:
     def _step(self, folder: str, part: str) -> Iterator[str]:
         """Yield what one part of a pattern matches in a folder."""
         if part == "**":
-            yield from (path for path, _ in self.walk(folder or ".", set()))
+            yield from (path for path, _ in self._walk(folder or ".", set(), []))
         elif not glob.has_magic(part):
             if _is_there(path := os.path.join(folder, part)):
                 yield path
@@ -251,10 +257,3 @@ def _is_special(path: str) -> bool:
 
 def _is_dangling(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() and not os.path.exists(entry.path)
-
-
-def _local(address: str) -> str:
-    """Return the path of a ``file://`` address, with or without a host, escaped or as it is."""
-    path = address.partition("://")[2]
-    path = path.removeprefix("localhost")
-    return path if os.path.lexists(path) else unquote(path)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
-from osdi_frames.archive.listing import files, quarantines
+from osdi_frames.archive.listing import files
 from osdi_frames.archive.members import Handle, members, reported
 from osdi_frames.archive.names import printable
 from osdi_frames.archive.partition import SIZE, Map, Part, Partition, cut
@@ -34,7 +34,12 @@ _AHEAD = 16  # files behind addresses that are opened ahead
 
 
 def read(
-    source: Source, handle: Handle, *, limits: Limits | None = None, progress: bool | None = None
+    source: Source,
+    handle: Handle,
+    *,
+    limits: Limits | None = None,
+    progress: bool | None = None,
+    quarantines: list[str] | None = None,
 ) -> Iterator[Chunk]:
     """Yield the candidates of a source, file by file, in the order of the files' names.
 
@@ -52,6 +57,8 @@ def read(
         Bounds on the documents and on what is decompressed.
     progress
         A bar by the bytes of the files; see `osdi_frames.progress`.
+    quarantines
+        Takes the folders in which receivers keep bodies that are not deliveries, which are not read.
 
     Raises
     ------
@@ -69,7 +76,7 @@ def read(
     if isinstance(source, Partition):
         return _read(source.parts, [], [], handle, limits, progress)
     paths, streams, objects = _sorted_out(source)
-    parts = [Part(file) for file in files(paths, handle)]
+    parts = [Part(file) for file in files(paths, handle, quarantines)]
     return _read(parts, streams, objects, handle, limits, progress)
 
 
@@ -98,16 +105,6 @@ def partitions(
     if any(here):
         raise InvalidSource("partitions are read by other processes: the source is a path or an address")
     return cut(files(paths, handle), count=count, size=size, surveyed=surveyed)
-
-
-def quarantined(source: Source) -> Iterator[tuple[str, int]]:
-    """Yield the folders of receivers' quarantines that `read` passes over, and how many bodies each holds."""
-    named = source if isinstance(source, list | tuple) else [source]
-    paths = [os.fspath(path) for path in named if isinstance(path, str | os.PathLike)]
-    for folder in quarantines(paths):
-        chunks = read(folder, lambda _: None, progress=False)
-        if count := sum(len(chunk.documents) for chunk in chunks):
-            yield printable(folder), count
 
 
 def _read(

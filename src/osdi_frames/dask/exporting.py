@@ -15,9 +15,9 @@ import pyarrow as pa
 from dask.delayed import Delayed
 
 from osdi_frames.archive import Source
-from osdi_frames.archive.output import is_address, output_folder
+from osdi_frames.archive.names import is_address
+from osdi_frames.archive.output import output_folder, remove, upload
 from osdi_frames.archive.partition import SIZE
-from osdi_frames.archive.remote_output import remove, upload
 from osdi_frames.dask.graph import Reading, cut, graph
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy.pseudonyms import Pseudonyms
@@ -46,7 +46,7 @@ def export(
 ) -> dict[str, int]:
     """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
     uploaded: set[str] = set()
-    run = f"-{uuid.uuid4().hex[:8]}" if is_address(destination) else ""
+    run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
     with output_folder(
         destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded
     ) as folder:
