@@ -16,7 +16,7 @@ import pyarrow as pa
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
 from osdi_frames.archive.listing import files
-from osdi_frames.archive.members import Handle, members, reported
+from osdi_frames.archive.members import Handle, Unpacking, reported
 from osdi_frames.archive.names import printable
 from osdi_frames.archive.partition import SIZE, Map, Part, Partition, cut
 from osdi_frames.archive.remote import Remote
@@ -221,7 +221,7 @@ def _of_stream(
     raw = stream if budget.file else Pieces(pieces_of(stream, _PIPE), budget.receive)
     try:
         with reported(name, handle):
-            for inner, reader in members(name, raw, handle, budget, chosen=chosen):
+            for inner, reader in Unpacking(handle, budget, chosen).members(name, Reader(raw)):
                 with reported(inner, handle):
                     yield from candidates(inner, reader, limits, handle)
     except LimitExceeded as error:

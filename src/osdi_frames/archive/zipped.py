@@ -31,13 +31,10 @@ def opened(reader: Reader) -> Iterator[zipfile.ZipFile]:
     zipfile.BadZipFile
         It has no valid index.
     """
-    if reader.seekable():
-        with zipfile.ZipFile(cast("BinaryIO", reader)) as archive:
-            yield archive
-        return
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
-        shutil.copyfileobj(reader, file)
-        with zipfile.ZipFile(cast("BinaryIO", file)) as archive:
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
+        if not reader.seekable():
+            shutil.copyfileobj(reader, spooled)
+        with zipfile.ZipFile(cast("BinaryIO", reader if reader.seekable() else spooled)) as archive:
             yield archive
 
 
