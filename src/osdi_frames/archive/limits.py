@@ -62,13 +62,7 @@ class Budget:
         self.received += size
 
     def spend(self, size: int) -> None:
-        """Count decompressed bytes.
-
-        Raises
-        ------
-        LimitExceeded
-            They are more than `Limits.decompressed_bytes`, or too many for the size of the file.
-        """
+        """Count decompressed bytes; raise LimitExceeded where they are too many, also for the size of the file."""
         self.spent += size
         limits = self.limits
         if self.spent > limits.decompressed_bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import glob
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from osdi_frames.archive.members import Handle, reported, unreadable
@@ -57,22 +58,27 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
 
 
 def open_file(file: File, stop: int | None = None, *, sealed: bool = True) -> BinaryIO:
-    """Open a file for reading, perhaps up to a byte only; with `sealed`, also the sealed form of a segment.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened.
-    """
+    """Open a file for reading, perhaps up to a byte only; with `sealed`, also the sealed form of a segment."""
     if isinstance(file, Remote):
         return file.open(stop)
     try:
-        return open(file, "rb", buffering=0)
+        return open(file, "rb", buffering=0) if stop is None else cast("BinaryIO", _Until(file, stop))
     except FileNotFoundError:
         # A receiver has sealed and compressed it since it was listed.
         if not sealed or not os.path.exists(file + _SEALED):
             raise
         return open(file + _SEALED, "rb", buffering=0)
+
+
+class _Until(io.FileIO):
+    """A file up to a byte."""
+
+    def __init__(self, file: str, stop: int) -> None:
+        super().__init__(file)
+        self._stop = stop
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
+        return super().readinto(memoryview(buffer)[: max(0, self._stop - self.tell())])
 
 
 def size(file: File) -> int:

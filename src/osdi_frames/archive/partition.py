@@ -8,13 +8,12 @@ ranges of bytes, or as some members of a zip.
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import BinaryIO, TypeAlias
 
 from osdi_frames.archive import zipped
 from osdi_frames.archive.layout import Survey, survey
@@ -22,7 +21,7 @@ from osdi_frames.archive.listing import File, open_file
 from osdi_frames.archive.listing import size as size_of
 from osdi_frames.archive.members import BROKEN, container
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
-from osdi_frames.archive.remote import Remote, has_ranges
+from osdi_frames.archive.remote import Remote
 from osdi_frames.archive.streams import Reader
 
 #: The bytes of a partition.
@@ -65,18 +64,11 @@ class Part:
         return self.start > 0 or self.stop is not None
 
     def open(self) -> BinaryIO:
-        """Open it for reading; a range ends where it ends.
-
-        Raises
-        ------
-        OSError
-            It cannot be opened.
-        """
-        if not self.is_range:
-            return open_file(self.file)
-        stream = open_file(self.file, self.stop, sealed=False)
-        stream.seek(self.start)
-        return stream if self.stop is None else cast("BinaryIO", _Until(stream, self.stop))
+        """Open it for reading; a range ends where it ends."""
+        stream = open_file(self.file, self.stop, sealed=not self.is_range)
+        if self.start:
+            stream.seek(self.start)
+        return stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,7 @@ def _weight(file: File) -> int:
 
 def _laid(file: File, position: int, weight: int, step: int) -> tuple[int, list[Part]]:
     """Return where a file lies on the tape, and its parts between the cuts, or itself."""
-    if weight > step and (not isinstance(file, Remote) or has_ranges(file)):
+    if weight > step and (not isinstance(file, Remote) or file.has_ranges):
         with contextlib.suppress(*BROKEN), open_file(file) as stream:  # what is broken is for the reader
             held = container(printable(str(file)), Reader(stream))
             if held == "zip":
@@ -168,32 +160,3 @@ def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
         replace(parts[0], start=start, stop=stop, line=line, offset=start)
         for (start, line), stop in zip(starts, [*ends, None], strict=True)
     ]
-
-
-class _Until(io.RawIOBase):
-    """A stream up to a byte."""
-
-    def __init__(self, stream: BinaryIO, stop: int) -> None:
-        self._stream, self._stop = stream, stop
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True: it can say where it is."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position in the file."""
-        return self._stream.tell()
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        """Read some bytes, none beyond the end."""
-        left = max(0, self._stop - self._stream.tell())
-        return cast("Any", self._stream).readinto(memoryview(buffer)[:left])  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._stream.close()
-        super().close()

@@ -43,22 +43,12 @@ def read(
 ) -> Iterator[Chunk]:
     """Yield the candidates of a source, file by file, in the order of the files' names.
 
-    Folders are listed, and their problems reported, before the first candidate is asked for.
+    A source is a path or a list of paths (file, folder, pattern), a ``file://`` or fsspec address, an open binary
+    file, parsed Python objects (a page, a list of pages, a delivery), or a partition of an archive. Folders are
+    listed before the first candidate is asked for; each is read once, also where links lead to it.
 
-    Parameters
-    ----------
-    source
-        A path or a list of paths (file, folder, pattern), a ``file://`` or fsspec address, an open binary
-        file, parsed Python objects (a page, a list of pages, a delivery), or a partition of an archive. A file
-        named twice is read once; links to folders are followed, and each folder is read once.
-    handle
-        Called with each problem: a file or folder that cannot be read, or not to its end.
-    limits
-        Bounds on the documents and on what is decompressed.
-    progress
-        A bar by the bytes of the files; see `osdi_frames.progress`.
-    quarantines
-        Takes the folders in which receivers keep bodies that are not deliveries, which are not read.
+    `handle` is called with each problem: a file or folder that cannot be read, or not to its end. `quarantines`
+    takes the folders in which receivers keep bodies that are not deliveries; they are not read.
 
     Raises
     ------
@@ -83,24 +73,7 @@ def read(
 def partitions(
     source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
 ) -> list[Partition]:
-    """Cut an archive into partitions, which `read` takes as sources.
-
-    Parameters
-    ----------
-    source
-        A path, an address, or a list of these.
-    handle
-        Called with each problem of the listing.
-    count, size, surveyed
-        See `partition.cut`.
-
-    Raises
-    ------
-    SourceNotFound
-        Nothing is at a path, or no file matches a pattern.
-    InvalidSource
-        The source is an open file or parsed objects, which are in this process only.
-    """
+    """Cut an archive, a path or an address or a list of these, into partitions; see `partition.cut`."""
     paths, *here = _sorted_out(source)
     if any(here):
         raise InvalidSource("partitions are read by other processes: the source is a path or an address")
@@ -143,23 +116,18 @@ def _opened(parts: Iterable[Part]) -> Iterator[tuple[Part, Callable[[], BinaryIO
 
 
 def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
-    """Tell paths from open files from parsed objects."""
-    if isinstance(source, str | os.PathLike):
-        return [os.fspath(source)], [], []
-    if isinstance(source, Mapping):
-        return [], [], [source]
-    if hasattr(source, "read"):
-        return [], [_binary(source)], []
-    if isinstance(source, bytes | bytearray) or not isinstance(source, Iterable):
+    """Return the paths, the open files and the parsed objects of a source, which are of one of these kinds."""
+    is_one = isinstance(source, str | os.PathLike | Mapping) or hasattr(source, "read")
+    if isinstance(source, bytes | bytearray) or not (is_one or isinstance(source, Iterable)):
         raise _no_source(source, "; for bytes at hand: io.BytesIO(…)" if isinstance(source, bytes) else "")
     if any(hasattr(source, name) for name in ("__dataframe__", "__arrow_c_stream__", "dtype")):
         raise _no_source(source, "; reports and plots take frames: osdi_frames.rsvps_by_campaign(events)")
-    items = list(source)
+    items: list[Any] = [source] if is_one else list(cast("Iterable[Any]", source))
     if all(isinstance(item, str | os.PathLike) for item in items):
         return [os.fspath(item) for item in items], [], []
     if all(hasattr(item, "read") for item in items):
         return [], [_binary(item) for item in items], []
-    return [], [], [items] if _is_delivery(items) else items
+    return [], [], items if is_one or not _is_delivery(items) else [items]
 
 
 def _no_source(source: object, hint: str = "") -> InvalidSource:
@@ -174,7 +142,7 @@ def _binary(stream: Any) -> BinaryIO:
 
 
 def _is_delivery(items: Sequence[Any]) -> bool:
-    """Tell the elements of one delivery from a list of documents."""
+    """Return whether a list is one delivery, and not a list of documents."""
     types = element_types()
     return not any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
 
