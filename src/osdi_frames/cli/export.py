@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import FILTERS, bom, example, reading, sources
+from osdi_frames.cli.options import FILTERS, bom, example, natural, reading, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS
 from osdi_frames.reading.selection import Selection
@@ -44,15 +44,12 @@ _EXAMPLE = "osdi-frames export data tables --table events --table signatures --p
 )
 @click.option("--drop", type=click.Choice(["identifying"]), help="Drop what identifies people instead.")
 @click.option(
-    "--coordinate-decimals",
-    default=1,
-    type=click.IntRange(min=0),
-    help="With both: decimals of a degree that are left.",
+    "--coordinate-decimals", default=1, type=natural, help="With both: decimals of a degree that are left."
 )
 @click.option(
     "--postal-characters",
     default=3,
-    type=click.IntRange(min=0),
+    type=natural,
     help="With both: characters of a postal code that are left.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export; other files are never replaced.")

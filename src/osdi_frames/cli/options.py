@@ -14,6 +14,8 @@ from osdi_frames.errors import nearest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+natural, positive = click.IntRange(min=0), click.IntRange(min=1)
+
 prefix = click.option("--prefix", help="The service's own prefix, besides platform and action_network.")
 
 bom = click.option("--bom", is_flag=True, help="CSV: a byte-order mark, by which Excel knows UTF-8.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import as_json, example, prefix, progress
+from osdi_frames.cli.options import as_json, example, positive, prefix, progress
 from osdi_frames.client import Client
 from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.resources import NAMES
@@ -40,11 +40,11 @@ _EXAMPLE = (
     "--filter", metavar="ODATA", help="Which events the service is to select: \"title eq 'Picnic'\"."
 )
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
-@click.option("--rate", default=4, type=click.IntRange(min=1), help="Requests a second.")
+@click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option(
     "--max-pages",
     default=MAX_PAGES,
-    type=click.IntRange(min=1),
+    type=positive,
     help="Pages of one collection; one that goes on longer is not complete.",
 )
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")

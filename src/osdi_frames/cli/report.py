@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from osdi_frames.cli.options import as_json, bom, example, listed, reading, sources, with_options
+from osdi_frames.cli.options import as_json, bom, example, listed, positive, reading, sources, with_options
 from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS
 from osdi_frames.reporting import PAGE, read, write
@@ -26,12 +26,8 @@ _WIDTH = 60  # characters of a label
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."
 )
-@click.option(
-    "--top", default=10, type=click.IntRange(min=1), help="Rows of each report to print; files have all."
-)
-@click.option(
-    "--min-count", type=click.IntRange(min=1), help="Hide smaller counts of people, and what reveals them."
-)
+@click.option("--top", default=10, type=positive, help="Rows of each report to print; files have all.")
+@click.option("--min-count", type=positive, help="Hide smaller counts of people, and what reveals them.")
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
 @click.option(
     "--format",

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from osdi_frames import sample
-from osdi_frames.cli.options import example, progress
+from osdi_frames.cli.options import example, natural, progress
 from osdi_frames.errors import counted
 
-_COUNT = click.IntRange(min=0)
 _EXAMPLE = (
     "osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive",
     "osdi-frames report archive",
@@ -20,8 +19,8 @@ _EXAMPLE = (
 
 @click.command(epilog=example(*_EXAMPLE))
 @click.argument("destination", type=click.Path(path_type=Path))
-@click.option("--signatures", type=_COUNT, help="How many different signatures.  [default: 2000]")
-@click.option("--events", type=_COUNT, help="How many different events.  [default: 200]")
+@click.option("--signatures", type=natural, help="How many different signatures.  [default: 2000]")
+@click.option("--events", type=natural, help="How many different events.  [default: 200]")
 @click.option("--seed", default=7, help="The same seed makes the same bytes.")
 @click.option("--one-file", is_flag=True, help="Write all deliveries into one file, a line each.")
 @click.option("--showcase", is_flag=True, help="Write the small archive that shows every layout.")
