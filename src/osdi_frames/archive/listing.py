@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import glob
-import io
 import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import BinaryIO, TypeAlias, cast
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from osdi_frames.archive.members import Handle, reported, unreadable
@@ -28,7 +27,7 @@ from osdi_frames.errors import InvalidSource, SourceNotFound
 
 #: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
 _SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
-_SEALED = ".zst"
+SEALED = ".zst"
 _SPECIAL = "a pipe, socket or device"
 _SERVICE = ("http://", "https://")
 
@@ -39,7 +38,7 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     """Return every file behind the paths, once, sorted by name.
 
     Links to folders are followed, and each folder is read once. A segment of a receiver is listed in one of
-    its two forms; `open_file` opens the other if it was sealed meanwhile. The folders in which receivers keep bodies
+    its two forms; `Part.open` opens the other if it was sealed meanwhile. The folders in which receivers keep bodies
     that are not deliveries are added to `quarantines`.
 
     Raises
@@ -55,38 +54,6 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
         for path in paths:
             _refuse_tables(path, _tables_in(path))
     return sorted((file for file in found if not _is_second_form(file, found)), key=str)
-
-
-def open_file(file: File, stop: int | None = None, *, sealed: bool = True) -> BinaryIO:
-    """Open a file for reading, perhaps up to a byte only; with `sealed`, also the sealed form of a segment."""
-    if isinstance(file, Remote):
-        return file.open(stop)
-    try:
-        return open(file, "rb", buffering=0) if stop is None else cast("BinaryIO", _Until(file, stop))
-    except FileNotFoundError:
-        # A receiver has sealed and compressed it since it was listed.
-        if not sealed or not os.path.exists(file + _SEALED):
-            raise
-        return open(file + _SEALED, "rb", buffering=0)
-
-
-class _Until(io.FileIO):
-    """A file up to a byte."""
-
-    def __init__(self, file: str, stop: int) -> None:
-        super().__init__(file)
-        self._stop = stop
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        return super().readinto(memoryview(buffer)[: max(0, self._stop - self.tell())])
-
-
-def size(file: File) -> int:
-    """Return the size of a file in bytes, 0 where it is not known."""
-    try:
-        return (file.size or 0) if isinstance(file, Remote) else os.stat(file).st_size
-    except OSError:
-        return 0  # a problem as soon as it is opened
 
 
 def _is_table(path: str) -> bool:
@@ -111,7 +78,7 @@ def _refuse_tables(path: str, tables: list[str]) -> None:
 def _is_second_form(file: File, found: set[File]) -> bool:
     if isinstance(file, Remote):
         return False
-    plain = file.removesuffix(_SEALED)
+    plain = file.removesuffix(SEALED)
     return plain is not file and plain in found and _SEGMENT.fullmatch(plain) is not None
 
 
@@ -137,7 +104,7 @@ class _Listing:
             if os.path.exists(os.path.join(path, MANIFEST)):
                 _refuse_tables(path, _tables_in(path))
             yield from self._in_folder(path)
-        elif _is_there(path) or os.path.exists(path + _SEALED):
+        elif _is_there(path) or os.path.exists(path + SEALED):
             _refuse_tables(path, [path] if _is_table(path) else [])
             yield os.path.normpath(path)
         elif glob.has_magic(path):

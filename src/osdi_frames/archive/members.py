@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import copy
 import lzma
 import posixpath
+import shutil
 import stat
 import struct
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import IO, BinaryIO, Literal, TypeAlias, cast
 
-from osdi_frames.archive import streams, tarred, zipped
+from osdi_frames.archive import streams, tarred
 from osdi_frames.archive.limits import Budget
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, is_lines, is_readable, printable, suffix
 from osdi_frames.archive.streams import Pieces, Reader, pieces_of
@@ -28,6 +32,11 @@ _GZIP = b"\x1f\x8b"
 _HEAD = tarred.MAGIC_AT + len(tarred.MAGICS[0])
 _SPACE = b" \t\r\n"
 _UNBOUNDED = 4096  # bytes asked of a decompressor that yields what it likes
+_IN_MEMORY = 64 << 20  # of a zip that is copied
+#: How a zip begins; the second is that of one without members, and its end record.
+_ZIP, _ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
+_END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
+_END_REACH = _END.size + (1 << 16)  # it is followed by a comment
 
 #: What opening, decompressing and unpacking raise on broken input.
 BROKEN = (
@@ -70,7 +79,7 @@ def container(name: str, reader: Reader) -> Literal["gz", "zst", "zip", "tar"] |
         return "gz"
     if head.startswith(streams.ZSTD_MAGIC) or head[1:4] == streams.ZSTD_SKIPPABLE:
         return "zst"
-    if head.startswith(zipped.MAGICS):
+    if head.startswith((_ZIP, _ZIP_END)):
         return "zip"
     if head[tarred.MAGIC_AT : _HEAD] in tarred.MAGICS:
         return "tar"
@@ -130,8 +139,8 @@ class Unpacking:
         links = _Links(name, self.handle)
         chosen = None if depth else self.chosen
         is_first = chosen is None or 0 in chosen
-        with zipped.opened(reader) as archive:
-            infos = zipped.infos(archive)
+        with opened_zip(reader) as archive:
+            infos = zip_infos(archive)
             if not infos:
                 self._empty(name)
             for number, info in enumerate(infos):
@@ -147,7 +156,7 @@ class Unpacking:
                         links.read.add(_normal(info.filename))
                         if chosen is None or number in chosen:
                             yield from self._zip_member(inner, archive, info, depth)
-            if is_first and (differ := zipped.missing(archive)):
+            if is_first and (differ := _missing(archive)):
                 self.handle(
                     unreadable(name, f"the index lists {-differ:+} members compared with the end record")
                 )
@@ -156,7 +165,7 @@ class Unpacking:
 
     def _zip_member(self, name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int) -> Files:
         bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
-        with zipped.content(archive, info) as member:
+        with _zip_content(archive, info) as member:
             pieces = pieces_of(member) if bounded else pieces_of(member, _UNBOUNDED)
             yield from self.members(name, Reader(Pieces(pieces, self.budget.spend)), depth=depth + 1)
 
@@ -208,6 +217,53 @@ class _Links:
                 self.handle(Problem(place, ProblemKind.LINK, detail, "warning"))
             else:
                 self.handle(Problem(place, ProblemKind.NO_FILE, detail))
+
+
+@contextlib.contextmanager
+def opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
+    """Open a zip, from a copy where the stream is not seekable: its index is at its end."""
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
+        if not reader.seekable():
+            shutil.copyfileobj(reader, spooled)
+        with zipfile.ZipFile(cast("BinaryIO", reader if reader.seekable() else spooled)) as archive:
+            yield archive
+
+
+def zip_infos(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members in the order in which they are read: that of their names."""
+    return sorted(archive.infolist(), key=lambda info: info.filename)
+
+
+@contextlib.contextmanager
+def _zip_content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """Open a member.
+
+    zipfile decompresses all at once that it reads of a bz2, which can be a gigabyte from a kilobyte; bz2 has
+    its own checksums, so the member is opened as if it were stored.
+    """
+    if info.compress_type != zipfile.ZIP_BZIP2:
+        with archive.open(info) as member:
+            yield member
+        return
+    stored = copy.copy(info)
+    stored.compress_type, stored.file_size = zipfile.ZIP_STORED, info.compress_size
+    del stored.CRC
+    with archive.open(stored) as member, bz2.BZ2File(member) as decompressed:
+        yield cast("IO[bytes]", decompressed)
+
+
+def _missing(archive: zipfile.ZipFile) -> int:
+    """Return how many members more (or, if negative, less) the end record counts than the index lists.
+
+    zipfile reads what is left of a damaged index without comparing.
+    """
+    file = cast("BinaryIO", archive.fp)
+    end = file.seek(0, 2)
+    file.seek(max(0, end - _END_REACH))
+    tail = file.read(_END_REACH)
+    at = tail.rfind(_ZIP_END)
+    counted: int = _END.unpack_from(tail, at)[4]
+    return 0 if counted == 0xFFFF else counted - (len(archive.infolist()) & 0xFFFF)
 
 
 def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
