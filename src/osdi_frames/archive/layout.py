@@ -66,10 +66,10 @@ def candidates(
 class Survey:
     """Where a part of a file can be cut, and its line breaks."""
 
-    border: int | None
-    """The byte at which a document begins, the first that does so after another; None if there is none."""
-    breaks_before: int
-    """The line breaks before it."""
+    border: (
+        int | None
+    )  # the byte at which a document begins, the first that does so after another, if there is one
+    breaks_before: int  # the line breaks before it
     breaks: int
 
 
@@ -101,8 +101,7 @@ class _File:
     limits: Limits
     handle: Callable[[Problem], None]
     buffer: bytes = b""
-    line: int = 1
-    """The line on which the buffer begins."""
+    line: int = 1  # on which the buffer begins
     ended: bool = False
     error: Exception | None = None
 

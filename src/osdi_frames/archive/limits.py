@@ -51,10 +51,8 @@ class Budget:
     """What may still be decompressed from one file, whatever containers it holds."""
 
     limits: Limits
-    file: BinaryIO | None
-    """The file, to ask for its size; None for a pipe."""
-    received: int = 0
-    """Bytes that came through a pipe."""
+    file: BinaryIO | None  # to ask for its size; None for a pipe
+    received: int = 0  # bytes that came through a pipe
     spent: int = 0
 
     def receive(self, size: int) -> None:

@@ -122,7 +122,8 @@ class _Listing:
         for _, entries in self._walk(folder, self._visited, self._quarantines):
             for entry in entries:
                 # A link to nowhere may have been one to a folder.
-                if not (is_readable(entry.name) or ("." not in entry.name and _is_dangling(entry))):
+                is_dangling = entry.is_symlink() and not os.path.exists(entry.path)
+                if not (is_readable(entry.name) or ("." not in entry.name and is_dangling)):
                     continue
                 if entry.is_file(follow_symlinks=False) or not _is_special(entry.path):
                     yield entry.path.removeprefix("./")
@@ -226,7 +227,3 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def _is_special(path: str) -> bool:
     """Return whether opening a path could wait for someone else for ever."""
     return os.path.exists(path) and not os.path.isfile(path)
-
-
-def _is_dangling(entry: os.DirEntry[str]) -> bool:
-    return entry.is_symlink() and not os.path.exists(entry.path)

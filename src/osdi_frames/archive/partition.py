@@ -42,11 +42,9 @@ class Part:
     file: File
     start: int = 0
     stop: int | None = None
-    line: int = 1
-    """The line on which the range begins."""
+    line: int = 1  # on which the range begins
     members: range | None = None
-    offset: int = 0
-    """Where it lies behind the beginning of the file, on the tape."""
+    offset: int = 0  # behind the beginning of the file, on the tape
 
     @property
     def name(self) -> str:

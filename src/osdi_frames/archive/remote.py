@@ -31,12 +31,9 @@ _QUERY = re.compile(r"(https?://[^\s?'\"]*)\?[^\s'\"]*")
 class Remote:
     """A file behind an address."""
 
-    name: str
-    """As rows and problems show it."""
-    path: str = field(repr=False)
-    """In its file system."""
-    address: str = field(repr=False)
-    """An address of that file system."""
+    name: str  # as rows and problems show it
+    path: str = field(repr=False)  # in its file system
+    address: str = field(repr=False)  # one of that file system
     size: int | None = None
 
     def __str__(self) -> str:

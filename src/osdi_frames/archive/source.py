@@ -127,7 +127,9 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
         return [os.fspath(item) for item in items], [], []
     if all(hasattr(item, "read") for item in items):
         return [], [_binary(item) for item in items], []
-    return [], [], items if is_one or not _is_delivery(items) else [items]
+    types = element_types()
+    is_list = any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
+    return [], [], items if is_one or is_list else [items]  # what is no list of documents is one delivery
 
 
 def _no_source(source: object, hint: str = "") -> InvalidSource:
@@ -139,12 +141,6 @@ def _binary(stream: Any) -> BinaryIO:
     if isinstance(stream, io.TextIOBase):
         raise InvalidSource("open the file in binary mode: open(path, 'rb')")
     return cast("BinaryIO", stream)
-
-
-def _is_delivery(items: Sequence[Any]) -> bool:
-    """Return whether a list is one delivery, and not a list of documents."""
-    types = element_types()
-    return not any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
 
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:
