@@ -37,8 +37,7 @@ class _Commands(Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's)
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"osdi_frames.cli.{name}").command
-        return quiet(command)
+        return quiet(importlib.import_module(f"osdi_frames.cli.{name}").command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         with formatter.section("Commands"):
@@ -71,11 +70,10 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt) as stop:
         _complain("osdi-frames: stopped", *getattr(stop.__cause__ or stop, "__notes__", []))
         _end_at_once(Status.STOPPED)
-    except BadDocument as error:
-        _complain(f"osdi-frames: {error} (--on-error skip passes over it, osdi-frames check lists all)")
-        sys.exit(Status.FAILED)
     except (OsdiError, OSError) as error:
-        _complain(f"osdi-frames: {error}", *getattr(error, "__notes__", []))
+        hint = " (--on-error skip passes over it, osdi-frames check lists all)"
+        said = f"osdi-frames: {error}{hint if isinstance(error, BadDocument) else ''}"
+        _complain(said, *getattr(error, "__notes__", []))
         sys.exit(Status.FAILED)
 
 

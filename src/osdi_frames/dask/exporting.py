@@ -6,7 +6,7 @@ import os
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +59,11 @@ def export(
             run=run,
         )
         try:
-            written = _compute(source, reading, write)
+            cuts = cut(source, count=None, size=SIZE, on_error=reading.on_error)
+            name = f"export-{uuid.uuid4().hex}"
+            tasks = graph(name, reading, cuts, write)
+            tasks[name, -1] = (list, [(name, number) for number in range(len(cuts))])
+            written: list[Written] = Delayed((name, -1), tasks).compute()
             for one in written:
                 selection.add(one.selection)
             selection.refuse_unknown()
@@ -69,15 +73,6 @@ def export(
             raise
         uploaded.update(file for one in written for file in one.names)
     return {table: sum(one.rows.get(table, 0) for one in written) for table in reading.tables}
-
-
-def _compute(source: Source, reading: Reading, write: Callable[..., Written]) -> list[Written]:
-    partitions = cut(source, count=None, size=SIZE, on_error=reading.on_error)
-    name = f"export-{uuid.uuid4().hex}"
-    tasks = graph(name, reading, partitions, write)
-    tasks[name, -1] = (list, [(name, number) for number in range(len(partitions))])
-    written: list[Written] = Delayed((name, -1), tasks).compute()
-    return written
 
 
 def _write(
