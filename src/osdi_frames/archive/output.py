@@ -43,24 +43,15 @@ def output_folder(
 ) -> Iterator[Path]:
     """Return a folder to write into that becomes `destination` at the end, or never.
 
-    Parameters
-    ----------
-    destination
-        The folder to make; a symbolic link is followed. Behind an address, files are uploaded at the end, and the
-        manifest last.
-    kind
-        What the folder holds: an export replaces an export, a report a report.
-    source
-        What is read: a destination that is, holds or lies in a source is refused.
-    overwrite
-        Replace an earlier folder of this kind, if it contains only files that osdi-frames wrote.
-    uploaded
-        Names of files that others have written to an address by the end.
+    A symbolic link is followed; behind an address, files are uploaded at the end, and the manifest last. With
+    `overwrite` an earlier folder of this kind is replaced, if it contains only files that osdi-frames wrote.
+    `uploaded` are the names of files that others have written to an address by the end.
 
     Raises
     ------
     DestinationExists
-        Something at `destination` is not to be replaced; nothing was overwritten.
+        Something at `destination` is not to be replaced, or it is, holds or lies in the source; nothing was
+        overwritten.
     """
     path = os.fspath(destination)
     if is_address(path):

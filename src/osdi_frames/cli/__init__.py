@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from osdi_frames.cli.options import Group, quiet, with_options
+from osdi_frames.cli.options import Group, with_options
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
@@ -34,10 +34,10 @@ class _Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        if name not in COMMANDS:
-            return None
-        return quiet(importlib.import_module(f"osdi_frames.cli.{name}").command)
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in COMMANDS:
+            self.add_command(importlib.import_module(f"osdi_frames.cli.{name}").command, name)
+        return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         with formatter.section("Commands"):

@@ -90,29 +90,6 @@ def with_options(message: str) -> str:
     )
 
 
-class Group(click.Group):
-    """Commands; a mistyped one is answered with the nearest."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first argument names."""
-        names = self.list_commands(ctx)
-        if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"there is no command {args[0]!r}; {nearest(args[0], names)}")
-        return super().resolve_command(ctx, args)
-
-
-def quiet(command: click.Command) -> click.Command:
-    """Add ``--quiet`` to a command, and to those inside it."""
-    if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            quiet(inner)
-    elif _QUIET not in command.params:
-        command.params.append(_QUIET)
-    return command
-
-
 def _silence(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.default_map = {"progress": False}
@@ -127,3 +104,23 @@ _QUIET = click.Option(
     callback=_silence,
     help="Print nothing but errors and warnings.",
 )
+
+
+class Group(click.Group):
+    """Commands that can be quiet; a mistyped one is answered with the nearest."""
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command with ``--quiet``."""
+        command = super().get_command(ctx, name)
+        if command and not isinstance(command, Group) and _QUIET not in command.params:
+            command.params.append(_QUIET)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {args[0]!r}; {nearest(args[0], names)}")
+        return super().resolve_command(ctx, args)
