@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from osdi_frames.cli.options import Group, with_options
+from osdi_frames.cli.options import HELP, Group, with_options
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
@@ -53,7 +53,7 @@ def _complain(*lines: str) -> None:
         click.echo(printable(with_options(line)), err=True)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(cls=_Commands, context_settings=HELP)
 @click.version_option(package_name="osdi-frames")
 def group() -> None:
     """Read OSDI archives, report on them, export them."""

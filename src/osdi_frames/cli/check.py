@@ -8,13 +8,13 @@ import sys
 import click
 import pandas as pd
 
-from osdi_frames.cli.options import as_json, example, progress, sources
+from osdi_frames.cli.options import HELP, as_json, example, progress, sources
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import counted, printable
 from osdi_frames.reading.check import check
 
 
-@click.command(epilog=example("osdi-frames check data"))
+@click.command(context_settings=HELP, epilog=example("osdi-frames check data"))
 @sources
 @as_json
 @progress

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import FILTERS, bom, example, natural, reading, sources
+from osdi_frames.cli.options import FILTERS, HELP, bom, example, natural, reading, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS
 from osdi_frames.reading.selection import Selection
@@ -27,7 +27,7 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
 _EXAMPLE = "osdi-frames export data tables --table events --table signatures --partition-by month"
 
 
-@click.command(epilog=example(_EXAMPLE))
+@click.command(context_settings=HELP, epilog=example(_EXAMPLE))
 @sources
 @click.argument("destination", type=click.Path(file_okay=False))
 @click.option(

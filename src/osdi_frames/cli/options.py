@@ -69,6 +69,10 @@ def listed(_context: click.Context, _parameter: click.Parameter, value: str | No
     return [name.strip() for name in (value or "").split(",") if name.strip()]
 
 
+#: Settings of every command, and of the group of all.
+HELP = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
 def example(*lines: str) -> str:
     """Return the end of a command's help; click leaves the lines after a backspace as they are."""
     return "\n  ".join(["\b\nExample:", *lines])

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import as_json, example, positive, prefix, progress
+from osdi_frames.cli.options import HELP, as_json, example, positive, prefix, progress
 from osdi_frames.client import Client
 from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.resources import NAMES
@@ -19,7 +19,7 @@ _EXAMPLE = (
 )
 
 
-@click.command(epilog=example(_EXAMPLE))
+@click.command(context_settings=HELP, epilog=example(_EXAMPLE))
 @click.argument("url")
 @click.argument("destination", type=click.Path(path_type=Path, file_okay=False))
 @click.option(

@@ -13,14 +13,14 @@ from typing import Any
 import click
 
 from osdi_frames import receiver
-from osdi_frames.cli.options import example, port
+from osdi_frames.cli.options import HELP, example, port
 from osdi_frames.receiver.segments import sync_folder, write_whole
 from osdi_frames.receiver.worker import make_archive
 
 _EXAMPLE = "osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive"
 
 
-@click.command(epilog=example(*_EXAMPLE))
+@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @port(8080)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from osdi_frames import sample
-from osdi_frames.cli.options import example, natural, progress
+from osdi_frames.cli.options import HELP, example, natural, progress
 from osdi_frames.errors import counted
 
 _EXAMPLE = (
@@ -17,7 +17,7 @@ _EXAMPLE = (
 )
 
 
-@click.command(epilog=example(*_EXAMPLE))
+@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
 @click.argument("destination", type=click.Path(path_type=Path))
 @click.option("--signatures", type=natural, help="How many different signatures.  [default: 2000]")
 @click.option("--events", type=natural, help="How many different events.  [default: 200]")

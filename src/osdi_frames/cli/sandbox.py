@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import example, listed, port
+from osdi_frames.cli.options import HELP, example, listed, port
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
@@ -29,7 +29,7 @@ _EXAMPLE = (
 )
 
 
-@click.command(epilog=example(*_EXAMPLE))
+@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
 @click.option(
     "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
 )
