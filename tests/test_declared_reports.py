@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import osdi_frames as of
 from osdi_frames import page
-from osdi_frames.cli.text import table
+from osdi_frames.cli.report import table
 from osdi_frames.errors import MissingColumn, printable
 from osdi_frames.files import write_tables
 from osdi_frames.page import tables

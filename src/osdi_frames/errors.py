@@ -1,53 +1,4 @@
-"""Every error of osdi-frames.
-
-::
-
-    OsdiError
-    ├── UnknownTable        (KeyError)          a table that is not declared
-    ├── UnknownColumn       (KeyError)          a column that the table does not declare
-    ├── UnknownValue        (LookupError)       an id to filter by that occurs nowhere
-    ├── InvalidFilter       (ValueError)        a time or name that no filter takes
-    ├── MissingColumn       (KeyError)          a frame that lacks a column which a report needs
-    ├── InvalidColumn         (ValueError)        what a report cannot count or group by
-    ├── NotAReport          (ValueError)        a frame that a plot cannot draw; the message says what to call
-    ├── UnknownTimezone     (LookupError)       a time zone that this machine's data lack
-    ├── SourceNotFound      (FileNotFoundError) a path, folder or pattern with nothing behind it
-    ├── InvalidSource       (TypeError, ValueError) what is no archive: a frame, an export, an address of a service
-    ├── InvalidArgument     (ValueError)        a value that an argument cannot have; the message says which can
-    ├── DestinationExists   (FileExistsError)   an export that would write over something
-    ├── BadDocument         (ValueError)        something in an archive that no table can take
-    ├── ArchiveLocked       (BlockingIOError)   an archive folder that another receiver writes to
-    ├── InvalidPerson       (ValueError)        an id or address that would match what is not the person's
-    ├── BadWorkerName       (ValueError)        a receiver's name that no folder can have
-    ├── WeakToken           (ValueError)        a receiver's token that could be guessed
-    ├── DatabaseUnusable    (OSError)           a sandbox's database that is locked, damaged or none
-    ├── RequestRefused      (ValueError)        a request that the sandbox answers with an error status
-    ├── BadAddress          (ValueError)        an address that a client cannot use
-    │   ├── InsecureAddress                     one that would show the key to others on the way
-    │   └── ForeignAddress                      a link or redirect that leads away from the service
-    ├── MissingKey          (LookupError)       no API key was given
-    ├── ServiceUnreachable  (ConnectionError)   no answer, or only a part of one; of a service or an object store
-    │   └── ServiceTimeout   (TimeoutError)      no answer in time
-    ├── ServiceError        (OSError)           an answer that is an error, with status, address and words
-    │   ├── KeyRefused      (PermissionError)   401 or 403
-    │   ├── ResourceNotFound (LookupError)      404
-    │   ├── DeletionRefused (PermissionError)   events cannot be deleted
-    │   └── BadAnswer       (ValueError)        an answer that is no resource: not JSON, or empty
-    │       └── PageTooLarge                    one that is larger than any page
-    ├── ClientClosed        (RuntimeError)      a client that was closed, and is asked once more
-    ├── IncompletePull      (RuntimeError)      not every record came; the message says what is missing
-    ├── UnknownCollection   (KeyError)          a collection that a pull cannot read
-    ├── PullRunning         (BlockingIOError)   another pull writes into the same folder
-    ├── UneditableField     (ValueError)        a field that the service would ignore
-    ├── MissingField        (ValueError)        a field that the service requires
-    ├── InvalidField          (ValueError)        a value that a field cannot hold
-    └── MissingExtra        (ImportError)       an optional dependency that is not installed
-
-    ProblemsWarning         (UserWarning)       problems that were skipped with ``on_error="skip"``
-    SourceWarning           (UserWarning)       a source without what was asked for, or with an unknown prefix
-
-Each is also the builtin that a reader of Python expects, so ``except FileNotFoundError`` works.
-"""
+"""Every error of osdi-frames. Each is also the builtin that it is a case of: ``except FileNotFoundError`` works."""
 
 from __future__ import annotations
 
@@ -56,12 +7,14 @@ from collections.abc import Iterable
 from types import FrameType, TracebackType
 
 
+def _sentence(error: Exception) -> str:
+    return printable(str(error.args[0])) if error.args else ""
+
+
 class OsdiError(Exception):
     """Any error that osdi-frames raises on purpose."""
 
-    # KeyError shows the repr of its argument; these messages are sentences.
-    def __str__(self) -> str:
-        return printable(str(self.args[0])) if self.args else ""
+    __str__ = _sentence  # KeyError shows the repr of its argument
 
     def _render_traceback_(self) -> list[str]:
         """Show the caller's own lines only: IPython asks for this, so a notebook's reader sees what to mend.
@@ -80,12 +33,12 @@ class OsdiError(Exception):
 
 
 def is_inside(frame: FrameType) -> bool:
-    """Tell whether a frame is of this package, and not of its caller."""
+    """Return whether a frame is of this package, and not of its caller."""
     return str(frame.f_globals.get("__name__")).partition(".")[0] == __package__
 
 
 def _of_caller(traceback: TracebackType | None) -> TracebackType | None:
-    """Give the frames of a traceback that come before those of this package."""
+    """Return the frames of a traceback that come before those of this package."""
     if traceback is None or is_inside(traceback.tb_frame):
         return None
     rest = _of_caller(traceback.tb_next)
@@ -287,14 +240,13 @@ class MissingExtra(OsdiError, ImportError):
 class ProblemsWarning(UserWarning):
     """Problems were skipped with ``on_error="skip"``; the message says how many."""
 
-    def __str__(self) -> str:
-        return printable(str(self.args[0])) if self.args else ""
+    __str__ = _sentence
 
 
 class SourceWarning(UserWarning):
     """A source has nothing of what was asked for, or ids under an unknown prefix; the message says what to call."""
 
-    __str__ = ProblemsWarning.__str__
+    __str__ = _sentence
 
 
 def printable(text: str) -> str:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -31,7 +32,6 @@ _FORMULA = (
     r"^([\pZ\p{Cc}\p{Cf}]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}\x{fe66}\x{fe62}\x{fe63}\x{fe6b}]|[\t\r\n])"
 )
 
-
 _BOM = "\ufeff".encode()
 _SHEET_ROWS, _CELL = 1 << 20, 32767  # rows of a sheet, characters of a cell
 _EXACT = 1 << 53  # larger integers are not exact in a spreadsheet
@@ -54,14 +54,14 @@ class Partition:
         """What the folders are called, before their value."""
         return "month" if self.by_month else f"by_{self.column}"
 
-    def add_to(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Give the batch with the values that its folders are called by; none for what is missing."""
-        column = batch[self.column]
+    def add_to(self, rows: pa.Table) -> pa.Table:
+        """Add the values that the folders of rows are called by; none for what is missing."""
+        column = rows[self.column]
         values = pc.strftime(column, format="%Y-%m") if self.by_month else column.cast(pa.string())
-        return batch.append_column(self.folder, pc.fill_null(values, "none"))
+        return rows.append_column(self.folder, pc.fill_null(values, "none"))
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
-        """Give the schema with the column that `add_to` adds."""
+        """Return the schema with the column that `add_to` adds."""
         kind = schema.field(self.column).type
         if pa.types.is_nested(kind) or (pa.types.is_temporal(kind) and not self.by_month):
             raise InvalidColumn(f"{self.column} cannot be partitioned by: it holds {kind}")
@@ -81,23 +81,8 @@ def write_tables(
 ) -> dict[str, int]:
     """Write tables into a folder: ``name.parquet`` and so on, a partitioned one into the folder `name`.
 
-    Parameters
-    ----------
-    schemas
-        The schema of each table, by its name.
-    rows
-        Pairs of a table's name and some of its rows, in any order of the tables.
-    folder
-        An existing folder.
-    format
-        ``"parquet"``, ``"csv"`` or ``"xlsx"``.
-    partitions
-        The partition of a table, by the table's name.
-    part
-        What distinguishes the names of these files from those of others: each table is a folder, also one that is
-        not partitioned.
-    escape_formulas, bom
-        CSV: see `export`.
+    `rows` are pairs of a table's name and some of its rows, in any order of the tables. With `part`, which
+    distinguishes the names of these files from those of others, each table is a folder.
 
     Returns
     -------
@@ -117,18 +102,17 @@ def write_tables(
         raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
     counts = dict.fromkeys(schemas, 0)
     with contextlib.ExitStack() as stack:
-        writers: dict[str, _Folder | _File] = {}
+        writers: dict[str, _Writer] = {}
         for name, schema in schemas.items():
-            partition = (partitions or {}).get(name)
-            made = (
-                _Folder(partition.schema(schema), folder / name, format, partition, escape_formulas, part)
-                if partition
-                else _File(schema, _path(folder, name, format, part), format, escape_formulas, bom)
-            )
-            writers[name] = stack.enter_context(contextlib.closing(made))
+            if partition := (partitions or {}).get(name):
+                added = partition.schema(schema)
+                writer: _Writer = _Folder(added, folder / name, format, partition, escape_formulas, part)
+            else:
+                writer = _file(schema, _path(folder, name, format, part), format, escape_formulas, bom)
+            writers[name] = stack.enter_context(contextlib.closing(writer))
         for name, some in rows:
             counts[name] += some.num_rows
-            writers[name].write(some)
+            writers[name].write_table(some)
     return counts
 
 
@@ -172,7 +156,7 @@ def write_csv(
     "source","count"
     "'=1+1",-2
     """
-    _write_frame(frame, path, "csv", caller="write_csv", escape_formulas=escape_formulas, bom=bom)
+    _write_frame(frame, path, "csv", "write_csv", escape_formulas=escape_formulas, bom=bom)
 
 
 def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -204,15 +188,15 @@ def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
        created_date (UTC) source
     0 2026-05-01 10:00:00   =1+1
     """
-    _write_frame(frame, path, "xlsx", caller="write_excel")
+    _write_frame(frame, path, "xlsx", "write_excel")
 
 
 def _write_frame(
     frame: pd.DataFrame,
     path: str | os.PathLike[str],
     format: Format,  # noqa: A002 (as in `write_tables`)
-    *,
     caller: str,
+    *,
     escape_formulas: bool = True,
     bom: bool = False,
 ) -> None:
@@ -221,49 +205,49 @@ def _write_frame(
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
     target = Path(os.path.realpath(path))
     with durable.draft(target) as drafts:
-        made = _File(table.schema, drafts / target.name, format, escape_formulas, bom)
+        made = _file(table.schema, drafts / target.name, format, escape_formulas, bom)
         with contextlib.closing(made) as file:
-            file.write(table)
+            file.write_table(table)
         durable.publish_file(drafts / target.name, target)
 
 
 class _Writer(Protocol):
+    """Where the rows of a table go."""
+
     def write_table(self, rows: pa.Table) -> None: ...
     def close(self) -> None: ...
 
 
-@dataclass(slots=True)
-class _File:
-    """A table written to one file."""
+def _file(
+    schema: pa.Schema,
+    path: Path,
+    format: Format,  # noqa: A002 (as in `write_tables`)
+    escape_formulas: bool,
+    bom: bool,
+) -> _Writer:
+    if format == "csv":
+        return _Csv(schema, path, escape_formulas, bom)
+    if format == "xlsx":
+        return _Sheet(schema, path)
+    writer: _Writer = pa.parquet.ParquetWriter(path, schema, compression="zstd")
+    return writer
 
-    schema: pa.Schema
-    path: Path
-    format: Format
-    escape_formulas: bool
-    bom: bool = False
-    writer: _Writer = field(init=False)
-    sink: pa.NativeFile | None = field(default=None, init=False)
 
-    def __post_init__(self) -> None:
-        if self.format == "csv":
-            empty = _as_text(self.schema.empty_table(), escape_formulas=self.escape_formulas)
-            self.sink = pa.OSFile(str(self.path), "wb")
-            self.sink.write(_BOM if self.bom else b"")
-            self.writer = pa.csv.CSVWriter(self.sink, empty.schema)
-        elif self.format == "xlsx":
-            self.writer = _Sheet(self.schema, self.path)
-        else:
-            self.writer = pa.parquet.ParquetWriter(self.path, self.schema, compression="zstd")
+class _Csv:
+    """A table written to a CSV file."""
 
-    def write(self, rows: pa.Table) -> None:
-        if self.format == "csv":
-            rows = _as_text(rows, escape_formulas=self.escape_formulas)
-        self.writer.write_table(rows)
+    def __init__(self, schema: pa.Schema, path: Path, escape_formulas: bool, bom: bool) -> None:
+        self._as_text = partial(_as_text, escape_formulas=escape_formulas)
+        self._sink = pa.OSFile(str(path), "wb")
+        self._sink.write(_BOM if bom else b"")
+        self._writer = pa.csv.CSVWriter(self._sink, self._as_text(schema.empty_table()).schema)
+
+    def write_table(self, rows: pa.Table) -> None:
+        self._writer.write_table(self._as_text(rows))
 
     def close(self) -> None:
-        self.writer.close()
-        if self.sink:
-            self.sink.close()
+        self._writer.close()
+        self._sink.close()
 
 
 @dataclass(slots=True)
@@ -279,9 +263,8 @@ class _Folder:
     waiting: list[pa.Table] = field(default_factory=list)
     files: int = 0
 
-    def write(self, rows: pa.Table) -> None:
-        added = pa.Table.from_batches(map(self.partition.add_to, rows.to_batches()), self.schema)
-        self.waiting.append(added)
+    def write_table(self, rows: pa.Table) -> None:
+        self.waiting.append(self.partition.add_to(rows))
         if sum(table.nbytes for table in self.waiting) > _TOGETHER:
             self._flush()
 
@@ -292,12 +275,15 @@ class _Folder:
     def _flush(self) -> None:
         rows = pa.concat_tables([self.schema.empty_table(), *self.waiting])
         self.waiting.clear()
-        parquet = pa.dataset.ParquetFileFormat()
+        kind: Any = pa.dataset.ParquetFileFormat()
+        options = kind.make_write_options(compression="zstd")
+        if self.format == "csv":
+            rows, kind, options = _as_text(rows, escape_formulas=self.escape_formulas), "csv", None
         pa.dataset.write_dataset(
-            _as_text(rows, escape_formulas=self.escape_formulas) if self.format == "csv" else rows,
+            rows,
             self.path,
-            format="csv" if self.format == "csv" else parquet,
-            file_options=None if self.format == "csv" else parquet.make_write_options(compression="zstd"),
+            format=kind,
+            file_options=options,
             partitioning=pa.dataset.partitioning(
                 pa.schema([self.schema.field(self.partition.folder)]), flavor="hive"
             ),
@@ -310,34 +296,29 @@ class _Folder:
 
 def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
     """Convert to what CSV can hold: lists to JSON, datetimes to ISO 8601; names and texts without formulas."""
-    names = rows.schema.names
-    columns = [
-        pa.chunked_array([_text(part) for part in column.chunks], _text_type(column.type))
-        for column in rows.columns
-    ]
+    names, columns = rows.schema.names, [_text(column) for column in rows.columns]
     if escape_formulas:
         names = _escaped(pa.array(names, pa.string())).to_pylist()
         columns = [_escaped(column) if column.type == pa.string() else column for column in columns]
     return pa.table(columns, names=names)
 
 
-def _text_type(kind: pa.DataType) -> pa.DataType:
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
     if pa.types.is_dictionary(kind):
-        return _text_type(kind.value_type)
+        return _text(column.cast(kind.value_type))
+    if pa.types.is_nested(kind):
+        return pa.chunked_array([_json(part) for part in column.chunks], pa.string())
+    if pa.types.is_timestamp(kind):
+        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ" if kind.tz else "%Y-%m-%dT%H:%M:%S")
     is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return pa.string() if is_text or pa.types.is_nested(kind) or pa.types.is_timestamp(kind) else kind
+    return column.cast(pa.string()) if is_text else column
 
 
-def _text(column: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        return _text(column.dictionary_decode())
-    if pa.types.is_nested(column.type):
-        values = column.to_pylist()
-        texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-        return pa.array(texts, pa.string())
-    if pa.types.is_timestamp(column.type):
-        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ" if column.type.tz else "%Y-%m-%dT%H:%M:%S")
-    return column.cast(_text_type(column.type))
+def _json(column: pa.Array) -> pa.Array:
+    values = column.to_pylist()
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    return pa.array(texts, pa.string())
 
 
 def _escaped(texts: pa.Array) -> pa.Array:
@@ -362,14 +343,15 @@ class _Sheet:
         self._book: Any = xlsxwriter.Workbook(str(path), options)
         self._sheet, self._name, self._count = self._book.add_worksheet(), path.stem, 0
         self._sheet.freeze_panes(1, 0)
-        self._write([f"{field.name} (UTC)" if _is_utc(field.type) else field.name for field in schema])
+        utc = [pa.types.is_timestamp(field.type) and field.type.tz is not None for field in schema]
+        self._write(
+            f"{name} (UTC)" if is_utc else name for name, is_utc in zip(schema.names, utc, strict=True)
+        )
 
     def write_table(self, rows: pa.Table) -> None:
         columns = [
             (
-                column.cast(pa.timestamp("us"))
-                if pa.types.is_timestamp(column.type)
-                else pa.chunked_array([_text(part) for part in column.chunks], _text_type(column.type))
+                column.cast(pa.timestamp("us")) if pa.types.is_timestamp(column.type) else _text(column)
             ).to_pylist()
             for column in rows.columns
         ]
@@ -394,7 +376,3 @@ class _Sheet:
                 text = text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
                 self._sheet.write_string(self._count, number, text)
         self._count += 1
-
-
-def _is_utc(kind: pa.DataType) -> bool:
-    return pa.types.is_timestamp(kind) and kind.tz is not None

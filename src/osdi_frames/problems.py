@@ -37,7 +37,10 @@ class ProblemKind(StrEnum):
 
     NO_FILE = "unreadable file", "A file or folder cannot be read, or not to its end."
     EMPTY_FILE = "empty file", "A file holds no document."
-    QUARANTINE = "in quarantine", "A receiver stored what is no delivery; it is kept, and not read."
+    QUARANTINE = (
+        "in quarantine",
+        "A receiver stored bodies that are not deliveries; they are kept, and not read.",
+    )
     LINK = "link", "A link in a container; what it leads to is read under its own name."
     FILE_NAME = "a file name that is not UTF-8", "The file is read; its name is shown with escapes."
     LIMIT = "limit exceeded", "A document, file or container is larger than `Limits` allows."

@@ -106,8 +106,8 @@ def long_name(size: int) -> bytes:
     return head + body + compressor.flush()
 
 
-#: Bombs that are tried by default; the others go other ways to the same limits.
-QUICK = ("brackets in gz", "line breaks in gz", "zips in zips", "holes in tar")
+#: Bombs that are tried by default (the zips hold brackets in gz); the others go other ways to the same limits.
+QUICK = ("line breaks in gz", "zips in zips", "holes in tar")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import osdi_frames as of
-from osdi_frames.archive.listing import files, open_file
+from osdi_frames.archive.listing import files
+from osdi_frames.archive.partition import Part
 from osdi_frames.errors import SourceNotFound
 from tests.layouts import compact, lines, tarred, zstd
 
@@ -188,7 +189,7 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_read(tmp_path):
     (listed,) = files([str(tmp_path)], print)
     (tmp_path / f"{SEGMENT}.zst").write_bytes(zstd(lines([event(1)])))
     plain.unlink()
-    with open_file(listed) as file:
+    with Part(listed).open() as file:
         assert file.read() == zstd(lines([event(1)]))
     assert agreed(plain) == (["e1"], [])
 
@@ -214,6 +215,6 @@ def test_while_segments_are_sealed_each_is_listed_exactly_once(tmp_path):
         listed = files([str(tmp_path)], print)
         assert sorted(Path(path).name[:12] for path in listed) == [f"{number:012}" for number in range(count)]
         for name in listed:
-            open_file(name).close()
+            Part(name).open().close()
         readings += 1
     sealing.join()

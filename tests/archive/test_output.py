@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+import osdi_frames as of
 from osdi_frames.archive.durable import clear_drafts, try_lock, write_file
 from osdi_frames.archive.output import MANIFEST, output_folder
 from osdi_frames.errors import DestinationExists
@@ -179,6 +180,12 @@ def test_a_pattern_that_finds_the_destination_is_refused_and_one_next_to_it_is_n
     write(tmp_path / "out", source=str(tmp_path / "*.json"))
     with pytest.raises(DestinationExists, match="is the source"):
         write(tmp_path / "out", source=str(tmp_path / "*"))
+
+
+def test_an_open_file_is_exported_and_not_taken_for_a_list_of_paths(tmp_path):
+    (tmp_path / "a.json").write_text('{"total_accepted": 1}')
+    with (tmp_path / "a.json").open("rb") as file:
+        assert of.export(file, tmp_path / "out", tables=["events"]) == {"events": 1}
 
 
 def test_a_link_is_followed_and_stays_a_link(tmp_path):

@@ -12,7 +12,7 @@ from tests.layouts import compact, zipped
 
 from .reading import agreed, documents, event, numbers
 
-MEMBERS = 8
+MEMBERS = 4
 FILES = {f"{number:03}.json": compact(event(number)) for number in range(MEMBERS)}
 
 

@@ -16,7 +16,7 @@ from osdi_frames.tables import TABLES
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Cut archives into small partitions, and compute in this process."""
-    monkeypatch.setattr(exporting, "SIZE", 400_000)
+    monkeypatch.setattr(exporting, "SIZE", 1_000_000)
     with dask.config.set(scheduler="sync"):
         yield
 
@@ -33,8 +33,8 @@ def test_all_tables_are_those_of_one_machine(data, tmp_path):
 
 def test_months_and_filters_are_those_of_one_machine(data, tmp_path):
     options = {"partition_by": "month", "since": "2025-07", "tables": ["signatures", "signature_tags"]}
-    counts = of.export(data, tmp_path / "out", engine="dask", **options)
-    assert counts == of.export(data, tmp_path / "whole", **options)
+    counts = of.export(data / "deliveries", tmp_path / "out", engine="dask", **options)
+    assert counts == of.export(data / "deliveries", tmp_path / "whole", **options)
     keys = ["idempotency_key", "signature_id", "element"]
     one, other = (
         pd.read_parquet(tmp_path / name / "signatures").sort_values(keys).reset_index(drop=True)
@@ -53,15 +53,15 @@ def test_it_is_whole_or_not_there(tmp_path):
 
 def test_an_unknown_value_is_refused_as_on_one_machine(data, tmp_path):
     with pytest.raises(UnknownValue, match="no petition is 'x'"):
-        of.export(data, tmp_path / "out", engine="dask", petition="x")
+        of.export(data / "petitions", tmp_path / "out", engine="dask", tables=["petitions"], petition="x")
     assert not (tmp_path / "out").exists()
 
 
 def test_it_replaces_what_an_export_wrote_alone(data, tmp_path):
     options = {"engine": "dask", "tables": ["petitions"]}
-    of.export(data, tmp_path / "out", **options)
+    of.export(data / "petitions", tmp_path / "out", **options)
     with pytest.raises(DestinationExists):
-        of.export(data, tmp_path / "out", **options)
-    of.export(data, tmp_path / "out", **options, overwrite=True)
+        of.export(data / "petitions", tmp_path / "out", **options)
+    of.export(data / "petitions", tmp_path / "out", **options, overwrite=True)
     with pytest.raises(InvalidArgument, match="Parquet"):
-        of.export(data, tmp_path / "csv", format="csv", engine="dask")
+        of.export(data / "petitions", tmp_path / "csv", format="csv", engine="dask")

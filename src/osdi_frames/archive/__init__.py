@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from osdi_frames.archive.layout import Chunk, split
     from osdi_frames.archive.limits import Limits
     from osdi_frames.archive.partition import Partition
-    from osdi_frames.archive.source import Source, partitions, quarantined, read
+    from osdi_frames.archive.source import Source, partitions, read
 
-__all__ = ["Chunk", "Limits", "Partition", "Source", "partitions", "quarantined", "read", "split"]
+__all__ = ["Chunk", "Limits", "Partition", "Source", "partitions", "read", "split"]
 
 _HOMES = {"Chunk": "layout", "Limits": "limits", "Partition": "partition", "split": "layout"}
 

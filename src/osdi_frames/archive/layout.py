@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,10 +66,10 @@ def candidates(
 class Survey:
     """Where a part of a file can be cut, and its line breaks."""
 
-    border: int | None
-    """The byte at which a document begins, the first that does so after another; None if there is none."""
-    breaks_before: int
-    """The line breaks before it."""
+    border: (
+        int | None
+    )  # the byte at which a document begins, the first that does so after another, if there is one
+    breaks_before: int  # the line breaks before it
     breaks: int
 
 
@@ -101,10 +101,9 @@ class _File:
     limits: Limits
     handle: Callable[[Problem], None]
     buffer: bytes = b""
-    line: int = 1
-    """The line on which the buffer begins."""
+    line: int = 1  # on which the buffer begins
     ended: bool = False
-    error: Exception | None = field(default=None)
+    error: Exception | None = None
 
     def fill(self, size: int) -> None:
         """Read on, until there is more at hand by `size` bytes or the file has ended."""
@@ -139,13 +138,13 @@ class _File:
         """Whether what is at hand is more than one document may be."""
         return len(self.buffer) > self.limits.document_bytes
 
-    def skip(self, following: Callable[[bytes], int]) -> None:
+    def skip(self, border: re.Pattern[bytes]) -> None:
         """Skip a document that is too large, up to where the next begins, and report it."""
         line, size = self.line, 0
-        while not (start := following(self.buffer)) and not self.ended:
+        while not (found := border.search(self.buffer)) and not self.ended:
             size += len(self.drop(max(0, len(self.buffer) - _OVERLAP)))
             self.fill(_BLOCK)
-        size += len(self.drop(start or len(self.buffer)))
+        size += len(self.drop(found.start(1) if found else len(self.buffer)))
         self.too_large(line, size, self.line)
 
     def too_large(self, line: int, size: int, end: int) -> None:
@@ -164,7 +163,7 @@ def _lines(file: _File) -> Iterator[Chunk]:
             block, file.buffer = file.buffer[:end], file.buffer[end:]
             yield from _cut_lines(file, block)
         elif file.oversize:
-            file.skip(lambda buffer: buffer.find(b"\n") + 1)
+            file.skip(_LINE_END)
         file.more()
 
 
@@ -202,7 +201,8 @@ def _documents(file: _File) -> Iterator[Chunk]:
         file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
         if not file.buffer and file.ended:
             return
-        starts, searched = _boundaries(file.buffer, searched)
+        starts = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, searched)]
+        searched = max(0, len(file.buffer.rstrip(_BLANK)) - 1)
         if not starts and len(file.buffer) > _WHOLE:
             starts = _glued(file.buffer)
         if file.ended:
@@ -211,20 +211,9 @@ def _documents(file: _File) -> Iterator[Chunk]:
             yield from _cut(file, starts)
             searched = 0
         elif file.oversize:
-            file.skip(_first_boundary)
+            file.skip(_BOUNDARY)
             searched = 0
         file.more()
-
-
-def _boundaries(buffer: bytes, searched: int) -> tuple[list[int], int]:
-    """Find where documents begin after others, on lines of their own; and up to where no more can be found."""
-    starts = [found.start(1) for found in _BOUNDARY.finditer(buffer, searched)]
-    return starts, max(0, len(buffer.rstrip(_BLANK)) - 1)
-
-
-def _first_boundary(buffer: bytes) -> int:
-    starts, _ = _boundaries(buffer, 0)
-    return starts[0] if starts else 0
 
 
 def _glued(buffer: bytes) -> list[int]:

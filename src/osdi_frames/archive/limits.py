@@ -51,10 +51,8 @@ class Budget:
     """What may still be decompressed from one file, whatever containers it holds."""
 
     limits: Limits
-    file: BinaryIO | None
-    """The file, to ask for its size; None for a pipe."""
-    received: int = 0
-    """Bytes that came through a pipe."""
+    file: BinaryIO | None  # to ask for its size; None for a pipe
+    received: int = 0  # bytes that came through a pipe
     spent: int = 0
 
     def receive(self, size: int) -> None:
@@ -62,13 +60,7 @@ class Budget:
         self.received += size
 
     def spend(self, size: int) -> None:
-        """Count decompressed bytes.
-
-        Raises
-        ------
-        LimitExceeded
-            They are more than `Limits.decompressed_bytes`, or too many for the size of the file.
-        """
+        """Count decompressed bytes; raise LimitExceeded where they are too many, also for the size of the file."""
         self.spent += size
         limits = self.limits
         if self.spent > limits.decompressed_bytes:

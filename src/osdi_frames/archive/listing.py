@@ -8,29 +8,38 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import BinaryIO, TypeAlias
-from urllib.parse import unquote, urlsplit
+from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from osdi_frames.archive.members import Handle, reported, unreadable
-from osdi_frames.archive.names import MANIFEST, QUARANTINE, TABLES, is_hidden, is_readable, printable, suffix
+from osdi_frames.archive.names import (
+    MANIFEST,
+    QUARANTINE,
+    TABLES,
+    is_hidden,
+    is_readable,
+    local_path,
+    printable,
+    suffix,
+)
 from osdi_frames.archive.remote import Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
 
 #: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
 _SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
-_SEALED = ".zst"
+SEALED = ".zst"
 _SPECIAL = "a pipe, socket or device"
-_LOCAL = ("file://", "local://")
 _SERVICE = ("http://", "https://")
 
 File: TypeAlias = str | Remote
 
 
-def files(paths: Iterable[str], handle: Handle) -> list[File]:
+def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = None) -> list[File]:
     """Return every file behind the paths, once, sorted by name.
 
     Links to folders are followed, and each folder is read once. A segment of a receiver is listed in one of
-    its two forms; `open_file` opens the other if it was sealed meanwhile.
+    its two forms; `Part.open` opens the other if it was sealed meanwhile. The folders in which receivers keep bodies
+    that are not deliveries are added to `quarantines`.
 
     Raises
     ------
@@ -39,46 +48,12 @@ def files(paths: Iterable[str], handle: Handle) -> list[File]:
     InvalidSource
         There are tables at a path, such as those of an export, or it is an address of a service.
     """
-    listing, paths = _Listing(handle), list(paths)
+    listing, paths = _Listing(handle, quarantines), list(paths)
     found = {file for path in paths for file in listing.behind(path)}
     if not found:
         for path in paths:
             _refuse_tables(path, _tables_in(path))
     return sorted((file for file in found if not _is_second_form(file, found)), key=str)
-
-
-def quarantines(paths: Iterable[str]) -> list[str]:
-    """Return the folders inside some others in which receivers keep what is no delivery."""
-    listing, visited = _Listing(lambda _: None), set[tuple[int, int]]()
-    folders = [folder for path in paths if os.path.isdir(path) for folder, _ in listing.walk(path, visited)]
-    return [path for folder in folders if os.path.isdir(path := os.path.join(folder, QUARANTINE))]
-
-
-def open_file(file: File, stop: int | None = None, *, sealed: bool = True) -> BinaryIO:
-    """Open a file for reading, perhaps up to a byte only; with `sealed`, also the sealed form of a segment.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened.
-    """
-    if isinstance(file, Remote):
-        return file.open(stop)
-    try:
-        return open(file, "rb", buffering=0)
-    except FileNotFoundError:
-        # A receiver has sealed and compressed it since it was listed.
-        if not sealed or not os.path.exists(file + _SEALED):
-            raise
-        return open(file + _SEALED, "rb", buffering=0)
-
-
-def size(file: File) -> int:
-    """Return the size of a file in bytes, 0 where it is not known."""
-    try:
-        return (file.size or 0) if isinstance(file, Remote) else os.stat(file).st_size
-    except OSError:
-        return 0  # a problem as soon as it is opened
 
 
 def _is_table(path: str) -> bool:
@@ -103,21 +78,21 @@ def _refuse_tables(path: str, tables: list[str]) -> None:
 def _is_second_form(file: File, found: set[File]) -> bool:
     if isinstance(file, Remote):
         return False
-    plain = file.removesuffix(_SEALED)
+    plain = file.removesuffix(SEALED)
     return plain is not file and plain in found and _SEGMENT.fullmatch(plain) is not None
 
 
 class _Listing:
     """Folders being listed, each of them once."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, quarantines: list[str] | None) -> None:
         self._handle = handle
+        self._quarantines = [] if quarantines is None else quarantines
         self._visited: set[tuple[int, int]] = set()
 
     def behind(self, path: str) -> Iterator[File]:
         """Yield the files behind a path as the user wrote it."""
-        if path.startswith(_LOCAL):
-            path = _local(path)
+        path = local_path(path)
         if path.startswith(_SERVICE) and not is_readable(os.path.basename(urlsplit(path).path)):
             raise InvalidSource(
                 f"{shown(path)} is an address, and no archive; "
@@ -129,7 +104,7 @@ class _Listing:
             if os.path.exists(os.path.join(path, MANIFEST)):
                 _refuse_tables(path, _tables_in(path))
             yield from self._in_folder(path)
-        elif _is_there(path) or os.path.exists(path + _SEALED):
+        elif _is_there(path) or os.path.exists(path + SEALED):
             _refuse_tables(path, [path] if _is_table(path) else [])
             yield os.path.normpath(path)
         elif glob.has_magic(path):
@@ -144,10 +119,11 @@ class _Listing:
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
-        for _, entries in self.walk(folder, self._visited):
+        for _, entries in self._walk(folder, self._visited, self._quarantines):
             for entry in entries:
                 # A link to nowhere may have been one to a folder.
-                if not (is_readable(entry.name) or ("." not in entry.name and _is_dangling(entry))):
+                is_dangling = entry.is_symlink() and not os.path.exists(entry.path)
+                if not (is_readable(entry.name) or ("." not in entry.name and is_dangling)):
                     continue
                 if entry.is_file(follow_symlinks=False) or not _is_special(entry.path):
                     yield entry.path.removeprefix("./")
@@ -164,7 +140,9 @@ class _Listing:
         else:
             yield os.path.normpath(path)
 
-    def walk(self, top: str, visited: set[tuple[int, int]]) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    def _walk(
+        self, top: str, visited: set[tuple[int, int]], quarantines: list[str]
+    ) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
         """Yield a folder and those inside it, each once, with what it holds but folders and hidden names.
 
         Real folders come first, then those behind links, so that names do not depend on links.
@@ -181,9 +159,11 @@ class _Listing:
                 entries = _entries(folder)
             others = []
             for entry in entries:
-                if is_hidden(entry.name):
+                if entry.name == QUARANTINE and _is_folder(entry):
+                    quarantines.append(entry.path)
+                elif is_hidden(entry.name):
                     continue
-                if _is_folder(entry):
+                elif _is_folder(entry):
                     (links if entry.is_symlink() else waiting).append(entry.path)
                 else:
                     others.append(entry)
@@ -200,7 +180,7 @@ class _Listing:
     def _step(self, folder: str, part: str) -> Iterator[str]:
         """Yield what one part of a pattern matches in a folder."""
         if part == "**":
-            yield from (path for path, _ in self.walk(folder or ".", set()))
+            yield from (path for path, _ in self._walk(folder or ".", set(), []))
         elif not glob.has_magic(part):
             if _is_there(path := os.path.join(folder, part)):
                 yield path
@@ -247,14 +227,3 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def _is_special(path: str) -> bool:
     """Return whether opening a path could wait for someone else for ever."""
     return os.path.exists(path) and not os.path.isfile(path)
-
-
-def _is_dangling(entry: os.DirEntry[str]) -> bool:
-    return entry.is_symlink() and not os.path.exists(entry.path)
-
-
-def _local(address: str) -> str:
-    """Return the path of a ``file://`` address, with or without a host, escaped or as it is."""
-    path = address.partition("://")[2]
-    path = path.removeprefix("localhost")
-    return path if os.path.lexists(path) else unquote(path)

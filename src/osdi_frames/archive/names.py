@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from urllib.request import url2pathname
 
 #: Suffixes of files that hold documents; in folders and containers, files of other types are ignored.
 DOCUMENTS = frozenset({".json", ".jsonl", ".ndjson"})
@@ -15,8 +16,23 @@ TABLES = frozenset({".parquet", ".csv", ".xlsx"})
 #: The list of what a run wrote into a folder of tables.
 MANIFEST = ".osdi-frames.json"
 
-#: The folder in which a receiver keeps what is no delivery; hidden, so that readers pass over it.
+#: The folder in which a receiver keeps bodies that are not deliveries; hidden, so that readers skip it.
 QUARANTINE = ".quarantine"
+
+_LOCAL = ("file://", "local://")
+
+
+def is_address(path: str) -> bool:
+    """Return whether a path is an address, and not one of this machine."""
+    return "://" in path and not path.startswith(_LOCAL)
+
+
+def local_path(path: str) -> str:
+    """Return the path of a ``file://`` address, with or without a host, escaped or as it is; or a path itself."""
+    if not path.startswith(_LOCAL):
+        return path
+    path = path.partition("://")[2].removeprefix("localhost")
+    return path if os.path.lexists(path) else url2pathname(path)
 
 
 def is_readable(name: str) -> bool:

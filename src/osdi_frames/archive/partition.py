@@ -10,19 +10,18 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import BinaryIO, TypeAlias, cast
 
-from osdi_frames.archive import zipped
 from osdi_frames.archive.layout import Survey, survey
-from osdi_frames.archive.listing import File, open_file
-from osdi_frames.archive.listing import size as size_of
-from osdi_frames.archive.members import BROKEN, container
+from osdi_frames.archive.listing import SEALED, File
+from osdi_frames.archive.members import BROKEN, container, opened_zip, zip_infos
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
-from osdi_frames.archive.remote import Remote, has_ranges
+from osdi_frames.archive.remote import Remote
 from osdi_frames.archive.streams import Reader
 
 #: The bytes of a partition.
@@ -43,11 +42,9 @@ class Part:
     file: File
     start: int = 0
     stop: int | None = None
-    line: int = 1
-    """The line on which the range begins."""
+    line: int = 1  # on which the range begins
     members: range | None = None
-    offset: int = 0
-    """Where it lies behind the beginning of the file, on the tape."""
+    offset: int = 0  # behind the beginning of the file, on the tape
 
     @property
     def name(self) -> str:
@@ -57,7 +54,13 @@ class Part:
     @property
     def size(self) -> int:
         """Its bytes, as far as they are known."""
-        return max(0, (self.stop or size_of(self.file)) - self.start)
+        stop = self.stop
+        if isinstance(self.file, Remote):
+            stop = stop or self.file.size
+        elif stop is None:
+            with contextlib.suppress(OSError):  # a problem as soon as it is opened
+                stop = os.stat(self.file).st_size
+        return max(0, (stop or 0) - self.start)
 
     @property
     def is_range(self) -> bool:
@@ -65,18 +68,35 @@ class Part:
         return self.start > 0 or self.stop is not None
 
     def open(self) -> BinaryIO:
-        """Open it for reading; a range ends where it ends.
+        """Open it for reading; a range ends where it ends."""
+        stream = self._open()
+        if self.start:
+            stream.seek(self.start)
+        return stream
 
-        Raises
-        ------
-        OSError
-            It cannot be opened.
-        """
-        if not self.is_range:
-            return open_file(self.file)
-        stream = open_file(self.file, self.stop, sealed=False)
-        stream.seek(self.start)
-        return stream if self.stop is None else cast("BinaryIO", _Until(stream, self.stop))
+    def _open(self) -> BinaryIO:
+        if isinstance(self.file, Remote):
+            return self.file.open(self.stop)
+        if self.stop is not None:
+            return cast("BinaryIO", _Until(self.file, self.stop))
+        try:
+            return open(self.file, "rb", buffering=0)
+        except FileNotFoundError:
+            # A receiver has sealed and compressed it since it was listed.
+            if self.start or not os.path.exists(self.file + SEALED):
+                raise
+            return open(self.file + SEALED, "rb", buffering=0)
+
+
+class _Until(io.FileIO):
+    """A file up to a byte."""
+
+    def __init__(self, path: str, stop: int) -> None:
+        super().__init__(path)
+        self._stop = stop
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
+        return super().readinto(memoryview(buffer)[: max(0, self._stop - self.tell())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +142,13 @@ def cut(
 def _weight(file: File) -> int:
     if isinstance(file, Remote) and file.size is None:
         return _UNKNOWN
-    return size_of(file) * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
+    return Part(file).size * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
 
 
 def _laid(file: File, position: int, weight: int, step: int) -> tuple[int, list[Part]]:
     """Return where a file lies on the tape, and its parts between the cuts, or itself."""
-    if weight > step and (not isinstance(file, Remote) or has_ranges(file)):
-        with contextlib.suppress(*BROKEN), open_file(file) as stream:  # what is broken is for the reader
+    if weight > step and (not isinstance(file, Remote) or file.has_ranges):
+        with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
             held = container(printable(str(file)), Reader(stream))
             if held == "zip":
                 return position, _members(file, stream, position, weight, step)
@@ -140,8 +160,8 @@ def _laid(file: File, position: int, weight: int, step: int) -> tuple[int, list[
 
 def _members(file: File, stream: BinaryIO, position: int, weight: int, step: int) -> list[Part]:
     """Return the members of a zip, those together that lie between two cuts."""
-    with zipped.opened(Reader(stream)) as archive:
-        sizes = [info.file_size for info in zipped.infos(archive)]
+    with opened_zip(Reader(stream)) as archive:
+        sizes = [info.file_size for info in zip_infos(archive)]
     offsets = [end * weight // max(1, sum(sizes)) for end in itertools.accumulate(sizes[:-1], initial=0)]
     numbers = itertools.groupby(range(len(sizes)), lambda number: (position + offsets[number]) // step)
     groups = [list(members) for _, members in numbers]
@@ -168,32 +188,3 @@ def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
         replace(parts[0], start=start, stop=stop, line=line, offset=start)
         for (start, line), stop in zip(starts, [*ends, None], strict=True)
     ]
-
-
-class _Until(io.RawIOBase):
-    """A stream up to a byte."""
-
-    def __init__(self, stream: BinaryIO, stop: int) -> None:
-        self._stream, self._stop = stream, stop
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True: it can say where it is."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position in the file."""
-        return self._stream.tell()
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        """Read some bytes, none beyond the end."""
-        left = max(0, self._stop - self._stream.tell())
-        return cast("Any", self._stream).readinto(memoryview(buffer)[:left])  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._stream.close()
-        super().close()

@@ -31,46 +31,32 @@ _QUERY = re.compile(r"(https?://[^\s?'\"]*)\?[^\s'\"]*")
 class Remote:
     """A file behind an address."""
 
-    name: str
-    """As rows and problems show it."""
-    path: str = field(repr=False)
-    """In its file system."""
-    address: str = field(repr=False)
-    """An address of that file system."""
+    name: str  # as rows and problems show it
+    path: str = field(repr=False)  # in its file system
+    address: str = field(repr=False)  # one of that file system
     size: int | None = None
 
     def __str__(self) -> str:
         return self.name
 
-    def open(self, stop: int | None = None) -> BinaryIO:
-        """Open the file for reading, perhaps up to a byte only; one of a block or less is fetched here.
+    @property
+    def has_ranges(self) -> bool:
+        """Whether parts of it can be asked for: HTTP does not promise it."""
+        return self.size is not None and not self.path.startswith(_HTTP)
 
-        Raises
-        ------
-        OSError
-            It is gone, or not to be read; ServiceUnreachable where the network failed.
-        """
+    def open(self, stop: int | None = None) -> BinaryIO:
+        """Open the file for reading, perhaps up to a byte only; one of a block or less is fetched here."""
         filesystem, _ = filesystem_of(self.address)
-        if self.size is not None and self.size <= _BLOCK:
-            return io.BytesIO(Blocks(self, filesystem, self.size).read())
-        if self.size is not None and has_ranges(self):
-            return cast("BinaryIO", Blocks(self, filesystem, stop or self.size))
-        options = {} if has_ranges(self) else {"block_size": 0}
+        size = stop or self.size
+        if size is not None and (size <= _BLOCK or self.has_ranges):
+            blocks = _Blocks(self, filesystem, size)
+            return io.BytesIO(blocks.read()) if size <= _BLOCK else cast("BinaryIO", blocks)
+        options = {"block_size": 0} if self.path.startswith(_HTTP) else {}
         return cast("BinaryIO", _Stream(self, asked(self, filesystem.open, self.path, "rb", **options)))
 
 
 def listed(address: str) -> list[Remote]:
-    """Return the files behind an address: a file, a folder, a pattern.
-
-    Raises
-    ------
-    SourceNotFound
-        There is nothing.
-    KeyRefused
-        It is not to be read.
-    ServiceUnreachable
-        The network failed.
-    """
+    """Return the files behind an address: a file, a folder, a pattern."""
     filesystem, path = filesystem_of(address)
     filesystem.invalidate_cache()  # new objects are read, too
     try:
@@ -82,13 +68,9 @@ def listed(address: str) -> list[Remote]:
     if not found:
         raise SourceNotFound(f"there is nothing at {shown(address)}")
     protocol = address.partition("://")[0]
+    names = {path: path if "://" in path else f"{protocol}://{path.lstrip('/')}" for path in found}
     return [
-        Remote(
-            shown(path if "://" in path else f"{protocol}://{path.lstrip('/')}"),
-            path,
-            address,
-            info.get("size"),
-        )
+        Remote(shown(names[path]), path, address, info.get("size"))
         for path, info in found.items()
         if info.get("type") != "directory"
     ]
@@ -109,37 +91,21 @@ def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path in it.
-
-    Raises
-    ------
-    MissingExtra
-        What opens it is not installed.
-    InvalidSource
-        No file system is known by its protocol.
-    """
+    """Return the file system of an address, and the path in it."""
     from fsspec.core import url_to_fs  # takes its time to import
 
     try:
-        filesystem, path = url_to_fs(address)
+        found: tuple[Any, str] = url_to_fs(address)
     except ImportError as error:
         hint = "pip install 'osdi-frames[cloud]' brings what opens s3:// and https://"
         raise MissingExtra(f"{shown(address)}: {error}; {hint}") from error
     except ValueError as error:
         raise InvalidSource(f"{shown(address)}: {error}") from error
-    return filesystem, path
+    return found
 
 
 def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Ask a file system for something, again where the network fails.
-
-    Raises
-    ------
-    OSError
-        As an answer: it is not there, or not to be read.
-    ServiceUnreachable
-        The network failed each time.
-    """
+    """Ask a file system for something, again where the network fails; raise ServiceUnreachable if it does each time."""
     import stamina  # brings asyncio, which files of this machine do not need
 
     for attempt in stamina.retry_context(ServiceUnreachable, attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE):
@@ -155,11 +121,14 @@ def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) 
         cause = error.__cause__  # fsspec says of any failure by HTTP that there is no file
         if not type(cause).__module__.startswith("aiohttp") or getattr(cause, "status", 500) < 500:
             raise
-        reason = str(cause)
+        raise _unreachable(what, cause) from None
     except Exception as error:  # noqa: BLE001 (each library behind fsspec has its own)
-        reason = str(error) or type(error).__name__
-    # Without its cause: a traceback would show the whole address.
-    raise ServiceUnreachable(f"{shown(str(what))}: {shown(reason)}") from None
+        raise _unreachable(what, error) from None
+
+
+def _unreachable(what: object, error: BaseException | None) -> ServiceUnreachable:
+    """Return an error without its cause: a traceback would show the whole address."""
+    return ServiceUnreachable(f"{shown(str(what))}: {shown(str(error) or type(error).__name__)}")
 
 
 def shown(text: str) -> str:
@@ -171,12 +140,7 @@ def shown(text: str) -> str:
     return printable(_QUERY.sub(r"\1", _USER.sub(r"\1", text)))
 
 
-def has_ranges(file: Remote) -> bool:
-    """Return whether parts of a file can be asked for: HTTP does not promise it."""
-    return not file.path.startswith(_HTTP)
-
-
-class Blocks(io.RawIOBase):
+class _Blocks(io.RawIOBase):
     """A file of a known size, up to a byte: read in blocks, each of them as long as asked for."""
 
     def __init__(self, file: Remote, filesystem: Any, stop: int) -> None:
@@ -187,24 +151,19 @@ class Blocks(io.RawIOBase):
         self._next: tuple[int, Future[bytes]] | None = None
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
     def tell(self) -> int:
-        """Return the position."""
         return self._at
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a position."""
         self._at = offset + (0, self._at, self._stop)[whence]
         return self._at
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        """Read what is at hand, or of the next block."""
         if self._at >= self._stop:
             return 0
         if not self._start <= self._at < self._start + len(self._block):
@@ -216,7 +175,6 @@ class Blocks(io.RawIOBase):
         return size
 
     def close(self) -> None:
-        """Fetch no more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         super().close()
 
@@ -232,7 +190,7 @@ class Blocks(io.RawIOBase):
         end = min(at + _BLOCK, self._stop)
 
         def fetch() -> bytes:
-            bounds = {"start": at, "end": end} if has_ranges(self._file) else {}
+            bounds = {"start": at, "end": end} if self._file.has_ranges else {}
             block: bytes = self._filesystem.cat_file(self._file.path, **bounds)
             if len(block) != end - at:
                 raise ConnectionError(f"{len(block):,} bytes at byte {at:,}, not {end - at:,}")
@@ -248,16 +206,13 @@ class _Stream(io.RawIOBase):
         self._file, self._stream, self._left = file, stream, file.size
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        """Read some bytes."""
         try:
             data = self._stream.read(len(buffer))
         except Exception as error:  # noqa: BLE001 (each library behind fsspec has its own)
-            reason = str(error) or type(error).__name__
-            raise ServiceUnreachable(f"{self._file}: {shown(reason)}") from None
+            raise _unreachable(self._file, error) from None
         if self._left is not None:
             self._left -= len(data)
             if not data and self._left > 0:
@@ -266,6 +221,5 @@ class _Stream(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Close the stream."""
         self._stream.close()
         super().close()

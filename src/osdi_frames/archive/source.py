@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
-from osdi_frames.archive.listing import files, quarantines
-from osdi_frames.archive.members import Handle, members, reported
+from osdi_frames.archive.listing import files
+from osdi_frames.archive.members import Handle, Unpacking, reported
 from osdi_frames.archive.names import printable
 from osdi_frames.archive.partition import SIZE, Map, Part, Partition, cut
 from osdi_frames.archive.remote import Remote
@@ -34,24 +34,21 @@ _AHEAD = 16  # files behind addresses that are opened ahead
 
 
 def read(
-    source: Source, handle: Handle, *, limits: Limits | None = None, progress: bool | None = None
+    source: Source,
+    handle: Handle,
+    *,
+    limits: Limits | None = None,
+    progress: bool | None = None,
+    quarantines: list[str] | None = None,
 ) -> Iterator[Chunk]:
     """Yield the candidates of a source, file by file, in the order of the files' names.
 
-    Folders are listed, and their problems reported, before the first candidate is asked for.
+    A source is a path or a list of paths (file, folder, pattern), a ``file://`` or fsspec address, an open binary
+    file, parsed Python objects (a page, a list of pages, a delivery), or a partition of an archive. Folders are
+    listed before the first candidate is asked for; each is read once, also where links lead to it.
 
-    Parameters
-    ----------
-    source
-        A path or a list of paths (file, folder, pattern), a ``file://`` or fsspec address, an open binary
-        file, parsed Python objects (a page, a list of pages, a delivery), or a partition of an archive. A file
-        named twice is read once; links to folders are followed, and each folder is read once.
-    handle
-        Called with each problem: a file or folder that cannot be read, or not to its end.
-    limits
-        Bounds on the documents and on what is decompressed.
-    progress
-        A bar by the bytes of the files; see `osdi_frames.progress`.
+    `handle` is called with each problem: a file or folder that cannot be read, or not to its end. `quarantines`
+    takes the folders in which receivers keep bodies that are not deliveries; they are not read.
 
     Raises
     ------
@@ -69,45 +66,18 @@ def read(
     if isinstance(source, Partition):
         return _read(source.parts, [], [], handle, limits, progress)
     paths, streams, objects = _sorted_out(source)
-    parts = [Part(file) for file in files(paths, handle)]
+    parts = [Part(file) for file in files(paths, handle, quarantines)]
     return _read(parts, streams, objects, handle, limits, progress)
 
 
 def partitions(
     source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
 ) -> list[Partition]:
-    """Cut an archive into partitions, which `read` takes as sources.
-
-    Parameters
-    ----------
-    source
-        A path, an address, or a list of these.
-    handle
-        Called with each problem of the listing.
-    count, size, surveyed
-        See `partition.cut`.
-
-    Raises
-    ------
-    SourceNotFound
-        Nothing is at a path, or no file matches a pattern.
-    InvalidSource
-        The source is an open file or parsed objects, which are in this process only.
-    """
+    """Cut an archive, a path or an address or a list of these, into partitions; see `partition.cut`."""
     paths, *here = _sorted_out(source)
     if any(here):
         raise InvalidSource("partitions are read by other processes: the source is a path or an address")
     return cut(files(paths, handle), count=count, size=size, surveyed=surveyed)
-
-
-def quarantined(source: Source) -> Iterator[tuple[str, int]]:
-    """Yield the folders of receivers' quarantines that `read` passes over, and how many bodies each holds."""
-    named = source if isinstance(source, list | tuple) else [source]
-    paths = [os.fspath(path) for path in named if isinstance(path, str | os.PathLike)]
-    for folder in quarantines(paths):
-        chunks = read(folder, lambda _: None, progress=False)
-        if count := sum(len(chunk.documents) for chunk in chunks):
-            yield printable(folder), count
 
 
 def _read(
@@ -146,23 +116,20 @@ def _opened(parts: Iterable[Part]) -> Iterator[tuple[Part, Callable[[], BinaryIO
 
 
 def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
-    """Tell paths from open files from parsed objects."""
-    if isinstance(source, str | os.PathLike):
-        return [os.fspath(source)], [], []
-    if isinstance(source, Mapping):
-        return [], [], [source]
-    if hasattr(source, "read"):
-        return [], [_binary(source)], []
-    if isinstance(source, bytes | bytearray) or not isinstance(source, Iterable):
+    """Return the paths, the open files and the parsed objects of a source, which are of one of these kinds."""
+    is_one = isinstance(source, str | os.PathLike | Mapping) or hasattr(source, "read")
+    if isinstance(source, bytes | bytearray) or not (is_one or isinstance(source, Iterable)):
         raise _no_source(source, "; for bytes at hand: io.BytesIO(…)" if isinstance(source, bytes) else "")
     if any(hasattr(source, name) for name in ("__dataframe__", "__arrow_c_stream__", "dtype")):
         raise _no_source(source, "; reports and plots take frames: osdi_frames.rsvps_by_campaign(events)")
-    items = list(source)
+    items: list[Any] = [source] if is_one else list(cast("Iterable[Any]", source))
     if all(isinstance(item, str | os.PathLike) for item in items):
         return [os.fspath(item) for item in items], [], []
     if all(hasattr(item, "read") for item in items):
         return [], [_binary(item) for item in items], []
-    return [], [], [items] if _is_delivery(items) else items
+    types = element_types()
+    is_list = any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
+    return [], [], items if is_one or is_list else [items]  # what is no list of documents is one delivery
 
 
 def _no_source(source: object, hint: str = "") -> InvalidSource:
@@ -174,12 +141,6 @@ def _binary(stream: Any) -> BinaryIO:
     if isinstance(stream, io.TextIOBase):
         raise InvalidSource("open the file in binary mode: open(path, 'rb')")
     return cast("BinaryIO", stream)
-
-
-def _is_delivery(items: Sequence[Any]) -> bool:
-    """Tell the elements of one delivery from a list of documents."""
-    types = element_types()
-    return not any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
 
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:
@@ -224,7 +185,7 @@ def _of_stream(
     raw = stream if budget.file else Pieces(pieces_of(stream, _PIPE), budget.receive)
     try:
         with reported(name, handle):
-            for inner, reader in members(name, raw, handle, budget, chosen=chosen):
+            for inner, reader in Unpacking(handle, budget, chosen).members(name, Reader(raw)):
                 with reported(inner, handle):
                     yield from candidates(inner, reader, limits, handle)
     except LimitExceeded as error:

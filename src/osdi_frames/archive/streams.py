@@ -45,8 +45,7 @@ class Pieces(io.RawIOBase):
         self._rest = memoryview(b"")
         self._least = _FIRST
 
-    def readable(self) -> bool:
-        """Return True."""
+    def readable(self) -> bool:  # noqa: D102 (as declared)
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len

@@ -35,11 +35,6 @@ def entries(
 
     Call `damaged` with each stretch that holds no header where one is due, and for a missing end. After such a
     stretch reading goes on with the next valid header. Content is to be read before the next member.
-
-    Raises
-    ------
-    tarfile.TarError, ValueError
-        What follows cannot be read.
     """
     options: Any = {"ignore_zeros": True, "damaged": damaged}
     with _Tar.open(fileobj=reader, mode="r|", **options) as archive:

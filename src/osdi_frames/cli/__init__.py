@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from osdi_frames.cli.options import Group, quiet, with_options
+from osdi_frames.cli.options import HELP, Group, with_options
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
@@ -34,11 +34,10 @@ class _Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        if name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"osdi_frames.cli.{name}").command
-        return quiet(command)
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in COMMANDS:
+            self.add_command(importlib.import_module(f"osdi_frames.cli.{name}").command, name)
+        return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         with formatter.section("Commands"):
@@ -54,7 +53,7 @@ def _complain(*lines: str) -> None:
         click.echo(printable(with_options(line)), err=True)
 
 
-@click.group(cls=_Commands)
+@click.group(cls=_Commands, context_settings=HELP)
 @click.version_option(package_name="osdi-frames")
 def group() -> None:
     """Read OSDI archives, report on them, export them."""
@@ -71,11 +70,10 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt) as stop:
         _complain("osdi-frames: stopped", *getattr(stop.__cause__ or stop, "__notes__", []))
         _end_at_once(Status.STOPPED)
-    except BadDocument as error:
-        _complain(f"osdi-frames: {error} (--on-error skip passes over it, osdi-frames check lists all)")
-        sys.exit(Status.FAILED)
     except (OsdiError, OSError) as error:
-        _complain(f"osdi-frames: {error}", *getattr(error, "__notes__", []))
+        hint = " (--on-error skip passes over it, osdi-frames check lists all)"
+        said = f"osdi-frames: {error}{hint if isinstance(error, BadDocument) else ''}"
+        _complain(said, *getattr(error, "__notes__", []))
         sys.exit(Status.FAILED)
 
 

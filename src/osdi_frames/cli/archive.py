@@ -12,20 +12,20 @@ from pathlib import Path
 import click
 
 from osdi_frames import receiver
-from osdi_frames.cli.options import Group, as_json
+from osdi_frames.cli.options import HELP, Group, as_json, example
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import counted, printable
 
 _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=False, path_type=Path))
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, context_settings=HELP)
 def command() -> None:
     """Look after an archive that `osdi-frames receive` writes."""
     os.umask(0o077)
 
 
-@command.command(epilog="\b\nExample:\n  osdi-frames archive verify archive")
+@command.command(epilog=example("osdi-frames archive verify archive"))
 @_ARCHIVE
 @as_json
 def verify(archive: Path, *, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def verify(archive: Path, *, as_json: bool) -> None:
 
 
 @command.command(
-    epilog="\b\nExample:\n  osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org"
+    epilog=example("osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org")
 )
 @_ARCHIVE
 @click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")

@@ -8,13 +8,13 @@ import sys
 import click
 import pandas as pd
 
-from osdi_frames.cli.options import HELP, as_json, progress, sources
+from osdi_frames.cli.options import HELP, as_json, example, progress, sources
 from osdi_frames.cli.status import Status
 from osdi_frames.errors import counted, printable
 from osdi_frames.reading.check import check
 
 
-@click.command(context_settings=HELP)
+@click.command(context_settings=HELP, epilog=example("osdi-frames check data"))
 @sources
 @as_json
 @progress
@@ -22,11 +22,7 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
     """List every problem in SOURCE, and every key that no table declares.
 
     The exit status is 1 if there is an error, something that no table can take.
-
-    \b
-    Example:
-      osdi-frames check data
-    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
+    """
     found = check(list(source), prefix=prefix, progress=progress)
     counts = found.groupby("severity")["count"].sum()
     errors, warnings, left = (int(counts.get(severity, 0)) for severity in ("error", "warning", "info"))

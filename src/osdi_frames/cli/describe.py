@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import click
 
-from osdi_frames.cli.options import HELP
+from osdi_frames.cli.options import HELP, example
 from osdi_frames.tables import TABLES, describe
 from osdi_frames.tables import markdown as dictionary
 from osdi_frames.tables import table as declared
 
 
-@click.command(context_settings=HELP)
+@click.command(context_settings=HELP, epilog=example("osdi-frames describe signatures"))
 @click.argument("table", required=False)
 @click.option("--markdown", is_flag=True, help="As Markdown, with the paths in v2 and v1.")
 def command(table: str | None, markdown: bool) -> None:
-    """Show every table, or TABLE: its columns, their types and privacy classes, what they mean.
-
-    \b
-    Example:
-      osdi-frames describe signatures
-    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
+    """Show every table, or TABLE: its columns, their types and privacy classes, what they mean."""
     if markdown:
         click.echo(dictionary(table))
         return

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import FILTERS, HELP, bom, filters, on_error, progress, sources
+from osdi_frames.cli.options import FILTERS, HELP, bom, example, natural, reading, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS
 from osdi_frames.reading.selection import Selection
@@ -24,13 +24,16 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
     return key.rstrip(b"\r\n") if key.isascii() else key
 
 
-@click.command(context_settings=HELP)
+_EXAMPLE = "osdi-frames export data tables --table events --table signatures --partition-by month"
+
+
+@click.command(context_settings=HELP, epilog=example(_EXAMPLE))
 @sources
 @click.argument("destination", type=click.Path(file_okay=False))
 @click.option(
     "--table", "tables", multiple=True, help="A table to write; repeat it for several. All by default."
 )
-@click.option("--format", type=click.Choice(FORMATS), default="parquet", show_default=True)
+@click.option("--format", type=click.Choice(FORMATS), default="parquet")
 @click.option("--partition-by", help="A column, or month: a folder for each value.")
 @click.option(
     "--pseudonymize-key-file",
@@ -41,37 +44,24 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
 )
 @click.option("--drop", type=click.Choice(["identifying"]), help="Drop what identifies people instead.")
 @click.option(
-    "--coordinate-decimals",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="With both: decimals of a degree that are left.",
+    "--coordinate-decimals", default=1, type=natural, help="With both: decimals of a degree that are left."
 )
 @click.option(
     "--postal-characters",
     default=3,
-    show_default=True,
-    type=click.IntRange(min=0),
+    type=natural,
     help="With both: characters of a postal code that are left.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export; other files are never replaced.")
 @click.option(
     "--escape-formulas/--no-escape-formulas",
     default=True,
-    show_default=True,
     help="CSV: an apostrophe before texts that a spreadsheet would run.",
 )
 @bom
-@filters
-@on_error
-@progress
+@reading
 def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], **options: Any) -> None:
-    """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all.
-
-    \b
-    Example:
-      osdi-frames export data tables --table events --table signatures --partition-by month
-    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
+    """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all."""
     counts = export(list(source), destination, tables=tables or None, **options)
     chosen: Any = {name: options[name] for name in FILTERS}
     for line in Selection.of(chosen).lines():

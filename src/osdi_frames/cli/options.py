@@ -14,22 +14,9 @@ from osdi_frames.errors import nearest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+natural, positive = click.IntRange(min=0), click.IntRange(min=1)
 
 prefix = click.option("--prefix", help="The service's own prefix, besides platform and action_network.")
-
-
-def sources(function: Function) -> Function:
-    """Take the files, folders and patterns to read, and how to read them."""
-    return click.argument("source", nargs=-1, required=True)(prefix(function))
-
-
-on_error = click.option(
-    "--on-error",
-    type=click.Choice(["raise", "skip"]),
-    default="raise",
-    show_default=True,
-    help="Stop at the first problem, or skip problems and say how many.",
-)
 
 bom = click.option("--bom", is_flag=True, help="CSV: a byte-order mark, by which Excel knows UTF-8.")
 
@@ -38,6 +25,57 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 progress = click.option(
     "--progress/--no-progress", default=None, help="A progress bar; on a terminal by default, for long work."
 )
+
+_on_error = click.option(
+    "--on-error",
+    type=click.Choice(["raise", "skip"]),
+    default="raise",
+    help="Stop at the first problem, or skip problems and say how many.",
+)
+
+#: What each filter keeps, by its name.
+FILTERS = {
+    "since": "from this year, month, day or time on, as 2026-05 (events by start_date, others by created_date)",
+    "until": "up to this year, month, day or time, itself included",
+    "petition": "signatures of the petition with this id; repeat it for several",
+    "campaign": "events of the event campaign with this id; repeat it for several",
+    "status": "events of this status; repeat it for several",
+}
+
+
+def sources(function: Function) -> Function:
+    """Take the files, folders and patterns to read, and the prefix of their ids."""
+    return click.argument("source", nargs=-1, required=True)(prefix(function))
+
+
+def reading(function: Function) -> Function:
+    """Take what to read (a period, a petition, …), what to do with problems, and whether to show a bar."""
+    function = _on_error(progress(function))
+    for name, about in reversed(FILTERS.items()):
+        many = name not in ("since", "until")
+        function = click.option(f"--{name}", multiple=many, help=f"Only {about}.")(function)
+    return function
+
+
+def port(default: int) -> Callable[[Function], Function]:
+    """Take the port to listen on."""
+    kind = click.IntRange(0, 65535)
+    about = "Port to listen on; 0 takes a free one."
+    return click.option("--port", default=default, type=kind, help=about)
+
+
+def listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str]:
+    """Read names with commas between them."""
+    return [name.strip() for name in (value or "").split(",") if name.strip()]
+
+
+#: Settings of every command, and of the group of all.
+HELP = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
+def example(*lines: str) -> str:
+    """Return the end of a command's help; click leaves the lines after a backspace as they are."""
+    return "\n  ".join(["\b\nExample:", *lines])
 
 
 #: An argument in a message, and after it in parentheses the option that is the same.
@@ -56,48 +94,6 @@ def with_options(message: str) -> str:
     )
 
 
-def port(default: int) -> Callable[[Function], Function]:
-    """Take the port to listen on."""
-    kind = click.IntRange(0, 65535)
-    about = "Port to listen on; 0 takes a free one."
-    return click.option("--port", default=default, show_default=True, type=kind, help=about)
-
-
-def listed(_context: click.Context, _parameter: click.Parameter, value: str) -> list[str]:
-    """Read names with commas between them."""
-    return [name.strip() for name in value.split(",") if name.strip()]
-
-
-#: Settings of every command.
-HELP = {"help_option_names": ["-h", "--help"]}
-
-
-class Group(click.Group):
-    """Commands; a mistyped one is answered with the nearest."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, context_settings=HELP, **settings)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first argument names."""
-        names = self.list_commands(ctx)
-        if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"there is no command {args[0]!r}; {nearest(args[0], names)}")
-        return super().resolve_command(ctx, args)
-
-
-def quiet(command: click.Command) -> click.Command:
-    """Add ``--quiet`` to a command, and to those inside it."""
-    if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            quiet(inner)
-    elif _QUIET not in command.params:
-        command.params.append(_QUIET)
-    return command
-
-
 def _silence(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.default_map = {"progress": False}
@@ -114,19 +110,21 @@ _QUIET = click.Option(
 )
 
 
-def filters(function: Function) -> Function:
-    """Take what to count or to write: a period, a petition, a campaign, a status."""
-    for name, about in reversed(FILTERS.items()):
-        many = name not in ("since", "until")
-        function = click.option(f"--{name}", multiple=many, help=f"Only {about}.")(function)
-    return function
+class Group(click.Group):
+    """Commands that can be quiet; a mistyped one is answered with the nearest."""
 
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command with ``--quiet``."""
+        command = super().get_command(ctx, name)
+        if command and not isinstance(command, Group) and _QUIET not in command.params:
+            command.params.append(_QUIET)
+        return command
 
-#: What each filter keeps, by its name.
-FILTERS = {
-    "since": "from this year, month, day or time on, as 2026-05 (events by start_date, others by created_date)",
-    "until": "up to this year, month, day or time, itself included",
-    "petition": "signatures of the petition with this id; repeat it for several",
-    "campaign": "events of the event campaign with this id; repeat it for several",
-    "status": "events of this status; repeat it for several",
-}
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {args[0]!r}; {nearest(args[0], names)}")
+        return super().resolve_command(ctx, args)

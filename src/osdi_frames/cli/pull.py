@@ -8,14 +8,18 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, as_json, prefix, progress
+from osdi_frames.cli.options import HELP, as_json, example, positive, prefix, progress
 from osdi_frames.client import Client
 from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.resources import NAMES
 from osdi_frames.errors import IncompletePull, printable
 
+_EXAMPLE = (
+    "OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last"
+)
 
-@click.command(context_settings=HELP)
+
+@click.command(context_settings=HELP, epilog=example(_EXAMPLE))
 @click.argument("url")
 @click.argument("destination", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
@@ -36,12 +40,11 @@ from osdi_frames.errors import IncompletePull, printable
     "--filter", metavar="ODATA", help="Which events the service is to select: \"title eq 'Picnic'\"."
 )
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
-@click.option("--rate", default=4, show_default=True, type=click.IntRange(min=1), help="Requests a second.")
+@click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option(
     "--max-pages",
     default=MAX_PAGES,
-    show_default=True,
-    type=click.IntRange(min=1),
+    type=positive,
     help="Pages of one collection; one that goes on longer is not complete.",
 )
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
@@ -51,6 +54,7 @@ from osdi_frames.errors import IncompletePull, printable
     "resume",
     flag_value=False,
     default=True,
+    show_default=False,
     help="Begin anew although the last pull is not complete.",
 )
 @click.option(
@@ -72,11 +76,7 @@ def command(
 
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
     Status 0: complete. Status 1: not complete, and why.
-
-    \b
-    Example:
-        OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last
-    """  # noqa: D301 (click keeps the lines after a backspace as they are)
+    """
     of_pull = {name: options.pop(name) for name in ("filter", "since", "resume", "progress")}
     with Client(url, **options) as client:
         manifest = client.pull(

@@ -14,19 +14,15 @@ import click
 
 from osdi_frames import receiver
 from osdi_frames.archive.durable import sync, write_file
-from osdi_frames.cli.options import HELP, port
+from osdi_frames.cli.options import HELP, example, port
 from osdi_frames.receiver.worker import make_archive
 
-_EPILOG = """\b
-Example:
-  osdi-frames receive archive --host 0.0.0.0 --port 8080
-  osdi-frames report archive
-"""
+_EXAMPLE = "osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive"
 
 
-@click.command(context_settings=HELP, epilog=_EPILOG)
+@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @port(8080)
 @click.option(
     "--token",
@@ -40,10 +36,9 @@ Example:
 @click.option(
     "--worker",
     default="main",
-    show_default=True,
     help="The folder in ARCHIVE that this process owns; each of several processes needs its own.",
 )
-@click.option("--max-body", default=receiver.Limits().body_bytes, show_default=True, help="Bytes in a body.")
+@click.option("--max-body", default=receiver.Limits().body_bytes, help="Bytes in a body.")
 def command(archive: Path, *, tokens: tuple[str, ...], max_body: int, **options: Any) -> None:
     """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
 

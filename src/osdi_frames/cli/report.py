@@ -7,41 +7,37 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+import pandas as pd
 
 from osdi_frames.cli.options import (
     HELP,
     as_json,
     bom,
-    filters,
+    example,
     listed,
-    on_error,
-    progress,
+    positive,
+    reading,
     sources,
     with_options,
 )
-from osdi_frames.cli.text import table
-from osdi_frames.errors import counted
+from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS
 from osdi_frames.reporting import PAGE, read, write
+from osdi_frames.reports import Report
+from osdi_frames.reports.measures import show, show_key
+from osdi_frames.reports.titles import labelled, words
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
+_WIDTH = 60  # characters of a label
 
 
-@click.command(context_settings=HELP)
+@click.command(context_settings=HELP, epilog=example("osdi-frames report data --out report"))
 @sources
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."
 )
-@click.option(
-    "--top",
-    default=10,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Rows of each report to print; files have all.",
-)
-@click.option(
-    "--min-count", type=click.IntRange(min=1), help="Hide smaller counts of people, and what reveals them."
-)
+@click.option("--top", default=10, type=positive, help="Rows of each report to print; files have all.")
+@click.option("--min-count", type=positive, help="Hide smaller counts of people, and what reveals them.")
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
 @click.option(
     "--format",
@@ -49,20 +45,12 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     multiple=True,
     type=click.Choice(FORMATS),
     default=("csv", "parquet"),
-    show_default=True,
     help="The files of each report; repeat it for several.",
 )
 @bom
-@click.option(
-    "--include",
-    default="",
-    callback=listed,
-    help="Count these, too: tests,cancelled,hidden, or some of them.",
-)
-@filters
-@on_error
+@click.option("--include", callback=listed, help="Count these, too: tests,cancelled,hidden, or some of them.")
 @as_json
-@progress
+@reading
 def command(
     source: tuple[str, ...],
     *,
@@ -79,33 +67,55 @@ def command(
     With --out they are also written: as report.html, one file with plots and tables to open in a browser or to
     forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
     files, or a file was changed since, nothing is written.
-
-    \b
-    Example:
-      osdi-frames report data --out report
-    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
-    reading = read(list(source), places=out is not None, **options)
+    """
+    found = read(list(source), places=out is not None, **options)
     if as_json:
-        frames = {report.name: frame.reset_index() for report, frame in reading.reports}
         values = {
-            name: json.loads(frame.to_json(orient="records", date_format="iso"))
-            for name, frame in frames.items()
+            report.name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
+            for report, frame in found.reports
         }
-        caveats = {report.name: frame.attrs["caveat"] for report, frame in reading.reports}
+        caveats = {report.name: frame.attrs["caveat"] for report, frame in found.reports}
         click.echo(
-            json.dumps(
-                {"summary": with_options(str(reading)), "caveats": caveats, "reports": values}, indent=2
-            )
+            json.dumps({"summary": with_options(str(found)), "caveats": caveats, "reports": values}, indent=2)
         )
     else:
-        click.echo(with_options(str(reading)))
-        for report, frame in reading.reports:
+        click.echo(with_options(str(found)))
+        for report, frame in found.reports:
             lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]
             click.echo("\n".join(["", *filter(None, lines)]))
     if out:
-        write(reading, out, now=datetime.now(UTC), formats=formats, bom=bom)
-        count = counted(len(reading.reports), "report")
+        write(found, out, now=datetime.now(UTC), formats=formats, bom=bom)
+        count = counted(len(found.reports), "report")
         click.echo(
             f"\nwritten to {out}: {count}, each as {' and '.join(_NAMES[name] for name in formats)}, and {PAGE}",
             err=as_json,
         )
+
+
+def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
+    """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
+    if frame.empty:
+        return "nothing to report"
+    over_time = report.is_over_time
+    frame = labelled(frame)
+    shown = frame.tail(top) if over_time else frame.head(top)
+    columns = [
+        _aligned([words(name), *map(_label, shown.index.get_level_values(number))])
+        for number, name in enumerate(shown.index.names)
+    ]
+    for measure in report.measures:
+        values = [show(value, measure.unit) for value in shown[measure.name]]
+        columns.append(_aligned([measure.name, *values], left=False))
+    text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+    more = len(frame) - len(shown)
+    return f"{text}\n… and {more:,} {'before' if over_time else 'more'}" if more else text
+
+
+def _aligned(cells: list[str], *, left: bool = True) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+
+
+def _label(value: object) -> str:
+    text = printable(show_key(value))
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, listed, port
+from osdi_frames.cli.options import HELP, example, listed, port
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
@@ -23,7 +23,13 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
     return value
 
 
-@click.command(context_settings=HELP)
+_EXAMPLE = (
+    "osdi-frames sandbox --demo --db sandbox.db",
+    "curl -H 'OSDI-API-Token: sandbox-group-key' http://127.0.0.1:8700/api/v2/events",
+)
+
+
+@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
 @click.option(
     "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
 )
@@ -31,13 +37,10 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
 @click.option(
     "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
 )
-@click.option(
-    "--prefix", default="platform", show_default=True, callback=_prefix, help="The service's own prefix."
-)
+@click.option("--prefix", default="platform", callback=_prefix, help="The service's own prefix.")
 @click.option(
     "--retry-after",
     default="300,900,2400",
-    show_default=True,
     callback=_seconds,
     help="Seconds before each retry of a webhook delivery.",
 )
@@ -49,19 +52,12 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
 @click.option(
     "--allow-webhook-hosts",
     "webhook_hosts",
-    default="",
     callback=listed,
     metavar="HOST,…",
     help="Hosts besides this machine to which webhooks may be delivered.",
 )
 def command(*, db: Path | None, port: int, demo: bool, **settings: Any) -> None:
-    """Serve the whole interface on this machine, to learn on and to develop against.
-
-    \b
-    Example:
-      osdi-frames sandbox --demo --db sandbox.db
-      curl -H 'OSDI-API-Token: sandbox-group-key' http://127.0.0.1:8700/api/v2/events
-    """  # noqa: D301 (click takes \b for a paragraph to leave as it is)
+    """Serve the whole interface on this machine, to learn on and to develop against."""
     from osdi_frames import sandbox  # needs the extra `serve`, which --help does not
 
     app = sandbox.create_app(db, **settings)

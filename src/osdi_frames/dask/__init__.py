@@ -17,8 +17,10 @@ from osdi_frames.problems import OnError
 from osdi_frames.reading.plan import Dedupe
 
 try:
+    from dask.dataframe.dask_expr import new_collection
+
     from osdi_frames.dask.exporting import export
-    from osdi_frames.dask.graph import Reading, ReadTable, collection, cut
+    from osdi_frames.dask.graph import Reading, ReadTable, cut
 except ImportError as error:
     raise MissingExtra.named("dask") from error
 
@@ -88,7 +90,8 @@ def read_table(
     reading = Reading({table: chosen}, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits)
     names = reading.plan().asked[table].schema.names
     partitions = cut(source, count=npartitions, size=blocksize, on_error=on_error)
-    return collection(ReadTable(partitions, reading, table, names, uuid.uuid4().hex))
+    found: dd.DataFrame = new_collection(ReadTable(partitions, reading, table, names, uuid.uuid4().hex))
+    return found
 
 
 def read_events(source: Source, **options: Any) -> dd.DataFrame:

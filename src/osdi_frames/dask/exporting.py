@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 from dask.delayed import Delayed
 
 from osdi_frames.archive import Source
-from osdi_frames.archive.output import is_address, output_folder
+from osdi_frames.archive.names import is_address
+from osdi_frames.archive.output import output_folder, remove, upload
 from osdi_frames.archive.partition import SIZE
-from osdi_frames.archive.remote_output import remove, upload
 from osdi_frames.dask.graph import Reading, cut, graph
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy.pseudonyms import Pseudonyms
@@ -26,20 +26,7 @@ from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where workers write: a folder that all of them reach, or an address."""
-
-    place: Path | str
-    partitions: Mapping[str, Partition | None]
-    selection: Selection
-    pseudonyms: Pseudonyms | None = None
-    run: str = ""
-    """What the names of files at an address have, so that they replace none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """What a worker has written of one partition."""
 
     rows: dict[str, int]
@@ -59,13 +46,24 @@ def export(
 ) -> dict[str, int]:
     """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
     uploaded: set[str] = set()
-    run = f"-{uuid.uuid4().hex[:8]}" if is_address(destination) else ""
+    run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
     with output_folder(
         destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded
     ) as folder:
-        place = Destination(str(destination) if run else folder, partitions, selection, pseudonyms, run)
+        write = partial(
+            _write,
+            place=str(destination) if run else folder,
+            partitions=partitions,
+            selection=selection,
+            pseudonyms=pseudonyms,
+            run=run,
+        )
         try:
-            written = _compute(source, reading, place)
+            cuts = cut(source, count=None, size=SIZE, on_error=reading.on_error)
+            name = f"export-{uuid.uuid4().hex}"
+            tasks = graph(name, reading, cuts, write)
+            tasks[name, -1] = (list, [(name, number) for number in range(len(cuts))])
+            written: list[Written] = Delayed((name, -1), tasks).compute()
             for one in written:
                 selection.add(one.selection)
             selection.refuse_unknown()
@@ -77,35 +75,32 @@ def export(
     return {table: sum(one.rows.get(table, 0) for one in written) for table in reading.tables}
 
 
-def _compute(source: Source, reading: Reading, destination: Destination) -> list[Written]:
-    partitions = cut(source, count=None, size=SIZE, on_error=reading.on_error)
-    name = f"export-{uuid.uuid4().hex}"
-    tasks = graph(name, reading, partitions, _write, destination)
-    tasks[name, -1] = (list, [(name, number) for number in range(len(partitions))])
-    written: list[Written] = Delayed((name, -1), tasks).compute()
-    return written
-
-
-def _write(rows: Iterable[tuple[str, pa.Table]], number: int, destination: Destination) -> Written:
-    selection = Selection(destination.selection.filters, destination.selection.left_out)
+def _write(
+    rows: Iterable[tuple[str, pa.Table]],
+    number: int,
+    *,
+    place: Path | str,
+    partitions: Mapping[str, Partition | None],
+    selection: Selection,
+    pseudonyms: Pseudonyms | None,
+    run: str,
+) -> Written:
+    """Write a partition to a folder that all workers reach, or an address; there `run` is in each file's name."""
+    selection = Selection(selection.filters, selection.left_out)
     found: defaultdict[str, list[pa.Table]] = defaultdict(list)
     for name, some in selection.chosen(rows):
         if some.num_rows:
             found[name].append(some)
-    names = destination.partitions if number == 0 else found  # a table without rows is a file, too
-    pseudonyms = destination.pseudonyms
+    names = partitions if number == 0 else found  # a table without rows is a file, too
     schemas = {name: (pseudonyms or Table).schema(declared(name)) for name in names}
     pairs = (
         (name, pseudonyms.replace(some, declared(name)) if pseudonyms else some)
         for name, parts in found.items()
         for some in parts
     )
-    with contextlib.ExitStack() as stack:
-        if isinstance(destination.place, str):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="osdi-frames-")))
-        else:
-            folder = destination.place
-        part = f"{number:05}{destination.run}"
-        counts = write_tables(schemas, pairs, folder, "parquet", partitions=destination.partitions, part=part)
-        uploaded = upload(folder, destination.place) if isinstance(destination.place, str) else []
+    with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:
+        folder = place if isinstance(place, Path) else Path(scratch)
+        part = f"{number:05}{run}"
+        counts = write_tables(schemas, pairs, folder, "parquet", partitions=partitions, part=part)
+        uploaded = [] if isinstance(place, Path) else upload(folder, place)
     return Written(counts, selection, uploaded)

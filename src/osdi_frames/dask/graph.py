@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import dask
@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from dask.dataframe.dask_expr import new_collection
 from dask.dataframe.dask_expr._expr import Projection, determine_column_projection
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
@@ -32,15 +31,12 @@ from osdi_frames.reading.stream import asked, read_partition
 from osdi_frames.tables.schema import ElementType
 
 _TOGETHER = 128  # partitions whose elements are compared by one task
-_NOTHING = pa.table({"partition": pa.array([], pa.int32()), "number": pa.array([], pa.int64())})
-
-_NOBODY = np.empty(0, np.int64)
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 Keys = tuple[str, int]
-Waiting = tuple[dict[str, pa.Buffer], dict[ElementType, pa.Table]]
-"""The rows of a partition, compressed, and the keys of its elements: see `Rows`."""
-Dropped = Mapping[ElementType, pa.Table]
+ByElement = Mapping[ElementType, pa.Table]
+#: The rows of a partition, compressed, by table; and the keys of its elements.
+Waiting = tuple[Mapping[str, pa.Buffer], ByElement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +65,12 @@ def cut(source: Source, *, count: int | None, size: int, on_error: OnError) -> l
 
 
 def graph(
-    name: str, reading: Reading, cut: Sequence[Partition], finish: Callable[..., Any], *args: Any
+    name: str,
+    reading: Reading,
+    cut: Sequence[Partition],
+    finish: Callable[[Iterable[tuple[str, pa.Table]], int], Any],
 ) -> dict[Keys, Any]:
-    """Return the tasks that read partitions.
-
-    (`name`, number) calls `finish` with what is kept of a partition, its number, and `args`.
-    """
+    """Return the tasks that read partitions; (`name`, number) calls `finish` with what is kept of one."""
     read, sorted_out, drop = (f"{name}-{step}" for step in ("read", "keys", "drop"))
     tasks: dict[Keys, Any] = {
         (read, number): (_read, partition, reading) for number, partition in enumerate(cut)
@@ -86,16 +82,16 @@ def graph(
         tasks[drop, part] = (_dropped, [(f"{sorted_out}-{part}", number) for number in range(len(cut))])
     dropped = [(drop, part) for part in range(parts)]
     for number in range(len(cut)):
-        tasks[name, number] = (_finished, finish, (read, number), number, reading, dropped, *args)
+        tasks[name, number] = (_finished, finish, (read, number), number, reading, dropped)
     return tasks
 
 
 def _read(partition: Partition, reading: Reading) -> Waiting:
     policy = Policy(reading.on_error)
     chunks = archive.read(partition, policy.handle, limits=reading.limits, progress=False)
-    rows = read_partition(reading.plan(), partition.number, chunks, Policed(policy))
+    tables, keys = read_partition(reading.plan(), partition.number, chunks, Policed(policy))
     policy.close(warn)
-    return {name: _compressed(some) for name, some in rows.tables.items() if some}, rows.keys
+    return {name: _compressed(rows) for name, rows in tables.items() if rows}, keys
 
 
 def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
@@ -107,7 +103,7 @@ def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _keys(rows: Waiting, part: int, parts: int) -> dict[ElementType, pa.Table]:
+def _keys(rows: Waiting, part: int, parts: int) -> ByElement:
     """Return the keys of those elements whose identities belong to a part."""
     return {
         element: keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part))
@@ -115,43 +111,32 @@ def _keys(rows: Waiting, part: int, parts: int) -> dict[ElementType, pa.Table]:
     }
 
 
-def _dropped(keys: Sequence[Mapping[ElementType, pa.Table]]) -> Dropped:
+def _dropped(keys: Sequence[ByElement]) -> ByElement:
     return {element: superseded(element, [part[element] for part in keys]) for element in keys[0]}
 
 
 def _finished(
-    finish: Callable[..., Any],
-    rows: Waiting,
-    number: int,
-    reading: Reading,
-    dropped: list[Dropped],
-    *args: Any,
+    finish: Callable[..., Any], rows: Waiting, number: int, reading: Reading, dropped: Sequence[ByElement]
 ) -> Any:
-    return finish(_kept(rows, number, reading.plan(), dropped), number, *args)
+    return finish(_kept(rows, number, reading.plan(), dropped), number)
 
 
 def _kept(
-    rows: Waiting, number: int, plan: Plan, dropped: Sequence[Dropped]
+    rows: Waiting, number: int, plan: Plan, dropped: Sequence[ByElement]
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of the elements that are kept."""
     gone: dict[ElementType, np.ndarray[Any, Any]] = {}
     tables, keys = rows
-    for element in keys:
-        found = pa.concat_tables(
-            [_NOTHING, *(part[element] for part in dropped)], promote_options="permissive"
-        )
+    for element in keys if dropped else ():
+        found = pa.concat_tables([part[element] for part in dropped])
         gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
     for name, select in plan.asked.items():
         if name in tables:
             some = pa.ipc.open_stream(tables[name]).read_all()
-            if len(numbers := gone.get(select.table.element, _NOBODY)):
+            if select.table.element in gone:
+                numbers = gone[select.table.element]
                 some = some.filter(pa.array(~among(some[ELEMENT].to_numpy(), numbers)))
             yield name, asked(select, some)
-
-
-def collection(expression: ReadTable) -> Any:
-    """Return the Dask DataFrame of a reading."""
-    return new_collection(expression)
 
 
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
@@ -187,8 +172,8 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
     def _layer(self) -> dict[Keys, Any]:
         reading = self._projected()
         schema = reading.plan().asked[self.operand("table")].schema
-        return graph(self._name, reading, self.operand("cut"), _as_frame, schema)
+        return graph(self._name, reading, self.operand("cut"), partial(_as_frame, schema))
 
 
-def _as_frame(rows: Iterable[tuple[str, pa.Table]], _: int, schema: pa.Schema) -> pd.DataFrame:
+def _as_frame(schema: pa.Schema, rows: Iterable[tuple[str, pa.Table]], _: int) -> pd.DataFrame:
     return frame(pa.concat_tables([schema.empty_table(), *(some for _, some in rows)]))

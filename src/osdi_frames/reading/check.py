@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
+from osdi_frames.archive.names import printable
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity, named
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
@@ -52,9 +53,9 @@ def check(
     DataFrame
         One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
         `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
-        mended, is a date more than ten years away from most others, or what a receiver took for no delivery
-        and keeps in its quarantine; ``info`` are keys and element types
-        that no table takes: new fields of the service show up here first. The kinds of problems, with their
+        mended, is a date more than ten years away from most others, or bodies that are not deliveries, which a
+        receiver keeps in its quarantine; ``info`` are keys and element types that no table takes: new fields of
+        the service show up here first. The kinds of problems, with their
         meanings: `osdi_frames.problems.ProblemKind`. To see long details whole:
         ``pd.set_option("display.max_colwidth", None)``.
 
@@ -142,7 +143,10 @@ def scan_inspected(
     selection = selection or Selection()
     policy = Policy(on_error) if on_error else None
     inspector = Inspector(policy.handle if policy else lambda _: None)
-    chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
+    quarantines: list[str] = []
+    chunks = inspector.counted(
+        archive.read(source, inspector.problem, limits=limits, progress=progress, quarantines=quarantines)
+    )
     wider = chosen | {name: _with(names, chosen.get(name, [])) for name, names in _DATED.items()}
     plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)
 
@@ -150,8 +154,8 @@ def scan_inspected(
         found = inspector.dated(stream(plan, chunks, inspector))
         asked = ((name, _without(some, wider[name], chosen[name])) for name, some in found if name in chosen)
         yield from selection.kept(asked)
-        for folder, count in archive.quarantined(source):
-            inspector.quarantined(folder, count)
+        for folder in quarantines:
+            inspector.quarantined(folder, archive.read(folder, lambda _: None, progress=False))
         if policy:
             policy.close()
 
@@ -205,10 +209,11 @@ class Inspector(Observer):
         self._add(problem, "")
         self.handle(problem)
 
-    def quarantined(self, folder: str, count: int) -> None:
+    def quarantined(self, folder: str, bodies: Iterable[Chunk]) -> None:
         """Note what a receiver keeps and no reader reads."""
         detail = "bodies that are no deliveries, not read"
-        self._add(Problem(Place(folder), ProblemKind.QUARANTINE, detail, "warning"), "", count)
+        if count := sum(len(chunk.documents) for chunk in bodies):
+            self._add(Problem(Place(printable(folder)), ProblemKind.QUARANTINE, detail, "warning"), "", count)
 
     def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
         """Note a problem in a document, or an element of another type."""

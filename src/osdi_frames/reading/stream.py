@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -68,21 +68,16 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
         yield from ((name, asked(selects[name], rows)) for name, rows in found)
 
 
-class Rows(NamedTuple):
-    """What one partition of an archive holds: rows with the numbers of their elements, and keys to dedupe them by."""
-
-    tables: dict[str, list[pa.Table]]
-    keys: dict[ElementType, pa.Table]
-
-
-def read_partition(plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer) -> Rows:
-    """Return the rows of a partition for all tables asked for; `superseded` then says which are to be dropped."""
+def read_partition(
+    plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer
+) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table]]:
+    """Return the rows of a partition by table, with the numbers of their elements, and the keys for `superseded`."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in plan.asked}
     with engine() as lent:
         dedupe = _dedupe(plan, lent)
         for name, rows in _read(plan, chunks, observer, dedupe, cores=1):
             tables[name].append(rows)
-        return Rows(tables, {element: kept.keys(number) for element, kept in dedupe.items()})
+        return tables, {element: kept.keys(number) for element, kept in dedupe.items()}
 
 
 def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
