@@ -25,9 +25,8 @@ from osdi_frames.reading.frames import collect
 from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import FILTERS, Filters, Selection
 from osdi_frames.reports import STANDARD, Report
-from osdi_frames.reports.declared import columns_of
+from osdi_frames.reports.declared import SNAPSHOTS, columns_of
 from osdi_frames.reports.making import make
-from osdi_frames.reports.subjects import SNAPSHOTS
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables import TABLES
 
