@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -44,14 +46,6 @@ def _note_first(numbers: np.ndarray, owners: np.ndarray, condition: np.ndarray) 
     numbers[owners[at[first]]] = at[first]
 
 
-def first_of(lists: pa.ListArray, condition: np.ndarray) -> pa.Array:
-    """Return the first entry of each list for which a condition holds."""
-    found, owners = entries(lists)
-    numbers = np.full(len(lists), -1)
-    _note_first(numbers, owners, condition)
-    return take(found, numbers)
-
-
 def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
     """Return the values at positions; null at -1."""
     return values.take(pa.array(numbers, mask=numbers < 0))
@@ -61,6 +55,16 @@ def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.A
     """Return what stands after the first separator, or after the last one; the whole text where there is none."""
     parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
     return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
+
+
+def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
+    """Return the first identifier of the service itself in each list, without its prefix."""
+    identifiers, owners = entries(lists)
+    is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
+    numbers = np.full(len(lists), -1)
+    _note_first(numbers, owners, is_own)
+    found = last_part(take(identifiers, numbers), ":")
+    return pc.if_else(pc.equal(found, ""), None, found)
 
 
 def valid(values: pa.Array) -> Mask:
@@ -88,3 +92,11 @@ def starts(texts: pa.StringArray, *characters: str) -> Mask:
 def one(values: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array."""
     return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+
+
+def only(documents: pa.Table, numbers: Collection[int] | np.ndarray, *, invert: bool = False) -> pa.Table:
+    """Return the documents with some numbers, or those without them."""
+    if invert and not len(numbers):
+        return documents
+    found = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
+    return documents.filter(pc.invert(found) if invert else found)

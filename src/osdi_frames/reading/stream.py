@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from osdi_frames.archive import Chunk
 from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
 from osdi_frames.reading import query
-from osdi_frames.reading.arrays import valid
+from osdi_frames.reading.arrays import only
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
@@ -30,7 +30,7 @@ from osdi_frames.reading.engine import REFUSED, Engine, engine
 from osdi_frames.reading.fitting import suspects as misfits
 from osdi_frames.reading.keys import Key, count_keys
 from osdi_frames.reading.mend import Mended, Mender
-from osdi_frames.reading.parsed import POSITIONS, Parsed
+from osdi_frames.reading.parsed import POSITIONS, Parsed, containers, is_plain
 from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.query import NUMBER, POSITION
 from osdi_frames.reading.values import unusual_numbers
@@ -41,6 +41,9 @@ from osdi_frames.tables.schema import ARROW, ElementType
 
 _GROUP = 12 << 20  # bytes of documents that are read together
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
+_EVERY = range(1 << POSITIONS)
+Suspects = dict[int, Collection[int] | None]
+"""By the number of a document, the positions of the elements that are read precisely; None for the document itself."""
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
 
@@ -251,7 +254,7 @@ class Reader:
                 [one.document for one in chosen],
                 [one.position for one in chosen],
             )
-            elements = self._elements(form, table)
+            elements = self._leniently(form, table)
             self._rows(elements, np.ones(len(elements.numbers), bool), found)
             if self.plan.inspects:
                 whole = [not one.alone for one in chosen]
@@ -267,62 +270,68 @@ class Reader:
 
     def _plain(
         self, documents: pa.Table, broken: Iterable[int], group: Group
-    ) -> tuple[dict[Select, list[pa.Table]], dict[int, set[int] | None]]:
+    ) -> tuple[dict[Select, list[pa.Table]], Suspects]:
         """Read documents by queries; give the rows, and the positions of suspect elements (None for all)."""
-        suspects: dict[int, set[int] | None] = dict.fromkeys(broken)
-        documents = _without_numbers(documents, suspects)
+        suspects: Suspects = dict.fromkeys(broken)
+        documents = only(documents, suspects, invert=True)
+        misplaced: list[int] = []
         try:
-            forms, others, parsed = self._parsed(documents)
+            forms, others = self._forms(documents)
+            parsed = [(self._strictly(form, some), some) for form, some in forms.items()]
         except REFUSED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
             invalid = self.engine.run(query.INVALID).to_arrow_table()["number"].combine_chunks()
             suspects |= dict.fromkeys(invalid.to_pylist())
-            documents = _without_numbers(documents, suspects)
-            forms, others, parsed = self._parsed(documents)
+            documents = only(documents, suspects, invert=True)
+            forms, others = self._forms(documents)
+            parsed = []
+            for form, some in forms.items():
+                plain = pa.array(self._are_plain(form, some))
+                misplaced += some["number"].filter(pc.invert(plain)).to_pylist()
+                parsed.append((self._leniently(form, some.filter(plain)), some.filter(plain)))
         if self.plan.inspects:
             self._list_keys(forms, group.place)
         suspects |= dict.fromkeys(others)
-        numbers = set()
-        for elements, odd in parsed:
-            for number, position in zip(
-                elements.numbers[odd].tolist(), elements.positions[odd].tolist(), strict=True
-            ):
-                if (positions := suspects.setdefault(number, set())) is not None:
-                    positions.add(position)
-                numbers.add(number << POSITIONS | position)
+        odd = [
+            elements.keys[misfits(self.engine, elements, self.plan.shapes, some)] for elements, some in parsed
+        ]
+        positions: defaultdict[int, set[int]] = defaultdict(set)
+        for key in np.concatenate(odd).tolist() if odd else ():
+            positions[key >> POSITIONS].add(key & _EVERY[-1])
+        suspects = positions | suspects
+        suspects |= dict.fromkeys(misplaced, _EVERY)
         if self.plan.inspects:
-            self._list_numbers(_without_numbers(documents, suspects), group)
+            self._list_numbers(only(documents, suspects, invert=True), group)
         found: dict[Select, list[pa.Table]] = {
             select: [] for chosen in self.plan.selects.values() for select in chosen
         }
         for elements, _ in parsed:
-            self._rows(elements, ~np.isin(elements.keys, list(numbers)), found)
+            fit = ~np.isin(elements.keys, np.concatenate(odd)) & ~np.isin(elements.numbers, misplaced)
+            self._rows(elements, fit, found)
         return found, suspects
 
-    def _parsed(
-        self, documents: pa.Table
-    ) -> tuple[dict[Form, pa.Table], list[int], list[tuple[Parsed, np.ndarray]]]:
-        """Parse documents; give also which elements are suspect."""
-        forms, others = self._forms(documents)
-        parsed = []
-        for form, chosen in forms.items():
-            elements = self._elements(form, chosen)
-            odd = misfits(self.engine, elements, self.plan.shapes, self.plan.prefixes, chosen)
-            parsed.append((elements, odd))
-        return forms, others, parsed
+    def _strictly(self, form: Form, documents: pa.Table) -> Parsed:
+        found = self.engine.parse_strictly(form, self._structure(form), documents)
+        return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
-    def _elements(self, form: Form, documents: pa.Table) -> Parsed:
-        shape = query.entry_shape(form, self.plan.shapes)
-        return Parsed.read(self.engine, form, query.structure(shape), documents)
+    def _leniently(self, form: Form, documents: pa.Table) -> Parsed:
+        self.engine.put("documents", documents)
+        found = self.engine.run(query.parse(form, self._structure(form))).to_arrow_table()
+        return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
+
+    def _are_plain(self, form: Form, documents: pa.Table) -> list[bool]:
+        expected = containers(query.inside_of(form, self._structure(form)))
+        return [is_plain(text, expected) for text in documents["document"].to_pylist()]
+
+    def _structure(self, form: Form) -> Any:
+        return query.structure(query.entry_shape(form, self.plan.shapes))
 
     def _rows(self, elements: Parsed, fit: np.ndarray, found: dict[Select, list[pa.Table]]) -> None:
         """Add the rows of the elements that fit."""
         for element in elements.form.types:
-            chosen = elements.only(fit & valid(elements.of(element)))
             for select in self.plan.selects[element]:
-                some = rows(chosen, select.table, select.columns, self.plan.prefixes, self.engine.pairs)
-                found[select].append(some)
+                found[select].append(rows(elements, select.table, select.columns, fit))
 
     def _list_numbers(self, documents: pa.Table, group: Group) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
@@ -365,7 +374,7 @@ class Reader:
                     sorted_out.setdefault(decided, []).extend(numbers)  # type: ignore[union-attr]
         parts: dict[Form, list[pa.Table]] = defaultdict(list)
         for decided, numbers in sorted_out.items():
-            chosen = documents if numbers is None else _only(documents, pa.array(numbers))
+            chosen = documents if numbers is None else only(documents, numbers)
             held = self.plan.holds(decided)
             if not held and decided.kind == "delivery":
                 self.engine.put("documents", chosen)
@@ -378,7 +387,7 @@ class Reader:
         }
         return forms, others
 
-    def _mended(self, group: Group, suspects: Mapping[int, set[int] | None]) -> Iterator[Mended]:
+    def _mended(self, group: Group, suspects: Suspects) -> Iterator[Mended]:
         """Mend what is suspect, and report its problems, in the order of reading."""
         for number in sorted(suspects):
             for met in self.mender.mend(number, group.documents[number].as_py(), suspects[number]):
@@ -388,15 +397,6 @@ class Reader:
                     self.reading.read(1, {})
                 else:
                     self.reading.met(group.place(number, met.line), met.what, met.element)
-
-
-def _without_numbers(documents: pa.Table, numbers: Collection[int]) -> pa.Table:
-    gone = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
-    return documents.filter(pc.invert(gone)) if numbers else documents
-
-
-def _only(documents: pa.Table, numbers: pa.Array) -> pa.Table:
-    return documents.filter(pc.is_in(documents["number"], value_set=numbers))
 
 
 def _present(paths: list[tuple[str, ...]], kinds: list[str | None]) -> dict[tuple[str, ...], str]:
