@@ -96,7 +96,7 @@ def one(values: pa.ChunkedArray) -> pa.Array:
 
 def only(documents: pa.Table, numbers: Collection[int] | np.ndarray, *, invert: bool = False) -> pa.Table:
     """Return the documents with some numbers, or those without them."""
-    if invert and not len(numbers):
+    if len(numbers) == (0 if invert else documents.num_rows):
         return documents
     found = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
     return documents.filter(pc.invert(found) if invert else found)

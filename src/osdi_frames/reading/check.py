@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -15,10 +15,10 @@ from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity, named
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
-from osdi_frames.reading.keys import Key, written
+from osdi_frames.reading.keys import Keys, written
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.selection import Selection
-from osdi_frames.reading.stream import Observer, stream
+from osdi_frames.reading.stream import Policed, stream
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
@@ -140,8 +140,7 @@ def scan_inspected(
     """
     chosen = {name: None if columns is None else list(columns) for name, columns in tables.items()}
     selection = selection or Selection()
-    policy = Policy(on_error) if on_error else None
-    inspector = Inspector(policy.handle if policy else lambda _: None)
+    inspector = Inspector(Policy(on_error or "skip"))
     chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
     wider = chosen | {name: _with(names, chosen.get(name, [])) for name, names in _DATED.items()}
     plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)
@@ -152,8 +151,8 @@ def scan_inspected(
         yield from selection.kept(asked)
         for folder, count in archive.quarantined(source):
             inspector.quarantined(folder, count)
-        if policy:
-            policy.close()
+        if on_error:
+            inspector.policy.close()
 
     return rows(), inspector
 
@@ -178,14 +177,11 @@ def _without(rows: pa.Table, wider: list[str] | None, columns: list[str] | None)
 
 
 @dataclass(slots=True)
-class Inspector(Observer):
+class Inspector(Policed):
     """Counts what a reading meets, and collects its problems."""
 
-    handle: Callable[[Problem], None] = lambda _: None
-    """Called with each problem as it is met."""
     files: set[str] = field(default_factory=set)
     documents: int = 0
-    elements: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     first: dict[tuple[Severity, str, str], Place] = field(default_factory=dict)
     counts: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
@@ -203,7 +199,7 @@ class Inspector(Observer):
     def problem(self, problem: Problem) -> None:
         """Note a problem of a file."""
         self._add(problem, "")
-        self.handle(problem)
+        self.policy.handle(problem)
 
     def quarantined(self, folder: str, count: int) -> None:
         """Note what a receiver keeps and no reader reads."""
@@ -218,33 +214,34 @@ class Inspector(Observer):
             return
         key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
         self._add(Problem.at(place, replace(what, key=key) if element else what), key)
-        self.handle(Problem.at(place, what))
+        Policed.met(self, place, what, element)
 
     def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
         """Count documents and elements."""
         self.documents += documents
-        self.elements.update({element.name: count for element, count in elements.items()})
+        Policed.read(self, documents, elements)
 
-    def key(self, place: Place, key: Key, count: int) -> None:
-        """Note a key that no table declares, a type that is not declared, or a key that occurs twice."""
-        path, types = key.path, {element.type_key: element.name for element in element_types()}
-        sibling_of = next((types[name] for name in key.around if name in types), None)
+    def keys(self, place: Place, keys: Keys, count: int) -> None:
+        """Note the keys that no table declares, types that are not declared, and keys that occur twice."""
+        path, types = keys.path, {element.type_key: element.name for element in element_types()}
+        sibling_of = next((types[name] for name in keys.around if name in types), None)
         whose = path.element.name if path.element else sibling_of
         head = written(path.inside if path.element else path.steps)
-        at = f"{head}[]" if path.single else f"{head}.{key.name}" if head else key.name
-        name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
-        if key.twice:
-            self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
-        if key.name in path.shape.inside or (whose is None and path.steps):
-            return
-        if path.element is None and not path.steps and (key.name in types or is_type_key(key.name)):
-            if key.name not in types and (whose or is_wrapper(key.around)):
-                other = named(key.name)
-                self._add(Problem(place, ProblemKind.OTHER_TYPE, other, "info"), other, count)
-        elif whose is not None:
-            ignored = path.single or (path.element is not None and path.element.ignores(at))
-            problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
-            self._add(Problem(place, problem, name, "info"), name, count)
+        for key, times in Counter(keys.names).items():
+            at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
+            name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
+            if times > 1:
+                self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
+            if key in path.shape.inside or (whose is None and path.steps):
+                continue
+            if path.element is None and not path.steps and (key in types or is_type_key(key)):
+                if key not in types and (whose or is_wrapper(keys.around)):
+                    other = named(key)
+                    self._add(Problem(place, ProblemKind.OTHER_TYPE, other, "info"), other, count)
+            elif whose is not None:
+                ignored = path.single or (path.element is not None and path.element.ignores(at))
+                problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
+                self._add(Problem(place, problem, name, "info"), name, count)
 
     def dated(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
         """Yield rows as they are; count them, note the years of their dates, and the first date of each year."""

@@ -82,6 +82,11 @@ class Engine:
         """Run a query."""
         return self.connection.sql(sql)
 
+    def parse(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
+        """Look for a structure in documents; see `query.parse`."""
+        self.put("documents", documents)
+        return self.run(query.parse(form, structure)).to_arrow_table()
+
     def parse_strictly(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         """Look for a structure in documents, as `query.parse` does.
 

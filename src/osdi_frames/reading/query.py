@@ -11,7 +11,7 @@ from typing import Any
 
 from osdi_frames.tables import schema
 from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, TIMESTAMPS, Form, Keys
-from osdi_frames.tables.schema import ElementType, Step
+from osdi_frames.tables.schema import ElementType
 from osdi_frames.tables.shape import ElementShape, Shape
 
 #: What rows have in addition to the columns asked for: the document, and the position in it.
@@ -90,7 +90,8 @@ def entry_keys(form: Form) -> str:
 
 def texts(form: Form) -> str:
     """Return the query that gives each element of the documents of a form as JSON: number, element."""
-    return f"SELECT number, unnest({_list_of(form, _texts(form))}) AS element FROM documents"
+    found = f"json_transform(document, {structure_of(inside_of(form, 'JSON'))})"
+    return f"SELECT number, unnest({_list_of(form, found)}) AS element FROM documents"
 
 
 def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
@@ -118,12 +119,8 @@ def inside_of(form: Form, element: Any) -> Any:
     return dict.fromkeys(TIMESTAMPS, "VARCHAR") | inside if form.enveloped else inside
 
 
-def _texts(form: Form) -> str:
-    return f"json_transform(document, {structure_of(inside_of(form, 'JSON'))})"
-
-
 def _list_of(form: Form, document: str) -> str:
-    found = at(document, _steps(form))
+    found = ".".join([document, *map(quoted, _steps(form))])
     return f"[{found}]" if form.kind == "single" else found
 
 
@@ -172,11 +169,6 @@ _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
 PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
     'key': pair.key, 'misplaced': {_CONTAINER},
     'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
-
-
-def at(root: str, steps: Iterable[Step]) -> str:
-    """Return the expression of what stands at some keys of a struct."""
-    return ".".join([root, *(quoted(str(step)) for step in steps)])
 
 
 def structure_of(structure: Any) -> str:

@@ -7,12 +7,12 @@ something may not fit are mended in Python, and read the same way.
 from __future__ import annotations
 
 import os
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.archive import Chunk
-from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
+from osdi_frames.problems import Finding, Place, Policy, Problem, ProblemKind, verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import only
 from osdi_frames.reading.columns import rows
@@ -28,7 +28,7 @@ from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
 from osdi_frames.reading.engine import REFUSED, Engine, engine
 from osdi_frames.reading.fitting import suspects as misfits
-from osdi_frames.reading.keys import Key, count_keys
+from osdi_frames.reading.keys import Keys, count_keys
 from osdi_frames.reading.mend import Mended, Mender
 from osdi_frames.reading.parsed import POSITIONS, Parsed, containers, is_plain
 from osdi_frames.reading.plan import Plan, Select
@@ -47,20 +47,28 @@ Suspects = dict[int, Collection[int] | None]
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
 
-class Observer:
-    """What a reading meets in addition to rows; this one ignores it."""
+@dataclass(slots=True)
+class Policed:
+    """What takes notice of what a reading meets in addition to rows: it leaves problems to a policy."""
 
-    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
+    policy: Policy
+    elements: Counter[str] = field(default_factory=Counter)
+    """How often each type was received."""
+
+    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:  # noqa: ARG002 (of others)
         """Take notice of a problem or an element of another type; of a problem in an element, with it."""
+        if isinstance(what, Finding):
+            self.policy.handle(Problem.at(place, what))
 
-    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
+    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:  # noqa: ARG002 (of others)
         """Take notice of how much was read."""
+        self.elements.update({element.name: count for element, count in elements.items()})
 
-    def key(self, place: Place, key: Key, count: int) -> None:
-        """Take notice of a key, and of how many objects have it; only in an inspection."""
+    def keys(self, place: Place, keys: Keys, count: int) -> None:
+        """Take notice of the keys of objects, and of how many have the same; only in an inspection."""
 
 
-def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[tuple[str, pa.Table]]:
+def stream(plan: Plan, chunks: Iterable[Chunk], observer: Policed) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of every table asked for, as pairs of a table's name and some of its rows, in order.
 
     Tables that are deduplicated come when all has been read.
@@ -78,7 +86,7 @@ class Rows(NamedTuple):
     keys: dict[ElementType, pa.Table]
 
 
-def read_partition(plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer) -> Rows:
+def read_partition(plan: Plan, number: int, chunks: Iterable[Chunk], observer: Policed) -> Rows:
     """Return the rows of a partition for all tables asked for; `superseded` then says which are to be dropped."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in plan.asked}
     with engine() as lent:
@@ -99,7 +107,7 @@ def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
 def _read(
     plan: Plan,
     chunks: Iterable[Chunk],
-    observer: Observer,
+    observer: Policed,
     dedupe: Mapping[ElementType, Deduplication],
     *,
     cores: int,
@@ -142,11 +150,12 @@ def asked(select: Select, rows: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Candidates that are read together, and where each begins."""
+    """Candidates that are read together, where each begins, and its place in the order of reading."""
 
     documents: pa.ChunkedArray
-    files: pa.Array
+    files: pa.ChunkedArray
     lines: np.ndarray
+    order: np.ndarray
 
     @classmethod
     def of(cls, chunks: list[Chunk]) -> Group:
@@ -155,11 +164,44 @@ class Group:
         counts = [len(chunk.documents) for chunk in chunks]
         files = names.take(pa.array(np.repeat(np.arange(len(chunks)), counts)))
         documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
-        return cls(documents, files, np.concatenate([chunk.lines for chunk in chunks]))
+        lines = np.concatenate([chunk.lines for chunk in chunks])
+        return cls(documents, files, lines, np.arange(len(lines)))
 
     def place(self, number: int, line: int = 0) -> Place:
         """Return where a document begins, which may be lines below its candidate's first."""
         return Place(self.files[number].as_py(), int(self.lines[number]) + line)
+
+    def and_mended(self, mended: list[Mended]) -> Group:
+        """Return the group with the places of what mending made of its documents, in the order of reading."""
+        numbers = np.array([document.number for document in mended], np.int64)
+        # An element mended alone goes back to its place in its document.
+        versions = np.array(
+            [0 if document.alone else version for version, document in enumerate(mended, 1)], np.int64
+        )
+        versions = np.concatenate([self.order << _VERSIONS, numbers << _VERSIONS | versions])
+        lines = self.lines[numbers] + np.array([document.line for document in mended], np.int64)
+        return replace(
+            self,
+            files=pa.chunked_array([self.files, self.files.take(pa.array(numbers))]),
+            lines=np.concatenate([self.lines, lines]),
+            order=np.unique(versions, return_inverse=True)[1],
+        )
+
+    def add_to(self, rows: pa.Table, select: Select, *, in_order: bool) -> pa.Table:
+        """Return the rows in the order of reading, with their place and the number of their element."""
+        numbers = rows[NUMBER].to_numpy()
+        elements = self.order[numbers] << POSITIONS | rows[POSITION].to_numpy()
+        if not in_order:
+            order = np.argsort(elements, kind="stable")
+            rows, numbers, elements = rows.take(pa.array(order)), numbers[order], elements[order]
+        given = {"source_file": self.files, "source_line": pa.chunked_array([self.lines])}
+        columns = {
+            column.name: (
+                given[column.name].take(pa.array(numbers)) if column.origin == "source" else rows[column.name]
+            ).cast(ARROW[column.type])
+            for column in select.columns
+        }
+        return pa.table(columns | {ELEMENT: elements})
 
 
 def grouped(chunks: Iterable[Chunk]) -> Iterator[Group]:
@@ -197,25 +239,17 @@ def ahead(read: Callable[[Group], Reading], groups: Iterator[Group], cores: int)
 
 
 @dataclass(slots=True)
-class Reading(Observer):
+class Reading:
     """What was read of a group: the rows of every select, in the order of reading, and what was met."""
 
     documents: int = 0
     """How many numbers of documents it takes."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    notices: list[Callable[[Observer], None]] = field(default_factory=list)
+    notices: list[Callable[[Policed], None]] = field(default_factory=list)
 
-    def met(self, *met: Any) -> None:
-        """Note a problem or an element of another type."""
-        self.notices.append(lambda observer: observer.met(*met))
-
-    def read(self, *read: Any) -> None:
-        """Note how much was read."""
-        self.notices.append(lambda observer: observer.read(*read))
-
-    def key(self, *counted: Any) -> None:
-        """Note a key."""
-        self.notices.append(lambda observer: observer.key(*counted))
+    def note(self, method: str, *args: Any) -> None:
+        """Note what an observer is to take notice of."""
+        self.notices.append(methodcaller(method, *args))
 
 
 def read(plan: Plan, group: Group) -> Reading:
@@ -243,7 +277,7 @@ class Reader:
         documents, broken = _decoded(group)
         found, suspects = self._plain(documents, broken, group)
         mended = list(self._mended(group, suspects))
-        places = _Places.of(group, mended)
+        places = group.and_mended(mended)
         forms: dict[Form, list[int]] = defaultdict(list)
         for number, one in enumerate(mended):
             forms[one.form].append(number)
@@ -262,7 +296,7 @@ class Reader:
         documents_read = len(group.lines) - sum(positions is None for positions in suspects.values())
         mains = {element: chosen[0] for element, chosen in self.plan.selects.items()}
         counts = {element: sum(part.num_rows for part in found[main]) for element, main in mains.items()}
-        self.reading.read(documents_read, counts)
+        self.reading.note("read", documents_read, counts)
         self.reading.documents = len(group.lines) + len(mended)
         for select, parts in found.items():
             if any(part.num_rows for part in parts):
@@ -287,7 +321,10 @@ class Reader:
             forms, others = self._forms(documents)
             parsed = []
             for form, some in forms.items():
-                plain = pa.array(self._are_plain(form, some))
+                expected = containers(query.inside_of(form, self._structure(form)))
+                plain = pa.array(
+                    [is_plain(text, expected) for text in some["document"].to_pylist()], pa.bool_()
+                )
                 misplaced += some["number"].filter(pc.invert(plain)).to_pylist()
                 parsed.append((self._leniently(form, some.filter(plain)), some.filter(plain)))
         if self.plan.inspects:
@@ -316,13 +353,8 @@ class Reader:
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
     def _leniently(self, form: Form, documents: pa.Table) -> Parsed:
-        self.engine.put("documents", documents)
-        found = self.engine.run(query.parse(form, self._structure(form))).to_arrow_table()
+        found = self.engine.parse(form, self._structure(form), documents)
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
-
-    def _are_plain(self, form: Form, documents: pa.Table) -> list[bool]:
-        expected = containers(query.inside_of(form, self._structure(form)))
-        return [is_plain(text, expected) for text in documents["document"].to_pylist()]
 
     def _structure(self, form: Form) -> Any:
         return query.structure(query.entry_shape(form, self.plan.shapes))
@@ -339,7 +371,7 @@ class Reader:
         for (number,) in self.engine.run(query.UNUSUAL).fetchall():
             for text in unusual_numbers(group.documents[number].as_py()):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
-                self.reading.met(group.place(number), finding, None)
+                self.reading.note("met", group.place(number), finding, None)
 
     def _list_keys(self, forms: Mapping[Form, pa.Table], place: Callable[[int], Place]) -> None:
         """List the keys of the objects whose keys are declared, in the order of reading."""
@@ -348,33 +380,29 @@ class Reader:
             for form, documents in forms.items()
             for one in count_keys(self.engine, form, self.plan.shapes, documents)
         ]
-        for number, key, count in sorted(found, key=itemgetter(0)):
-            self.reading.key(place(number), key, count)
+        for number, keys, count in sorted(found, key=itemgetter(0)):
+            self.reading.note("keys", place(number), keys, count)
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
         """Sort documents by their form; give also the numbers of those that need a closer look."""
-        is_array = pc.starts_with(documents["document"], "[")
-        sorted_out: dict[Form, list[int] | None] = {}
-        others: list[int] = []
         types = element_types()
-        deliveries = form_by({(): "ARRAY"}, types)
-        if pc.all(is_array).as_py():
-            sorted_out[deliveries] = None
-        else:
-            arrays = documents["number"].filter(is_array).to_pylist()
-            if arrays:
-                sorted_out[deliveries] = arrays
+        others: list[int] = []
+        is_array = pc.starts_with(documents["document"], "[")
+        deliveries = documents["number"].filter(is_array).to_pylist()
+        numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
+        if deliveries:
+            numbers_of[form_by({(): "ARRAY"}, types)] = deliveries
+        if len(deliveries) < documents.num_rows:
             self.engine.put("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types, self.plan.prefixes)
             for kinds, numbers in self.engine.run(query.types_at(paths)).fetchall():
-                decided = form_by(_present(paths, kinds), types, self.plan.prefixes)
-                if decided.kind == "undecided" or (decided.kind == "other" and self.plan.inspects):
-                    others += numbers
-                else:
-                    sorted_out.setdefault(decided, []).extend(numbers)  # type: ignore[union-attr]
-        parts: dict[Form, list[pa.Table]] = defaultdict(list)
-        for decided, numbers in sorted_out.items():
-            chosen = documents if numbers is None else only(documents, numbers)
+                present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
+                decided = form_by(present, types, self.plan.prefixes)
+                unclear = decided.kind == "undecided" or (decided.kind == "other" and self.plan.inspects)
+                (others if unclear else numbers_of[decided]).extend(numbers)
+        parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
+        for decided, numbers in numbers_of.items():
+            chosen = only(documents, numbers)
             held = self.plan.holds(decided)
             if not held and decided.kind == "delivery":
                 self.engine.put("documents", chosen)
@@ -394,83 +422,27 @@ class Reader:
                 if isinstance(met, Mended):
                     yield met
                 elif met.what is None:
-                    self.reading.read(1, {})
+                    self.reading.note("read", 1, {})
                 else:
-                    self.reading.met(group.place(number, met.line), met.what, met.element)
-
-
-def _present(paths: list[tuple[str, ...]], kinds: list[str | None]) -> dict[tuple[str, ...], str]:
-    return {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Of each document of a group, those that mending made included: where it begins, and its place in the order."""
-
-    files: pa.ChunkedArray
-    lines: np.ndarray
-    order: np.ndarray
-
-    @classmethod
-    def of(cls, group: Group, mended: list[Mended]) -> _Places:
-        count = len(group.lines)
-        numbers = np.array([document.number for document in mended], np.int64)
-        # An element mended alone goes back to its place in its document.
-        versions = np.array(
-            [0 if document.alone else version for version, document in enumerate(mended, 1)], np.int64
-        )
-        _, order = np.unique(
-            np.concatenate([np.arange(count) << _VERSIONS, numbers << _VERSIONS | versions]),
-            return_inverse=True,
-        )
-        lines = group.lines[numbers] + np.array([document.line for document in mended], np.int64)
-        files = pa.chunked_array([group.files, group.files.take(pa.array(numbers))])
-        return cls(files, np.concatenate([group.lines, lines]), order)
-
-    def place(self, number: int) -> Place:
-        """Return where a document begins."""
-        return Place(self.files[number].as_py(), int(self.lines[number]))
-
-    def add_to(self, rows: pa.Table, select: Select, *, in_order: bool) -> pa.Table:
-        """Return the rows in the order of reading, with their place and the number of their element."""
-        numbers = rows[NUMBER].to_numpy()
-        elements = self.order[numbers] << POSITIONS | rows[POSITION].to_numpy()
-        if not in_order:
-            order = np.argsort(elements, kind="stable")
-            rows, numbers, elements = rows.take(pa.array(order)), numbers[order], elements[order]
-        given = {"source_file": self.files, "source_line": pa.chunked_array([self.lines])}
-        arrays = [
-            (given[column.name].take(pa.array(numbers)) if column.origin == "source" else rows[column.name])
-            for column in select.columns
-        ]
-        arrays = [
-            array.cast(ARROW[column.type]) for column, array in zip(select.columns, arrays, strict=True)
-        ]
-        names = [*(column.name for column in select.columns), ELEMENT]
-        return pa.table([*arrays, pa.array(elements)], names=names)
+                    self.reading.note("met", group.place(number, met.line), met.what, met.element)
 
 
 def _decoded(group: Group) -> tuple[pa.Table, list[int]]:
-    """Return the candidates that may be read by queries, and the numbers of those that need a closer look."""
-    numbers = np.arange(len(group.documents))
+    """Return the candidates as text, and the numbers of those that queries may not read."""
     try:
         texts = group.documents.cast(pa.string())
-        decodable = np.ones(len(numbers), bool)
     except pa.ArrowInvalid:
-        decodable = np.array([_is_utf8(document.as_py()) for document in group.documents])
-        texts = group.documents.filter(pa.array(decodable)).cast(pa.string())
-    documents = _documents(numbers[decodable], texts)
-    lax = pc.match_substring_regex(texts, query.LAX)
-    odd = [*numbers[~decodable].tolist(), *documents["number"].filter(lax).to_pylist()]
-    return documents, odd
+        texts = pa.chunked_array([[_text(document) for document in group.documents.to_pylist()]], pa.string())
+    documents = _documents(np.arange(len(texts)), texts)
+    odd = pc.fill_null(pc.match_substring_regex(texts, query.LAX), True)
+    return documents, documents["number"].filter(odd).to_pylist()
 
 
-def _is_utf8(document: bytes) -> bool:
+def _text(document: bytes) -> str | None:
     try:
-        document.decode()
+        return document.decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        return None
 
 
 def _documents(numbers: np.ndarray, texts: object, starts: object = None) -> pa.Table:
