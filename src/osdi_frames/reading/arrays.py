@@ -29,21 +29,21 @@ def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
 
     That is the first (FIRST), or the one whose ``primary`` is true, else the first that is not null (PRIMARY).
     """
-    found, owners = entries(lists)
-    numbers = np.full(len(lists), -1)
+    found, _ = entries(lists)
     if step == FIRST:
-        _note_first(numbers, owners, np.ones(len(found), bool))
-        return numbers
-    _note_first(numbers, owners, valid(found))
-    _note_first(numbers, owners, true(pc.equal(child(found, "primary"), "true")))
+        return first(lists, np.ones(len(found), bool))
+    return first(lists, valid(found), true(pc.equal(child(found, "primary"), "true")))
+
+
+def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
+    """Return for each list which of all entries is the first for which the last condition holds that does for any."""
+    owners = entries(lists)[1]
+    numbers = np.full(len(lists), -1)
+    for condition in conditions:
+        at = np.flatnonzero(condition)
+        at = at[np.diff(owners[at], prepend=-1) > 0]
+        numbers[owners[at]] = at
     return numbers
-
-
-def _note_first(numbers: np.ndarray, owners: np.ndarray, condition: np.ndarray) -> None:
-    """Note the first entry of each list for which a condition holds."""
-    at = np.flatnonzero(condition)
-    first = np.diff(owners[at], prepend=-1) > 0
-    numbers[owners[at[first]]] = at[first]
 
 
 def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
@@ -59,11 +59,9 @@ def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.A
 
 def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
     """Return the first identifier of the service itself in each list, without its prefix."""
-    identifiers, owners = entries(lists)
+    identifiers, _ = entries(lists)
     is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
-    numbers = np.full(len(lists), -1)
-    _note_first(numbers, owners, is_own)
-    found = last_part(take(identifiers, numbers), ":")
+    found = last_part(take(identifiers, first(lists, is_own)), ":")
     return pc.if_else(pc.equal(found, ""), None, found)
 
 

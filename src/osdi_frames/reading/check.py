@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -24,7 +24,6 @@ from osdi_frames.tables.schema import ElementType
 
 COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
 KEY_COLUMNS = ("severity", "problem", "key", "count")
-
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -142,12 +141,17 @@ def scan_inspected(
     selection = selection or Selection()
     inspector = Inspector(Policy(on_error or "skip"))
     chunks = inspector.counted(archive.read(source, inspector.problem, limits=limits, progress=progress))
-    wider = chosen | {name: _with(names, chosen.get(name, [])) for name, names in _DATED.items()}
+    added = {
+        name: [column for column in dated if column not in columns]
+        for name, dated in _DATED.items()
+        if (columns := chosen.get(name, [])) is not None
+    }
+    wider = chosen | {name: [*(chosen.get(name) or ()), *more] for name, more in added.items()}
     plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)
 
     def rows() -> Iterator[tuple[str, pa.Table]]:
         found = inspector.dated(stream(plan, chunks, inspector))
-        asked = ((name, _without(some, wider[name], chosen[name])) for name, some in found if name in chosen)
+        asked = ((name, some.drop_columns(added.get(name, []))) for name, some in found if name in chosen)
         yield from selection.kept(asked)
         for folder, count in archive.quarantined(source):
             inspector.quarantined(folder, count)
@@ -163,17 +167,6 @@ _DATED = {
     for table in map(main_table, element_types())
     if table.element.month
 }
-
-
-def _with(names: Iterable[str], columns: list[str] | None) -> list[str] | None:
-    return None if columns is None else list(dict.fromkeys([*columns, *names]))
-
-
-def _without(rows: pa.Table, wider: list[str] | None, columns: list[str] | None) -> pa.Table:
-    """Drop the columns that were not asked for."""
-    return (
-        rows if columns is None else rows.drop_columns([name for name in wider or () if name not in columns])
-    )
 
 
 @dataclass(slots=True)
@@ -263,17 +256,17 @@ class Inspector(Policed):
         """Return what was met."""
         self._list_doubtful()
         elements = {element.name: self.elements[element.name] for element in element_types()}
-        rows = [
-            (self.first[problem].source_file, self.first[problem].source_line, *problem, count)
-            for problem, count in _in_order(self.counts)
-        ]
-        problems = pd.DataFrame(rows, columns=list(COLUMNS))
-        problems = problems.astype(dict.fromkeys(COLUMNS, "str") | {"source_line": "Int64", "count": "Int64"})
-        by_key = pd.DataFrame(
-            [(*problem, count) for problem, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS)
+        places = {problem: (first.source_file, first.source_line) for problem, first in self.first.items()}
+        problems = [(*places[problem], *problem, count) for problem, count in _in_order(self.counts)]
+        by_key = [(*problem, count) for problem, count in _in_order(self.keyed)]
+        return Inspection(
+            len(self.files),
+            self.documents,
+            elements,
+            dict(self.kept),
+            _frame(problems, COLUMNS),
+            _frame(by_key, KEY_COLUMNS),
         )
-        by_key = by_key.astype(dict.fromkeys(KEY_COLUMNS, "str") | {"count": "Int64"})
-        return Inspection(len(self.files), self.documents, elements, dict(self.kept), problems, by_key)
 
     def _list_doubtful(self) -> None:
         for name, counts in self.years.items():
@@ -291,6 +284,11 @@ class Inspector(Policed):
         self.first.setdefault(same, problem.place)
         self.counts[same] += count
         self.keyed[problem.severity, problem.problem, key] += count
+
+
+def _frame(rows: Sequence[tuple[object, ...]], columns: Sequence[str]) -> pd.DataFrame:
+    types = {name: "Int64" if name in ("source_line", "count") else "str" for name in columns}
+    return pd.DataFrame(rows, columns=list(columns)).astype(types)
 
 
 def _in_order(counts: Counter[tuple[Severity, str, str]]) -> list[tuple[tuple[Severity, str, str], int]]:

@@ -275,7 +275,8 @@ class Reader:
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the rows of every select; those without rows are left out."""
         documents, broken = _decoded(group)
-        found, suspects = self._plain(documents, broken, group)
+        suspects: Suspects = dict.fromkeys(broken)
+        found = self._plain(documents, group, suspects)
         mended = list(self._mended(group, suspects))
         places = group.and_mended(mended)
         forms: dict[Form, list[int]] = defaultdict(list)
@@ -288,7 +289,7 @@ class Reader:
                 [one.document for one in chosen],
                 [one.position for one in chosen],
             )
-            elements = self._leniently(form, table)
+            elements = self._parsed(form, table, self.engine.parse)
             self._rows(elements, np.ones(len(elements.numbers), bool), found)
             if self.plan.inspects:
                 whole = [not one.alone for one in chosen]
@@ -302,16 +303,37 @@ class Reader:
             if any(part.num_rows for part in parts):
                 yield select, places.add_to(pa.concat_tables(parts), select, in_order=len(parts) == 1)
 
-    def _plain(
-        self, documents: pa.Table, broken: Iterable[int], group: Group
-    ) -> tuple[dict[Select, list[pa.Table]], Suspects]:
-        """Read documents by queries; give the rows, and the positions of suspect elements (None for all)."""
-        suspects: Suspects = dict.fromkeys(broken)
-        documents = only(documents, suspects, invert=True)
-        misplaced: list[int] = []
+    def _plain(self, documents: pa.Table, group: Group, suspects: Suspects) -> dict[Select, list[pa.Table]]:
+        """Read documents by queries; give the rows, and note what is suspect."""
+        documents, forms, parsed = self._parse(only(documents, suspects, invert=True), suspects)
+        if self.plan.inspects:
+            self._list_keys(forms, group.place)
+        misplaced = [number for number, positions in suspects.items() if positions is not None]
+        odd = [
+            elements.keys[misfits(self.engine, elements, self.plan.shapes, some)] for elements, some in parsed
+        ]
+        positions: defaultdict[int, set[int]] = defaultdict(set)
+        for key in np.concatenate(odd).tolist() if odd else ():
+            positions[key >> POSITIONS].add(key & _EVERY[-1])
+        suspects |= positions | suspects
+        if self.plan.inspects:
+            self._list_numbers(only(documents, suspects, invert=True), group)
+        found: dict[Select, list[pa.Table]] = {
+            select: [] for chosen in self.plan.selects.values() for select in chosen
+        }
+        for elements, _ in parsed:
+            fit = ~np.isin(elements.keys, np.concatenate(odd)) & ~np.isin(elements.numbers, misplaced)
+            self._rows(elements, fit, found)
+        return found
+
+    def _parse(
+        self, documents: pa.Table, suspects: Suspects
+    ) -> tuple[pa.Table, dict[Form, pa.Table], list[tuple[Parsed, pa.Table]]]:
+        """Parse documents; give those that are JSON, these by their form, and their elements with their documents."""
         try:
             forms, others = self._forms(documents)
-            parsed = [(self._strictly(form, some), some) for form, some in forms.items()]
+            parse = self.engine.parse_strictly
+            parsed = [(self._parsed(form, some, parse), some) for form, some in forms.items()]
         except REFUSED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
@@ -322,38 +344,16 @@ class Reader:
             parsed = []
             for form, some in forms.items():
                 expected = containers(query.inside_of(form, self._structure(form)))
-                plain = pa.array(
-                    [is_plain(text, expected) for text in some["document"].to_pylist()], pa.bool_()
-                )
-                misplaced += some["number"].filter(pc.invert(plain)).to_pylist()
-                parsed.append((self._leniently(form, some.filter(plain)), some.filter(plain)))
-        if self.plan.inspects:
-            self._list_keys(forms, group.place)
+                plain = [is_plain(text, expected) for text in some["document"].to_pylist()]
+                misplaced = some["number"].filter(pa.array(~np.array(plain, bool)))
+                suspects |= dict.fromkeys(misplaced.to_pylist(), _EVERY)
+                some = some.filter(pa.array(plain, pa.bool_()))
+                parsed.append((self._parsed(form, some, self.engine.parse), some))
         suspects |= dict.fromkeys(others)
-        odd = [
-            elements.keys[misfits(self.engine, elements, self.plan.shapes, some)] for elements, some in parsed
-        ]
-        positions: defaultdict[int, set[int]] = defaultdict(set)
-        for key in np.concatenate(odd).tolist() if odd else ():
-            positions[key >> POSITIONS].add(key & _EVERY[-1])
-        suspects = positions | suspects
-        suspects |= dict.fromkeys(misplaced, _EVERY)
-        if self.plan.inspects:
-            self._list_numbers(only(documents, suspects, invert=True), group)
-        found: dict[Select, list[pa.Table]] = {
-            select: [] for chosen in self.plan.selects.values() for select in chosen
-        }
-        for elements, _ in parsed:
-            fit = ~np.isin(elements.keys, np.concatenate(odd)) & ~np.isin(elements.numbers, misplaced)
-            self._rows(elements, fit, found)
-        return found, suspects
+        return documents, forms, parsed
 
-    def _strictly(self, form: Form, documents: pa.Table) -> Parsed:
-        found = self.engine.parse_strictly(form, self._structure(form), documents)
-        return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
-
-    def _leniently(self, form: Form, documents: pa.Table) -> Parsed:
-        found = self.engine.parse(form, self._structure(form), documents)
+    def _parsed(self, form: Form, documents: pa.Table, parse: Callable[..., pa.Table]) -> Parsed:
+        found = parse(form, self._structure(form), documents)
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
     def _structure(self, form: Form) -> Any:
