@@ -29,7 +29,7 @@ def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> 
         of_entry = _Values(parsed, table, steps, given)
         numbers = np.flatnonzero(at & fit[owners])
         found = {
-            column.name: _some(of_entry.of(column), numbers)
+            column.name: of_entry.of(column).take(pa.array(numbers))
             if column in table.entry
             else _some(keys[column.name], owners[numbers])
             for column in wanted
@@ -45,6 +45,7 @@ def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> 
 
 
 def _some(values: pa.Array, numbers: np.ndarray) -> pa.Array:
+    """Return some values: all are not copied."""
     are_all = len(numbers) == len(values) and (numbers == np.arange(len(values))).all()
     return values if are_all else values.take(pa.array(numbers))
 
