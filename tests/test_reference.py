@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.reading.engine import Engine
+from osdi_frames.reading.engine import REFUSED, Engine
 from tests import reference
 from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write
@@ -94,12 +94,16 @@ def test_any_documents_read_as_the_reference_reads_them(
     documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
 
 
+def refuse(*_: Any) -> None:
+    raise REFUSED[0]("anything misplaced")
+
+
 def both_parsers_read_the_same(table: str, document: Any) -> None:
     """Compare what is read of a document by the parser that refuses misplaced values, and by the other alone."""
     source = [document, {"page": 1}]
     found = scanned(source, table, dedupe=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Engine, "parse_strictly", lambda *_: None)
+        patch.setattr(Engine, "parse_strictly", refuse)
         same(found, scanned(source, table, dedupe=False))
 
 

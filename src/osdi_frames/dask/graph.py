@@ -26,8 +26,8 @@ from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.dedupe import ELEMENT, among, superseded
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
-from osdi_frames.reading.scan import Policed, partitions
-from osdi_frames.reading.stream import asked, read_partition
+from osdi_frames.reading.scan import partitions
+from osdi_frames.reading.stream import Policed, asked, read_partition
 from osdi_frames.tables.schema import ElementType
 
 _TOGETHER = 128  # partitions whose elements are compared by one task

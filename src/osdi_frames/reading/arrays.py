@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -27,29 +29,21 @@ def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
 
     That is the first (FIRST), or the one whose ``primary`` is true, else the first that is not null (PRIMARY).
     """
-    found, owners = entries(lists)
-    numbers = np.full(len(lists), -1)
+    found, _ = entries(lists)
     if step == FIRST:
-        _note_first(numbers, owners, np.ones(len(found), bool))
-        return numbers
-    _note_first(numbers, owners, valid(found))
-    _note_first(numbers, owners, true(pc.equal(child(found, "primary"), "true")))
-    return numbers
+        return first(lists, np.ones(len(found), bool))
+    return first(lists, valid(found), true(pc.equal(child(found, "primary"), "true")))
 
 
-def _note_first(numbers: np.ndarray, owners: np.ndarray, condition: np.ndarray) -> None:
-    """Note the first entry of each list for which a condition holds."""
-    at = np.flatnonzero(condition)
-    first = np.diff(owners[at], prepend=-1) > 0
-    numbers[owners[at[first]]] = at[first]
-
-
-def first_of(lists: pa.ListArray, condition: np.ndarray) -> pa.Array:
-    """Return the first entry of each list for which a condition holds."""
-    found, owners = entries(lists)
+def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
+    """Return for each list which of all entries is the first for which the last condition holds that does for any."""
+    owners = entries(lists)[1]
     numbers = np.full(len(lists), -1)
-    _note_first(numbers, owners, condition)
-    return take(found, numbers)
+    for condition in conditions:
+        at = np.flatnonzero(condition)
+        at = at[np.diff(owners[at], prepend=-1) > 0]
+        numbers[owners[at]] = at
+    return numbers
 
 
 def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
@@ -61,6 +55,14 @@ def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.A
     """Return what stands after the first separator, or after the last one; the whole text where there is none."""
     parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
     return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
+
+
+def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
+    """Return the first identifier of the service itself in each list, without its prefix."""
+    identifiers, _ = entries(lists)
+    is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
+    found = last_part(take(identifiers, first(lists, is_own)), ":")
+    return pc.if_else(pc.equal(found, ""), None, found)
 
 
 def valid(values: pa.Array) -> Mask:
@@ -88,3 +90,11 @@ def starts(texts: pa.StringArray, *characters: str) -> Mask:
 def one(values: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array."""
     return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+
+
+def only(documents: pa.Table, numbers: Collection[int] | np.ndarray, *, invert: bool = False) -> pa.Table:
+    """Return the documents with some numbers, or those without them."""
+    if len(numbers) == (0 if invert else documents.num_rows):
+        return documents
+    found = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
+    return documents.filter(pc.invert(found) if invert else found)

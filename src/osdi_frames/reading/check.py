@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -16,16 +16,15 @@ from osdi_frames.archive.names import printable
 from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity, named
 from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
-from osdi_frames.reading.keys import Key, written
+from osdi_frames.reading.keys import Keys, written
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.selection import Selection
-from osdi_frames.reading.stream import Observer, stream
+from osdi_frames.reading.stream import Policed, stream
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
 COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
 KEY_COLUMNS = ("severity", "problem", "key", "count")
-
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -141,23 +140,27 @@ def scan_inspected(
     """
     chosen = {name: None if columns is None else list(columns) for name, columns in tables.items()}
     selection = selection or Selection()
-    policy = Policy(on_error) if on_error else None
-    inspector = Inspector(policy.handle if policy else lambda _: None)
+    inspector = Inspector(Policy(on_error or "skip"))
     quarantines: list[str] = []
     chunks = inspector.counted(
         archive.read(source, inspector.problem, limits=limits, progress=progress, quarantines=quarantines)
     )
-    wider = chosen | {name: _with(names, chosen.get(name, [])) for name, names in _DATED.items()}
+    added = {
+        name: [column for column in dated if column not in columns]
+        for name, dated in _DATED.items()
+        if (columns := chosen.get(name, [])) is not None
+    }
+    wider = chosen | {name: [*(chosen.get(name) or ()), *more] for name, more in added.items()}
     plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)
 
     def rows() -> Iterator[tuple[str, pa.Table]]:
         found = inspector.dated(stream(plan, chunks, inspector))
-        asked = ((name, _without(some, wider[name], chosen[name])) for name, some in found if name in chosen)
+        asked = ((name, some.drop_columns(added.get(name, []))) for name, some in found if name in chosen)
         yield from selection.kept(asked)
         for folder in quarantines:
             inspector.quarantined(folder, archive.read(folder, lambda _: None, progress=False))
-        if policy:
-            policy.close()
+        if on_error:
+            inspector.policy.close()
 
     return rows(), inspector
 
@@ -170,26 +173,12 @@ _DATED = {
 }
 
 
-def _with(names: Iterable[str], columns: list[str] | None) -> list[str] | None:
-    return None if columns is None else list(dict.fromkeys([*columns, *names]))
-
-
-def _without(rows: pa.Table, wider: list[str] | None, columns: list[str] | None) -> pa.Table:
-    """Drop the columns that were not asked for."""
-    return (
-        rows if columns is None else rows.drop_columns([name for name in wider or () if name not in columns])
-    )
-
-
 @dataclass(slots=True)
-class Inspector(Observer):
+class Inspector(Policed):
     """Counts what a reading meets, and collects its problems."""
 
-    handle: Callable[[Problem], None] = lambda _: None
-    """Called with each problem as it is met."""
     files: set[str] = field(default_factory=set)
     documents: int = 0
-    elements: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     first: dict[tuple[Severity, str, str], Place] = field(default_factory=dict)
     counts: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
@@ -207,7 +196,7 @@ class Inspector(Observer):
     def problem(self, problem: Problem) -> None:
         """Note a problem of a file."""
         self._add(problem, "")
-        self.handle(problem)
+        self.policy.handle(problem)
 
     def quarantined(self, folder: str, bodies: Iterable[Chunk]) -> None:
         """Note what a receiver keeps and no reader reads."""
@@ -223,33 +212,34 @@ class Inspector(Observer):
             return
         key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
         self._add(Problem.at(place, replace(what, key=key) if element else what), key)
-        self.handle(Problem.at(place, what))
+        Policed.met(self, place, what, element)
 
     def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
         """Count documents and elements."""
         self.documents += documents
-        self.elements.update({element.name: count for element, count in elements.items()})
+        Policed.read(self, documents, elements)
 
-    def key(self, place: Place, key: Key, count: int) -> None:
-        """Note a key that no table declares, a type that is not declared, or a key that occurs twice."""
-        path, types = key.path, {element.type_key: element.name for element in element_types()}
-        sibling_of = next((types[name] for name in key.around if name in types), None)
+    def keys(self, place: Place, keys: Keys, count: int) -> None:
+        """Note the keys that no table declares, types that are not declared, and keys that occur twice."""
+        path, types = keys.path, {element.type_key: element.name for element in element_types()}
+        sibling_of = next((types[name] for name in keys.around if name in types), None)
         whose = path.element.name if path.element else sibling_of
         head = written(path.inside if path.element else path.steps)
-        at = f"{head}[]" if path.single else f"{head}.{key.name}" if head else key.name
-        name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
-        if key.twice:
-            self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
-        if key.name in path.shape.inside or (whose is None and path.steps):
-            return
-        if path.element is None and not path.steps and (key.name in types or is_type_key(key.name)):
-            if key.name not in types and (whose or is_wrapper(key.around)):
-                other = named(key.name)
-                self._add(Problem(place, ProblemKind.OTHER_TYPE, other, "info"), other, count)
-        elif whose is not None:
-            ignored = path.single or (path.element is not None and path.element.ignores(at))
-            problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
-            self._add(Problem(place, problem, name, "info"), name, count)
+        for key, times in Counter(keys.names).items():
+            at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
+            name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
+            if times > 1:
+                self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
+            if key in path.shape.inside or (whose is None and path.steps):
+                continue
+            if path.element is None and not path.steps and (key in types or is_type_key(key)):
+                if key not in types and (whose or is_wrapper(keys.around)):
+                    other = named(key)
+                    self._add(Problem(place, ProblemKind.OTHER_TYPE, other, "info"), other, count)
+            elif whose is not None:
+                ignored = path.single or (path.element is not None and path.element.ignores(at))
+                problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
+                self._add(Problem(place, problem, name, "info"), name, count)
 
     def dated(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
         """Yield rows as they are; count them, note the years of their dates, and the first date of each year."""
@@ -271,17 +261,17 @@ class Inspector(Observer):
         """Return what was met."""
         self._list_doubtful()
         elements = {element.name: self.elements[element.name] for element in element_types()}
-        rows = [
-            (self.first[problem].source_file, self.first[problem].source_line, *problem, count)
-            for problem, count in _in_order(self.counts)
-        ]
-        problems = pd.DataFrame(rows, columns=list(COLUMNS))
-        problems = problems.astype(dict.fromkeys(COLUMNS, "str") | {"source_line": "Int64", "count": "Int64"})
-        by_key = pd.DataFrame(
-            [(*problem, count) for problem, count in _in_order(self.keyed)], columns=list(KEY_COLUMNS)
+        places = {problem: (first.source_file, first.source_line) for problem, first in self.first.items()}
+        problems = [(*places[problem], *problem, count) for problem, count in _in_order(self.counts)]
+        by_key = [(*problem, count) for problem, count in _in_order(self.keyed)]
+        return Inspection(
+            len(self.files),
+            self.documents,
+            elements,
+            dict(self.kept),
+            _frame(problems, COLUMNS),
+            _frame(by_key, KEY_COLUMNS),
         )
-        by_key = by_key.astype(dict.fromkeys(KEY_COLUMNS, "str") | {"count": "Int64"})
-        return Inspection(len(self.files), self.documents, elements, dict(self.kept), problems, by_key)
 
     def _list_doubtful(self) -> None:
         for name, counts in self.years.items():
@@ -299,6 +289,11 @@ class Inspector(Observer):
         self.first.setdefault(same, problem.place)
         self.counts[same] += count
         self.keyed[problem.severity, problem.problem, key] += count
+
+
+def _frame(rows: Sequence[tuple[object, ...]], columns: Sequence[str]) -> pd.DataFrame:
+    types = {name: "Int64" if name in ("source_line", "count") else "str" for name in columns}
+    return pd.DataFrame(rows, columns=list(columns)).astype(types)
 
 
 def _in_order(counts: Counter[tuple[Severity, str, str]]) -> list[tuple[tuple[Severity, str, str], int]]:

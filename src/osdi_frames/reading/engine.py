@@ -82,27 +82,25 @@ class Engine:
         """Run a query."""
         return self.connection.sql(sql)
 
-    def parse_strictly(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table | None:
-        """Look for a structure in documents that have nothing else where an object or a list is declared.
+    def parse(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
+        """Look for a structure in documents; see `query.parse`."""
+        self.put("documents", documents)
+        return self.run(query.parse(form, structure)).to_arrow_table()
 
-        None where one has, has a declared key twice, or is no JSON. For the columns see `query.parse_strictly`.
+    def parse_strictly(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
+        """Look for a structure in documents, as `query.parse` does.
+
+        One of REFUSED is raised where one has anything else in the place of an object or a list, has a declared
+        key twice, or is no JSON.
         """
         texts = one(documents["document"])
         with self.lines.file(texts) as address:
-            try:
-                found = self.run(query.parse_strictly(address, form, structure)).to_arrow_table()
-            except REFUSED:
-                return None
-        return found if len(found) == len(texts) else None
+            found = self.run(query.parse_strictly(address, form, structure)).to_arrow_table()
+        if len(found) != len(texts):
+            raise duckdb.InvalidInputException("some are not one document")
+        return found
 
     def pairs(self, objects: pa.Array) -> pa.Array:
         """Return the pairs of objects as lists of key, value and misplaced, from their JSON; null for others."""
-        return self._of_texts(objects, query.PAIRS)
-
-    def lists(self, texts: pa.Array, structure: Any) -> pa.Array:
-        """Return lists from their JSON."""
-        return self._of_texts(texts, f"from_json(text, {query.structure_of(structure)})")
-
-    def _of_texts(self, texts: pa.Array, expression: str) -> pa.Array:
-        self.put("texts", pa.table({"text": texts}))
-        return one(self.run(f"SELECT {expression} AS value FROM texts").to_arrow_table()["value"])
+        self.put("texts", pa.table({"text": objects}))
+        return one(self.run(f"SELECT {query.PAIRS} AS value FROM texts").to_arrow_table()["value"])

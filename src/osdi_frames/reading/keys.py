@@ -13,14 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.reading import query
-from osdi_frames.reading.arrays import child, chosen, entries, one
+from osdi_frames.reading.arrays import child, chosen, entries, one, valid
 from osdi_frames.reading.engine import Engine
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.forms import Form, Keys
+from osdi_frames.tables.forms import Form
+from osdi_frames.tables.forms import Keys as Path
 from osdi_frames.tables.schema import EACH, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
-_BETWEEN = "\0"  # between keys in one text
+_BETWEEN, _AROUND = b"\xff", b"\xfe"  # between keys, and before those of the entry: no text has them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,20 +55,18 @@ def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterat
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A key of objects, as it was found in one or more elements."""
+class Keys:
+    """All keys of objects that have the same ones."""
 
     path: KeyPath
-    name: str
+    names: tuple[str, ...]
     """``[]`` for an entry that is not read, of a list of which one is."""
-    twice: bool = False
-    """Whether the objects have it more than once."""
     around: tuple[str, ...] = ()
     """Of what a delivery holds around elements, the keys of its entry, which name the types."""
 
 
-Counted = tuple[int, Key, int]
-"""A key, the number of the first document with it, and how many objects have it."""
+Counted = tuple[int, Keys, int]
+"""The number of the first document with such an object, its keys, and how many objects have them."""
 Paths = Sequence[tuple[tuple[Step, ...], KeyPath]]
 """Objects, and where they stand in what is looked at."""
 
@@ -82,10 +81,10 @@ def count_keys(
 
 
 def _in_elements(engine: Engine, elements: pa.Table, paths: Paths) -> Iterator[Counted]:
-    objects: dict[Keys, KeyPath] = {}
-    lists: defaultdict[Keys, list[tuple[tuple[Step, ...], KeyPath]]] = defaultdict(list)
+    objects: dict[Path, KeyPath] = {}
+    lists: defaultdict[Path, list[tuple[tuple[Step, ...], KeyPath]]] = defaultdict(list)
     for steps, path in paths:
-        head: Keys = tuple(map(str, itertools.takewhile(lambda step: isinstance(step, str), steps)))
+        head: Path = tuple(map(str, itertools.takewhile(lambda step: isinstance(step, str), steps)))
         if head == steps and not path.single:
             objects[head] = path
         else:
@@ -99,25 +98,24 @@ def _in_elements(engine: Engine, elements: pa.Table, paths: Paths) -> Iterator[C
 
 
 def _in_objects(numbers: np.ndarray, keys: pa.ListArray, paths: Sequence[KeyPath]) -> Iterator[Counted]:
-    """Count keys; `keys` has a list for each path in each element."""
-    strings, objects = entries(keys)
-    names = strings.dictionary_encode()
-    # What each object has, and how often; then what is alike in many objects, numbered in the order of reading.
-    found, times = np.unique(objects * len(names.dictionary) + names.indices.to_numpy(), return_counts=True)
-    objects, name = np.divmod(found, max(1, len(names.dictionary)))
-    elements, at = np.divmod(objects, max(1, len(paths)))
-    around = pc.binary_join(keys[:: max(1, len(paths))], _BETWEEN).dictionary_encode()
-    is_around = np.array([path.element is None for path in paths], bool)[at]
-    entry = np.where(is_around, around.indices.fill_null(0).to_numpy()[elements], 0)
-    kinds = (entry, at, name, times > 1)
-    sizes = (len(around.dictionary) + 1, len(paths), len(names.dictionary), 2)
-    alike = pa.array(np.ravel_multi_index(kinds, sizes)).dictionary_encode().indices.to_numpy()
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(alike), prepend=-1))
-    for row, count in zip(first.tolist(), np.bincount(alike).tolist(), strict=True):
-        path = paths[at[row]]
-        whole = around.dictionary[entry[row]].as_py().split(_BETWEEN) if is_around[row] else ()
-        key = Key(path, names.dictionary[name[row]].as_py(), bool(times[row] > 1), tuple(whole))
-        yield numbers[elements[row]].item(), key, count
+    """Count objects with the same keys; `keys` has a list for each path in each element."""
+    joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN)
+    for at, path in enumerate(paths):
+        own = joined[at :: len(paths)]
+        some = np.flatnonzero(valid(pc.list_value_length(keys[at :: len(paths)])))
+        alike = own.take(pa.array(some))
+        if path.element is None:
+            alike = pc.binary_join_element_wise(alike, joined[:: len(paths)].take(pa.array(some)), _AROUND)
+        alike = alike.dictionary_encode()
+        _, first, counts = np.unique(alike.indices, return_index=True, return_counts=True)
+        rows = zip(first.tolist(), alike.dictionary.to_pylist(), counts.tolist(), strict=True)
+        for row, found, count in rows:
+            names, around = (_names(part) for part in (found + _AROUND).split(_AROUND)[:2])
+            yield numbers[some[row]].item(), Keys(path, names, around), count
+
+
+def _names(joined: bytes) -> tuple[str, ...]:
+    return tuple(name.decode() for name in joined.split(_BETWEEN)) if joined else ()
 
 
 def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: Paths) -> Iterator[Counted]:
@@ -132,7 +130,7 @@ def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: P
             yield from _in_elements(engine, elements, [(steps[1:], path) for steps, path in below])
         elif len(others := np.flatnonzero(np.diff(owners) == 0)):
             first = numbers[owners[others[0]]].item()
-            yield from ((first, Key(path, "[]"), len(others)) for _, path in below)
+            yield from ((first, Keys(path, ("[]",)), len(others)) for _, path in below)
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:

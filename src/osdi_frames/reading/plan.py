@@ -31,8 +31,10 @@ class Select:
     """The columns asked for; None where nobody asked for the table."""
     columns: tuple[Column, ...]
     """Those, and the columns that identify the element."""
-    checked: tuple[Column, ...]
-    """The columns whose values are checked: those, or all in an inspection."""
+
+    def checked(self, *, inspects: bool) -> tuple[Column, ...]:
+        """Return the columns whose values are checked: all in an inspection."""
+        return self.table.columns if inspects else self.columns
 
     @property
     def schema(self) -> pa.Schema:
@@ -85,7 +87,7 @@ class Plan:
             element: tuple(_selects(element, asked, identities[element], inspects=inspects))
             for element in types
         }
-        shapes = {element: _shape(chosen, prefixes) for element, chosen in selects.items()}
+        shapes = {element: _shape(chosen, prefixes, inspects=inspects) for element, chosen in selects.items()}
         return cls(selects, shapes, prefixes, identities, inspects)
 
     @property
@@ -106,10 +108,13 @@ class Plan:
     @property
     def timestamps(self) -> frozenset[str]:
         """The timestamps of envelopes that are read."""
-        columns = (
-            column for chosen in self.selects.values() for select in chosen for column in select.checked
+        return frozenset(
+            column.v2[0]
+            for chosen in self.selects.values()
+            for select in chosen
+            for column in select.checked(inspects=self.inspects)
+            if column.origin == "envelope"
         )
-        return frozenset(column.v2[0] for column in columns if column.origin == "envelope")
 
     def holds(self, form: Form) -> list[Form]:
         """Return the form of a document once for each query that its elements take."""
@@ -141,14 +146,14 @@ def _selects(
     )
     keys = tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in needed)
     columns = (*asked.get(main, ()), *keys)
-    yield Select(main, asked.get(main), columns, main.columns if inspects else columns)
+    yield Select(main, asked.get(main), columns)
     for table in TABLES.values():
         if table.element == element and table != main and (inspects or table in asked):
             columns = asked.get(table, ())
             # What is selected by is of the element, as its keys are.
             added = tuple(column for column in columns if column not in table.columns)
             wider = replace(table, keys=(*table.keys, *added)) if added else table
-            yield Select(wider, asked.get(table), columns, wider.columns if inspects else columns)
+            yield Select(wider, asked.get(table), columns)
 
 
 def _selected_by(element: ElementType, names: Iterable[str]) -> tuple[Column, ...]:
@@ -156,11 +161,11 @@ def _selected_by(element: ElementType, names: Iterable[str]) -> tuple[Column, ..
     return tuple(replace(main.column(name), name=f"{SELECTED_BY}{name}") for name in names)
 
 
-def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:
+def _shape(selects: Sequence[Select], prefixes: Sequence[str], *, inspects: bool) -> ElementShape:
     """Return what all selects of an element type declare together."""
     whole = ElementShape(Shape(form="object"), Shape(form="object"))
     for select in selects:
-        shape = element_shape(select.table, select.checked, prefixes)
+        shape = element_shape(select.table, select.checked(inspects=inspects), prefixes)
         whole.of.merge(shape.of)
         whole.siblings.merge(shape.siblings)
     whole.of.fold()

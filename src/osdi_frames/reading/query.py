@@ -6,12 +6,12 @@ Every value comes as text first, since a typed extraction turns a misfit into NU
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from osdi_frames.tables import schema
 from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, TIMESTAMPS, Form, Keys
-from osdi_frames.tables.schema import EACH, ElementType, Step
+from osdi_frames.tables.schema import ElementType
 from osdi_frames.tables.shape import ElementShape, Shape
 
 #: What rows have in addition to the columns asked for: the document, and the position in it.
@@ -51,27 +51,21 @@ def parse(form: Form, structure: Any) -> str:
     """Return the query that looks for a structure in each element of the documents of one form.
 
     The relation ``documents`` has the column document. The result has, in the same order, the timestamps of an
-    envelope, list: the elements, of a delivery with their siblings, and present: in the places of lists in each of
-    them, an object where there is anything.
+    envelope, and list: the elements, of a delivery with their siblings. Other values in the places of objects and
+    lists are passed over.
     """
-    parsed = (
-        f"json_transform(document, {structure_of(_inside_of(form, with_inner_lists_as_json(structure)))})"
-    )
-    there = "[]"
-    if places := presence(structure):
-        there = _list_of(form, f"(json_transform(document, {structure_of(_inside_of(form, places))}))")
-    return f"""SELECT {_columns(form)}, {there} AS present
-        FROM (SELECT document, {parsed} AS doc FROM documents)"""
+    return f"""SELECT {_columns(form)} FROM (SELECT json_transform(document,
+        {structure_of(inside_of(form, structure))}) AS doc FROM documents)"""
 
 
 def parse_strictly(address: str, form: Form, structure: Any) -> str:
-    """Return the query that does as `parse`, in a file with a line for each document: list, and the timestamps.
+    """Return the query that does as `parse`, in a file with a line for each document.
 
     It fails where an object or a list is looked for and anything else but null is there, or such a key twice.
     """
     return f"""SELECT {_columns(form)}
         FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
-        columns = {{doc: {literal(_type(_inside_of(form, structure)))}}}, maximum_object_size = {_LARGEST})"""
+        columns = {{doc: {literal(_type(inside_of(form, structure)))}}}, maximum_object_size = {_LARGEST})"""
 
 
 def _columns(form: Form) -> str:
@@ -96,7 +90,8 @@ def entry_keys(form: Form) -> str:
 
 def texts(form: Form) -> str:
     """Return the query that gives each element of the documents of a form as JSON: number, element."""
-    return f"SELECT number, unnest({_list_of(form, _texts(form))}) AS element FROM documents"
+    found = f"json_transform(document, {structure_of(inside_of(form, 'JSON'))})"
+    return f"SELECT number, unnest({_list_of(form, found)}) AS element FROM documents"
 
 
 def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
@@ -116,7 +111,7 @@ def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
         FROM elements WHERE element IS NOT NULL)"""
 
 
-def _inside_of(form: Form, element: Any) -> Any:
+def inside_of(form: Form, element: Any) -> Any:
     """Return the structure of the documents of a form around that of their elements."""
     inside: Any = element if form.kind == "single" else [element]
     for step in reversed(_steps(form)):
@@ -124,12 +119,8 @@ def _inside_of(form: Form, element: Any) -> Any:
     return dict.fromkeys(TIMESTAMPS, "VARCHAR") | inside if form.enveloped else inside
 
 
-def _texts(form: Form) -> str:
-    return f"json_transform(document, {structure_of(_inside_of(form, 'JSON'))})"
-
-
 def _list_of(form: Form, document: str) -> str:
-    found = at(document, _steps(form))
+    found = ".".join([document, *map(quoted, _steps(form))])
     return f"[{found}]" if form.kind == "single" else found
 
 
@@ -167,46 +158,6 @@ def structure(shape: Shape) -> Any:
     return "JSON" if shape.form else "VARCHAR"
 
 
-#: What `json_transform` gives an object for, whatever is there, and NULL where nothing is or null.
-PRESENT = {"_": "VARCHAR"}
-
-
-def presence(structure: Any) -> dict[str, Any]:
-    """Return the structure that shows where anything stands in the places of lists, but for those inside of lists."""
-    if not isinstance(structure, dict):
-        return {}
-    found = {key: PRESENT if isinstance(below, list) else presence(below) for key, below in structure.items()}
-    return {key: below for key, below in found.items() if below}
-
-
-def has_lists(structure: Any) -> bool:
-    """Whether a structure is or has a list."""
-    return isinstance(structure, list) or (
-        isinstance(structure, dict) and any(map(has_lists, structure.values()))
-    )
-
-
-def with_inner_lists_as_json(structure: Any, *, inside: bool = False) -> Any:
-    """Return a structure in which the lists inside of lists come as JSON: it shows what is no list."""
-    if isinstance(structure, list):
-        return "JSON" if inside else [with_inner_lists_as_json(structure[0], inside=True)]
-    if isinstance(structure, dict):
-        return {key: with_inner_lists_as_json(below, inside=inside) for key, below in structure.items()}
-    return structure
-
-
-def structure_at(paths: Iterable[Sequence[Step]]) -> Any:
-    """Return what `json_transform` is to look for to give what stands at paths as JSON; none leads into another."""
-    heads: dict[Step, list[Sequence[Step]]] = {}
-    for path in paths:
-        if not path:
-            return "JSON"
-        heads.setdefault(path[0], []).append(path[1:])
-    if EACH in heads:
-        return [structure_at(heads[EACH])]
-    return {head: structure_at(rest) for head, rest in heads.items()}
-
-
 def is_struct(shape: Shape) -> bool:
     """Whether an object is read key by key; one of which the text or all pairs are wanted comes as text."""
     return shape.form == "object" and "json" not in shape.types and schema.PAIRS not in shape.inside
@@ -218,11 +169,6 @@ _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
 PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
     'key': pair.key, 'misplaced': {_CONTAINER},
     'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
-
-
-def at(root: str, steps: Iterable[Step]) -> str:
-    """Return the expression of what stands at some keys of a struct."""
-    return ".".join([root, *(quoted(str(step)) for step in steps)])
 
 
 def structure_of(structure: Any) -> str:

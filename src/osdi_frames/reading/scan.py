@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -11,13 +10,12 @@ from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Partition, Source
 from osdi_frames.archive.partition import SIZE, Map
 from osdi_frames.errors import InvalidArgument, SourceWarning
-from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, warn_caller
+from osdi_frames.problems import Finding, OnError, Policy, warn_caller
 from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.selection import Selection
-from osdi_frames.reading.stream import Observer, stream
+from osdi_frames.reading.stream import Policed, stream
 from osdi_frames.tables import element_types, main_table
-from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing
 
@@ -150,17 +148,21 @@ def scan_tables(
     plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selected_by=selection.columns)
     policy = Policy(on_error)
     chunks = archive.read(source, policy.handle, limits=limits, progress=progress)
-    return _rows(plan, chunks, policy, selection, whole=not isinstance(source, Partition))
-
-
-def _rows(
-    plan: Plan, chunks: Iterator[Chunk], policy: Policy, selection: Selection, *, whole: bool
-) -> Iterator[tuple[str, pa.Table]]:
     policed = Policed(policy)
-    yield from selection.kept(stream(plan, policed.watched(chunks), policed))
-    policy.close()
-    if whole and not policed.elements and not policy.passed_over:
-        _warn_of_others(plan, policed.first)
+    first: list[bytes] = []
+
+    def watched() -> Iterator[Chunk]:
+        for chunk in chunks:
+            first.extend(chunk.documents[: _FIRST - len(first)].to_pylist())
+            yield chunk
+
+    def rows() -> Iterator[tuple[str, pa.Table]]:
+        yield from selection.kept(stream(plan, watched(), policed))
+        policy.close()
+        if not (isinstance(source, Partition) or policed.elements.total() or policy.passed_over):
+            _warn_of_others(plan, first)
+
+    return rows()
 
 
 def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
@@ -185,27 +187,3 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
         f"no {' and no '.join(element.name for element in plan.types)} was found; the source begins with {held}",
         SourceWarning,
     )
-
-
-@dataclass(slots=True)
-class Policed(Observer):
-    """Leaves problems to a policy, counts elements, and keeps the first documents."""
-
-    policy: Policy
-    elements: int = 0
-    first: list[bytes] = field(default_factory=list)
-
-    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Yield chunks as they are; keep the first documents."""
-        for chunk in chunks:
-            self.first += chunk.documents[: _FIRST - len(self.first)].to_pylist()
-            yield chunk
-
-    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:  # noqa: ARG002 (as declared)
-        """Count elements."""
-        self.elements += sum(elements.values())
-
-    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:  # noqa: ARG002 (as declared)
-        """Stop at a problem, or count it."""
-        if isinstance(what, Finding):
-            self.policy.handle(Problem.at(place, what))

@@ -7,12 +7,12 @@ something may not fit are mended in Python, and read the same way.
 from __future__ import annotations
 
 import os
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import itemgetter
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.archive import Chunk
-from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
+from osdi_frames.problems import Finding, Place, Policy, Problem, ProblemKind, verbatim
 from osdi_frames.reading import query
-from osdi_frames.reading.arrays import valid
+from osdi_frames.reading.arrays import only
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other
 from osdi_frames.reading.engine import REFUSED, Engine, engine
 from osdi_frames.reading.fitting import suspects as misfits
-from osdi_frames.reading.keys import Key, count_keys
+from osdi_frames.reading.keys import Keys, count_keys
 from osdi_frames.reading.mend import Mended, Mender
-from osdi_frames.reading.parsed import POSITIONS, Parsed
+from osdi_frames.reading.parsed import POSITIONS, Parsed, containers, is_plain
 from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.query import NUMBER, POSITION
 from osdi_frames.reading.values import unusual_numbers
@@ -41,23 +41,34 @@ from osdi_frames.tables.schema import ARROW, ElementType
 
 _GROUP = 12 << 20  # bytes of documents that are read together
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
+_EVERY = range(1 << POSITIONS)
+Suspects = dict[int, Collection[int] | None]
+"""By the number of a document, the positions of the elements that are read precisely; None for the document itself."""
 _VERSIONS = 32  # bits of a place in the order for the elements that mending makes of a document
 
 
-class Observer:
-    """What a reading meets in addition to rows; this one ignores it."""
+@dataclass(slots=True)
+class Policed:
+    """What takes notice of what a reading meets in addition to rows: it leaves problems to a policy."""
 
-    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
+    policy: Policy
+    elements: Counter[str] = field(default_factory=Counter)
+    """How often each type was received."""
+
+    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:  # noqa: ARG002 (of others)
         """Take notice of a problem or an element of another type; of a problem in an element, with it."""
+        if isinstance(what, Finding):
+            self.policy.handle(Problem.at(place, what))
 
-    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
+    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:  # noqa: ARG002 (of others)
         """Take notice of how much was read."""
+        self.elements.update({element.name: count for element, count in elements.items()})
 
-    def key(self, place: Place, key: Key, count: int) -> None:
-        """Take notice of a key, and of how many objects have it; only in an inspection."""
+    def keys(self, place: Place, keys: Keys, count: int) -> None:
+        """Take notice of the keys of objects, and of how many have the same; only in an inspection."""
 
 
-def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[tuple[str, pa.Table]]:
+def stream(plan: Plan, chunks: Iterable[Chunk], observer: Policed) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of every table asked for, as pairs of a table's name and some of its rows, in order.
 
     Tables that are deduplicated come when all has been read.
@@ -69,7 +80,7 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
 
 
 def read_partition(
-    plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer
+    plan: Plan, number: int, chunks: Iterable[Chunk], observer: Policed
 ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table]]:
     """Return the rows of a partition by table, with the numbers of their elements, and the keys for `superseded`."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in plan.asked}
@@ -91,7 +102,7 @@ def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
 def _read(
     plan: Plan,
     chunks: Iterable[Chunk],
-    observer: Observer,
+    observer: Policed,
     dedupe: Mapping[ElementType, Deduplication],
     *,
     cores: int,
@@ -134,11 +145,12 @@ def asked(select: Select, rows: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Candidates that are read together, and where each begins."""
+    """Candidates that are read together, where each begins, and its place in the order of reading."""
 
     documents: pa.ChunkedArray
-    files: pa.Array
+    files: pa.ChunkedArray
     lines: np.ndarray
+    order: np.ndarray
 
     @classmethod
     def of(cls, chunks: list[Chunk]) -> Group:
@@ -147,11 +159,44 @@ class Group:
         counts = [len(chunk.documents) for chunk in chunks]
         files = names.take(pa.array(np.repeat(np.arange(len(chunks)), counts)))
         documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
-        return cls(documents, files, np.concatenate([chunk.lines for chunk in chunks]))
+        lines = np.concatenate([chunk.lines for chunk in chunks])
+        return cls(documents, files, lines, np.arange(len(lines)))
 
     def place(self, number: int, line: int = 0) -> Place:
         """Return where a document begins, which may be lines below its candidate's first."""
         return Place(self.files[number].as_py(), int(self.lines[number]) + line)
+
+    def and_mended(self, mended: list[Mended]) -> Group:
+        """Return the group with the places of what mending made of its documents, in the order of reading."""
+        numbers = np.array([document.number for document in mended], np.int64)
+        # An element mended alone goes back to its place in its document.
+        versions = np.array(
+            [0 if document.alone else version for version, document in enumerate(mended, 1)], np.int64
+        )
+        versions = np.concatenate([self.order << _VERSIONS, numbers << _VERSIONS | versions])
+        lines = self.lines[numbers] + np.array([document.line for document in mended], np.int64)
+        return replace(
+            self,
+            files=pa.chunked_array([self.files, self.files.take(pa.array(numbers))]),
+            lines=np.concatenate([self.lines, lines]),
+            order=np.unique(versions, return_inverse=True)[1],
+        )
+
+    def add_to(self, rows: pa.Table, select: Select, *, in_order: bool) -> pa.Table:
+        """Return the rows in the order of reading, with their place and the number of their element."""
+        numbers = rows[NUMBER].to_numpy()
+        elements = self.order[numbers] << POSITIONS | rows[POSITION].to_numpy()
+        if not in_order:
+            order = np.argsort(elements, kind="stable")
+            rows, numbers, elements = rows.take(pa.array(order)), numbers[order], elements[order]
+        given = {"source_file": self.files, "source_line": pa.chunked_array([self.lines])}
+        columns = {
+            column.name: (
+                given[column.name].take(pa.array(numbers)) if column.origin == "source" else rows[column.name]
+            ).cast(ARROW[column.type])
+            for column in select.columns
+        }
+        return pa.table(columns | {ELEMENT: elements})
 
 
 def grouped(chunks: Iterable[Chunk]) -> Iterator[Group]:
@@ -189,25 +234,17 @@ def ahead(read: Callable[[Group], Reading], groups: Iterator[Group], cores: int)
 
 
 @dataclass(slots=True)
-class Reading(Observer):
+class Reading:
     """What was read of a group: the rows of every select, in the order of reading, and what was met."""
 
     documents: int = 0
     """How many numbers of documents it takes."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    notices: list[Callable[[Observer], None]] = field(default_factory=list)
+    notices: list[Callable[[Policed], None]] = field(default_factory=list)
 
-    def met(self, *met: Any) -> None:
-        """Note a problem or an element of another type."""
-        self.notices.append(lambda observer: observer.met(*met))
-
-    def read(self, *read: Any) -> None:
-        """Note how much was read."""
-        self.notices.append(lambda observer: observer.read(*read))
-
-    def key(self, *counted: Any) -> None:
-        """Note a key."""
-        self.notices.append(lambda observer: observer.key(*counted))
+    def note(self, method: str, *args: Any) -> None:
+        """Note what an observer is to take notice of."""
+        self.notices.append(methodcaller(method, *args))
 
 
 def read(plan: Plan, group: Group) -> Reading:
@@ -233,9 +270,10 @@ class Reader:
     def read(self, group: Group) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the rows of every select; those without rows are left out."""
         documents, broken = _decoded(group)
-        found, suspects = self._plain(documents, broken, group)
+        suspects: Suspects = dict.fromkeys(broken)
+        found = self._plain(documents, group, suspects)
         mended = list(self._mended(group, suspects))
-        places = _Places.of(group, mended)
+        places = group.and_mended(mended)
         forms: dict[Form, list[int]] = defaultdict(list)
         for number, one in enumerate(mended):
             forms[one.form].append(number)
@@ -246,7 +284,7 @@ class Reader:
                 [one.document for one in chosen],
                 [one.position for one in chosen],
             )
-            elements = self._elements(form, table)
+            elements = self._parsed(form, table, self.engine.parse)
             self._rows(elements, np.ones(len(elements.numbers), bool), found)
             if self.plan.inspects:
                 whole = [not one.alone for one in chosen]
@@ -254,70 +292,73 @@ class Reader:
         documents_read = len(group.lines) - sum(positions is None for positions in suspects.values())
         mains = {element: chosen[0] for element, chosen in self.plan.selects.items()}
         counts = {element: sum(part.num_rows for part in found[main]) for element, main in mains.items()}
-        self.reading.read(documents_read, counts)
+        self.reading.note("read", documents_read, counts)
         self.reading.documents = len(group.lines) + len(mended)
         for select, parts in found.items():
             if any(part.num_rows for part in parts):
                 yield select, places.add_to(pa.concat_tables(parts), select, in_order=len(parts) == 1)
 
-    def _plain(
-        self, documents: pa.Table, broken: Iterable[int], group: Group
-    ) -> tuple[dict[Select, list[pa.Table]], dict[int, set[int] | None]]:
-        """Read documents by queries; give the rows, and the positions of suspect elements (None for all)."""
-        suspects: dict[int, set[int] | None] = dict.fromkeys(broken)
-        documents = _without_numbers(documents, suspects)
+    def _plain(self, documents: pa.Table, group: Group, suspects: Suspects) -> dict[Select, list[pa.Table]]:
+        """Read documents by queries; give the rows, and note what is suspect."""
+        documents, forms, parsed = self._parse(only(documents, suspects, invert=True), suspects)
+        if self.plan.inspects:
+            self._list_keys(forms, group.place)
+        misplaced = [number for number, positions in suspects.items() if positions is not None]
+        odd = [
+            elements.keys[misfits(self.engine, elements, self.plan.shapes, some)] for elements, some in parsed
+        ]
+        positions: defaultdict[int, set[int]] = defaultdict(set)
+        for key in np.concatenate(odd).tolist() if odd else ():
+            positions[key >> POSITIONS].add(key & _EVERY[-1])
+        suspects |= positions | suspects
+        if self.plan.inspects:
+            self._list_numbers(only(documents, suspects, invert=True), group)
+        found: dict[Select, list[pa.Table]] = {
+            select: [] for chosen in self.plan.selects.values() for select in chosen
+        }
+        for elements, _ in parsed:
+            fit = ~np.isin(elements.keys, np.concatenate(odd)) & ~np.isin(elements.numbers, misplaced)
+            self._rows(elements, fit, found)
+        return found
+
+    def _parse(
+        self, documents: pa.Table, suspects: Suspects
+    ) -> tuple[pa.Table, dict[Form, pa.Table], list[tuple[Parsed, pa.Table]]]:
+        """Parse documents; give those that are JSON, these by their form, and their elements with their documents."""
         try:
-            forms, others, parsed = self._parsed(documents)
+            forms, others = self._forms(documents)
+            parse = self.engine.parse_strictly
+            parsed = [(self._parsed(form, some, parse), some) for form, some in forms.items()]
         except REFUSED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
             invalid = self.engine.run(query.INVALID).to_arrow_table()["number"].combine_chunks()
             suspects |= dict.fromkeys(invalid.to_pylist())
-            documents = _without_numbers(documents, suspects)
-            forms, others, parsed = self._parsed(documents)
-        if self.plan.inspects:
-            self._list_keys(forms, group.place)
+            documents = only(documents, suspects, invert=True)
+            forms, others = self._forms(documents)
+            parsed = []
+            for form, some in forms.items():
+                expected = containers(query.inside_of(form, self._structure(form)))
+                plain = [is_plain(text, expected) for text in some["document"].to_pylist()]
+                misplaced = some["number"].filter(pa.array(~np.array(plain, bool)))
+                suspects |= dict.fromkeys(misplaced.to_pylist(), _EVERY)
+                some = some.filter(pa.array(plain, pa.bool_()))
+                parsed.append((self._parsed(form, some, self.engine.parse), some))
         suspects |= dict.fromkeys(others)
-        numbers = set()
-        for elements, odd in parsed:
-            for number, position in zip(
-                elements.numbers[odd].tolist(), elements.positions[odd].tolist(), strict=True
-            ):
-                if (positions := suspects.setdefault(number, set())) is not None:
-                    positions.add(position)
-                numbers.add(number << POSITIONS | position)
-        if self.plan.inspects:
-            self._list_numbers(_without_numbers(documents, suspects), group)
-        found: dict[Select, list[pa.Table]] = {
-            select: [] for chosen in self.plan.selects.values() for select in chosen
-        }
-        for elements, _ in parsed:
-            self._rows(elements, ~np.isin(elements.keys, list(numbers)), found)
-        return found, suspects
+        return documents, forms, parsed
 
-    def _parsed(
-        self, documents: pa.Table
-    ) -> tuple[dict[Form, pa.Table], list[int], list[tuple[Parsed, np.ndarray]]]:
-        """Parse documents; give also which elements are suspect."""
-        forms, others = self._forms(documents)
-        parsed = []
-        for form, chosen in forms.items():
-            elements = self._elements(form, chosen)
-            odd = misfits(self.engine, elements, self.plan.shapes, self.plan.prefixes, chosen)
-            parsed.append((elements, odd))
-        return forms, others, parsed
+    def _parsed(self, form: Form, documents: pa.Table, parse: Callable[..., pa.Table]) -> Parsed:
+        found = parse(form, self._structure(form), documents)
+        return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
-    def _elements(self, form: Form, documents: pa.Table) -> Parsed:
-        shape = query.entry_shape(form, self.plan.shapes)
-        return Parsed.read(self.engine, form, query.structure(shape), documents)
+    def _structure(self, form: Form) -> Any:
+        return query.structure(query.entry_shape(form, self.plan.shapes))
 
     def _rows(self, elements: Parsed, fit: np.ndarray, found: dict[Select, list[pa.Table]]) -> None:
         """Add the rows of the elements that fit."""
         for element in elements.form.types:
-            chosen = elements.only(fit & valid(elements.of(element)))
             for select in self.plan.selects[element]:
-                some = rows(chosen, select.table, select.columns, self.plan.prefixes, self.engine.pairs)
-                found[select].append(some)
+                found[select].append(rows(elements, select.table, select.columns, fit))
 
     def _list_numbers(self, documents: pa.Table, group: Group) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
@@ -325,7 +366,7 @@ class Reader:
         for (number,) in self.engine.run(query.UNUSUAL).fetchall():
             for text in unusual_numbers(group.documents[number].as_py()):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
-                self.reading.met(group.place(number), finding, None)
+                self.reading.note("met", group.place(number), finding, None)
 
     def _list_keys(self, forms: Mapping[Form, pa.Table], place: Callable[[int], Place]) -> None:
         """List the keys of the objects whose keys are declared, in the order of reading."""
@@ -334,33 +375,29 @@ class Reader:
             for form, documents in forms.items()
             for one in count_keys(self.engine, form, self.plan.shapes, documents)
         ]
-        for number, key, count in sorted(found, key=itemgetter(0)):
-            self.reading.key(place(number), key, count)
+        for number, keys, count in sorted(found, key=itemgetter(0)):
+            self.reading.note("keys", place(number), keys, count)
 
     def _forms(self, documents: pa.Table) -> tuple[dict[Form, pa.Table], list[int]]:
         """Sort documents by their form; give also the numbers of those that need a closer look."""
-        is_array = pc.starts_with(documents["document"], "[")
-        sorted_out: dict[Form, list[int] | None] = {}
-        others: list[int] = []
         types = element_types()
-        deliveries = form_by({(): "ARRAY"}, types)
-        if pc.all(is_array).as_py():
-            sorted_out[deliveries] = None
-        else:
-            arrays = documents["number"].filter(is_array).to_pylist()
-            if arrays:
-                sorted_out[deliveries] = arrays
+        others: list[int] = []
+        is_array = pc.starts_with(documents["document"], "[")
+        deliveries = documents["number"].filter(is_array).to_pylist()
+        numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
+        if deliveries:
+            numbers_of[form_by({(): "ARRAY"}, types)] = deliveries
+        if len(deliveries) < documents.num_rows:
             self.engine.put("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types, self.plan.prefixes)
             for kinds, numbers in self.engine.run(query.types_at(paths)).fetchall():
-                decided = form_by(_present(paths, kinds), types, self.plan.prefixes)
-                if decided.kind == "undecided" or (decided.kind == "other" and self.plan.inspects):
-                    others += numbers
-                else:
-                    sorted_out.setdefault(decided, []).extend(numbers)  # type: ignore[union-attr]
-        parts: dict[Form, list[pa.Table]] = defaultdict(list)
-        for decided, numbers in sorted_out.items():
-            chosen = documents if numbers is None else _only(documents, pa.array(numbers))
+                present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
+                decided = form_by(present, types, self.plan.prefixes)
+                unclear = decided.kind == "undecided" or (decided.kind == "other" and self.plan.inspects)
+                (others if unclear else numbers_of[decided]).extend(numbers)
+        parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
+        for decided, numbers in numbers_of.items():
+            chosen = only(documents, numbers)
             held = self.plan.holds(decided)
             if not held and decided.kind == "delivery":
                 self.engine.put("documents", chosen)
@@ -373,99 +410,34 @@ class Reader:
         }
         return forms, others
 
-    def _mended(self, group: Group, suspects: Mapping[int, set[int] | None]) -> Iterator[Mended]:
+    def _mended(self, group: Group, suspects: Suspects) -> Iterator[Mended]:
         """Mend what is suspect, and report its problems, in the order of reading."""
         for number in sorted(suspects):
             for met in self.mender.mend(number, group.documents[number].as_py(), suspects[number]):
                 if isinstance(met, Mended):
                     yield met
                 elif met.what is None:
-                    self.reading.read(1, {})
+                    self.reading.note("read", 1, {})
                 else:
-                    self.reading.met(group.place(number, met.line), met.what, met.element)
-
-
-def _without_numbers(documents: pa.Table, numbers: Collection[int]) -> pa.Table:
-    gone = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
-    return documents.filter(pc.invert(gone)) if numbers else documents
-
-
-def _only(documents: pa.Table, numbers: pa.Array) -> pa.Table:
-    return documents.filter(pc.is_in(documents["number"], value_set=numbers))
-
-
-def _present(paths: list[tuple[str, ...]], kinds: list[str | None]) -> dict[tuple[str, ...], str]:
-    return {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Of each document of a group, those that mending made included: where it begins, and its place in the order."""
-
-    files: pa.ChunkedArray
-    lines: np.ndarray
-    order: np.ndarray
-
-    @classmethod
-    def of(cls, group: Group, mended: list[Mended]) -> _Places:
-        count = len(group.lines)
-        numbers = np.array([document.number for document in mended], np.int64)
-        # An element mended alone goes back to its place in its document.
-        versions = np.array(
-            [0 if document.alone else version for version, document in enumerate(mended, 1)], np.int64
-        )
-        _, order = np.unique(
-            np.concatenate([np.arange(count) << _VERSIONS, numbers << _VERSIONS | versions]),
-            return_inverse=True,
-        )
-        lines = group.lines[numbers] + np.array([document.line for document in mended], np.int64)
-        files = pa.chunked_array([group.files, group.files.take(pa.array(numbers))])
-        return cls(files, np.concatenate([group.lines, lines]), order)
-
-    def place(self, number: int) -> Place:
-        """Return where a document begins."""
-        return Place(self.files[number].as_py(), int(self.lines[number]))
-
-    def add_to(self, rows: pa.Table, select: Select, *, in_order: bool) -> pa.Table:
-        """Return the rows in the order of reading, with their place and the number of their element."""
-        numbers = rows[NUMBER].to_numpy()
-        elements = self.order[numbers] << POSITIONS | rows[POSITION].to_numpy()
-        if not in_order:
-            order = np.argsort(elements, kind="stable")
-            rows, numbers, elements = rows.take(pa.array(order)), numbers[order], elements[order]
-        given = {"source_file": self.files, "source_line": pa.chunked_array([self.lines])}
-        arrays = [
-            (given[column.name].take(pa.array(numbers)) if column.origin == "source" else rows[column.name])
-            for column in select.columns
-        ]
-        arrays = [
-            array.cast(ARROW[column.type]) for column, array in zip(select.columns, arrays, strict=True)
-        ]
-        names = [*(column.name for column in select.columns), ELEMENT]
-        return pa.table([*arrays, pa.array(elements)], names=names)
+                    self.reading.note("met", group.place(number, met.line), met.what, met.element)
 
 
 def _decoded(group: Group) -> tuple[pa.Table, list[int]]:
-    """Return the candidates that may be read by queries, and the numbers of those that need a closer look."""
-    numbers = np.arange(len(group.documents))
+    """Return the candidates as text, and the numbers of those that queries may not read."""
     try:
         texts = group.documents.cast(pa.string())
-        decodable = np.ones(len(numbers), bool)
     except pa.ArrowInvalid:
-        decodable = np.array([_is_utf8(document.as_py()) for document in group.documents])
-        texts = group.documents.filter(pa.array(decodable)).cast(pa.string())
-    documents = _documents(numbers[decodable], texts)
-    lax = pc.match_substring_regex(texts, query.LAX)
-    odd = [*numbers[~decodable].tolist(), *documents["number"].filter(lax).to_pylist()]
-    return documents, odd
+        texts = pa.chunked_array([[_text(document) for document in group.documents.to_pylist()]], pa.string())
+    documents = _documents(np.arange(len(texts)), texts)
+    odd = pc.fill_null(pc.match_substring_regex(texts, query.LAX), True)
+    return documents, documents["number"].filter(odd).to_pylist()
 
 
-def _is_utf8(document: bytes) -> bool:
+def _text(document: bytes) -> str | None:
     try:
-        document.decode()
+        return document.decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        return None
 
 
 def _documents(numbers: np.ndarray, texts: object, starts: object = None) -> pa.Table:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.problems import ProblemKind
-from osdi_frames.reading.arrays import Mask, starts, true, valid
+from osdi_frames.reading.arrays import Mask, entries, starts, true, valid
 from osdi_frames.tables.schema import ARROW, Type
 
 _INT64 = range(-(2**63), 2**63)
@@ -37,44 +38,43 @@ _FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), ARROW["utc"])
 _LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), ARROW["utc"])
 
 
-def fits(kind: Type, texts: pa.Array) -> Mask:
-    """Return which texts are in the normal form of a type, or null; a text may have been an object or a list."""
-    if kind == "string":
-        return ~starts(texts, "{", "[")
-    if kind == "bool":
-        return ~valid(texts) | true(pc.is_in(texts, value_set=pa.array(["true", "false"])))
-    normal: Mask = ~valid(texts)
-    plain = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
-    normal |= True if plain else true(pc.match_substring_regex(texts, _NORMAL[kind]))
-    return normal & (
-        valid(cast(kind, texts if normal.all() else pc.if_else(normal, texts, None))) | ~valid(texts)
-    )
+def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:
+    """Return the values of texts in the normal form of a type, and which are, or null.
 
-
-def cast(kind: Type, texts: pa.Array) -> pa.Array:
-    """Return the values of texts in normal form; null where there is none of 64 bits, or no such day."""
+    A text may have been an object or a list. Of other texts there is no value; nor is there one of numbers that
+    64 bits do not hold, and of days that are not in the calendar.
+    """
     match kind:
+        case "string":
+            return texts, ~starts(texts, "{", "[")
+        case "json":
+            return texts, ~valid(texts) | starts(texts, "{")
+        case "list<string>":
+            found, owners = entries(texts)
+            fits = np.ones(len(texts), bool)
+            fits[owners[~valid(found) | starts(found, "{", "[")]] = False
+            return texts, fits
         case "bool":
-            return pc.equal(texts, "true")
-        case "local":
-            ends = pc.ends_with(texts, "Z")
-            texts = (
-                pc.if_else(ends, pc.utf8_slice_codeunits(texts, 0, -1), texts)
-                if pc.any(ends).as_py()
-                else texts
-            )
+            fits = ~valid(texts) | true(pc.is_in(texts, value_set=pa.array(["true", "false"])))
+            return pc.equal(texts, "true"), fits
+    plain = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
+    fits = ~valid(texts) | (True if plain else true(pc.match_substring_regex(texts, _NORMAL[kind])))
+    values = _values(kind, texts if fits.all() else pc.if_else(fits, texts, None))
+    return values, fits & (valid(values) | ~valid(texts))
+
+
+def _values(kind: Type, texts: pa.Array) -> pa.Array:
+    if kind == "local" and pc.any(ends := pc.ends_with(texts, "Z")).as_py():
+        texts = pc.if_else(ends, pc.utf8_slice_codeunits(texts, 0, -1), texts)
     values = _cast(ARROW[kind], texts)
-    match kind:
-        case "float64":
-            finite = pc.is_finite(values)
-            return values if pc.all(finite).as_py() else pc.if_else(finite, values, None)
-        case "utc" | "local":
-            within = pc.and_(
-                pc.less_equal(_FIRST.cast(values.type), values),
-                pc.less_equal(values, _LAST.cast(values.type)),
-            )
-            return values if pc.all(within).as_py() else pc.if_else(within, values, None)
-    return values
+    if kind == "int64":
+        return values
+    if kind == "float64":
+        within = pc.is_finite(values)
+    else:
+        first, last = (end.cast(values.type) for end in (_FIRST, _LAST))
+        within = pc.and_(pc.less_equal(first, values), pc.less_equal(values, last))
+    return values if pc.all(within).as_py() else pc.if_else(within, values, None)
 
 
 def _cast(kind: pa.DataType, texts: pa.Array) -> pa.Array:
