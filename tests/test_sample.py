@@ -888,7 +888,7 @@ def test_the_showcase_takes_no_size_and_help_has_an_example() -> None:
     runner = CliRunner()
     assert runner.invoke(command, ["--showcase", "--events", "3", "nowhere"]).exit_code == 2
     lines = runner.invoke(command, ["--help"]).output.splitlines()
-    assert "      osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive" in lines
+    assert "    osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive" in lines
 
 
 MEMORY = """
