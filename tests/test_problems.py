@@ -226,10 +226,26 @@ def test_a_misfit_in_an_embedded_event_and_in_a_batch_is_named_by_its_position()
     assert message(enveloped, "signatures") == "<objects>:1: not text: body[1].osdi:signature.comments = []"
 
 
+@pytest.mark.parametrize("moment", ["yesterday", 12, {"seconds": 1}])
+def test_a_time_of_an_envelope_that_is_none_is_a_problem(moment: Any) -> None:
+    enveloped = {"received_at": moment, "body": SIGNED}
+    assert (
+        message(enveloped, "signatures") == f"<objects>:1: not a datetime: received_at = {json.dumps(moment)}"
+    )
+    with pytest.warns(ProblemsWarning, match="skipped 1 problem"):
+        assert of.read_signatures(enveloped, on_error="skip")["received_at"].isna().all()
+    assert of.check(enveloped)["problem"].tolist() == ["not a datetime"]
+
+
 def test_equal_misfits_are_counted_with_the_first_place(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(lines([GOOD, event(capacity="lots"), event(capacity="lots")]))
     assert listed(path) == [(str(path), 2, "error", "not an integer", 'event: capacity = "lots"', 2)]
+
+
+def test_columns_can_come_from_a_generator() -> None:
+    read = of.read_events({"title": "March", "total_accepted": 12}, columns=(name for name in ["title"]))
+    assert read.to_dict("list") == {"title": ["March"]}
 
 
 def test_columns_that_are_not_asked_for_stop_nothing() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # A batch costs a query something, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
-_CONFIG: Final = {
+_CONFIG: Final[dict[str, Any]] = {
     # Who asks several queries at a time has threads of its own, which would wait for those of the database.
     "threads": 1,
     # What a query has used, rows that wait and pandas are to have.

@@ -7,7 +7,7 @@ the same way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,13 @@ from osdi_frames.reading import query
 from osdi_frames.reading.arrays import Mask, entries, only, true, valid
 from osdi_frames.reading.documents import foreign_identifier, is_wrapper
 from osdi_frames.reading.engine import Engine
-from osdi_frames.reading.parsed import POSITIONS, Parsed, Steps
+from osdi_frames.reading.parsed import ENVELOPE, POSITIONS, Parsed, Steps
+from osdi_frames.tables.forms import TIMESTAMPS
 from osdi_frames.tables.schema import PAIRS, ElementType, Type
 from osdi_frames.tables.shape import ElementShape, Shape
+
+_Leaf = tuple[Steps, Type | Literal["pairs"]]
+_TIMESTAMPS: Final[list[_Leaf]] = [((ENVELOPE, name), "utc") for name in TIMESTAMPS]
 
 
 def suspects(
@@ -27,7 +31,7 @@ def suspects(
 ) -> Mask:
     """Return which of the elements of documents do not fit, or may not."""
     suspect = ~valid(parsed.at(()))
-    for steps, kind in _leaves(query.entry_shape(parsed.form, shapes)):
+    for steps, kind in [*_TIMESTAMPS, *_leaves(query.entry_shape(parsed.form, shapes))]:
         _, fits = parsed.read(steps, kind)
         if not fits.all():
             suspect[parsed.owners(steps)[~fits]] = True
@@ -40,7 +44,7 @@ def suspects(
     return suspect
 
 
-def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[tuple[Steps, Type | Literal["pairs"]]]:
+def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
     """Yield where the values of columns stand, and as what they are read."""
     yield from ((steps, kind) for kind in shape.types)
     if PAIRS in shape.inside:
