@@ -239,6 +239,7 @@ def read(
     for frame in tables.values():
         if "person_id" in frame:  # distinct people are counted by every report
             frame["person_id"] = pd.Categorical.from_codes(*pd.factorize(frame["person_id"]))
+    pa.default_memory_pool().release_unused()  # what it took to number the people
     if tables["events"].empty and tables["signatures"].empty:
         chosen = " passes the filters" if selection.filters else ""
         warnings.warn(f"no event and no signature in {_named(source)}{chosen}", stacklevel=3)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 # A batch costs a query something, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
-_CONFIG: Final[dict[str, Any]] = {
-    # Who asks several queries at a time has threads of its own, which would wait for those of the database.
-    "threads": 1,
-    # What a query has used, rows that wait and pandas are to have.
-    "allocator_flush_threshold": "1MB",
-    "allocator_bulk_deallocation_flush_threshold": "1MB",
-}
 #: What DuckDB raises for JSON that it does not take; the last where its message cuts a character in two.
 REFUSED = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
@@ -57,7 +50,8 @@ def _database() -> tuple[duckdb.DuckDBPyConnection, Lines]:
     if os.getpid() not in _databases:
         from osdi_frames.reading.lines import Lines  # fsspec takes its time to import
 
-        database, lines = duckdb.connect(config=_CONFIG), Lines()
+        # Who asks several queries at a time has threads of its own, which would wait for those of the database.
+        database, lines = duckdb.connect(config={"threads": 1}), Lines()
         database.register_filesystem(lines)
         _databases.setdefault(os.getpid(), (database, lines))
     return _databases[os.getpid()]
@@ -76,6 +70,11 @@ class Engine:
     connection: duckdb.DuckDBPyConnection
     lines: Lines
     """Documents that a query reads as files."""
+
+    def release(self) -> None:
+        """Give the memory of ended queries back to the system, for what is made of their rows."""
+        self.connection.execute("RESET memory_limit")  # does so as a side effect
+        pa.default_memory_pool().release_unused()
 
     def put(self, name: str, table: pa.Table) -> None:
         """Let a relation hold some rows."""

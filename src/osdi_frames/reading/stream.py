@@ -77,6 +77,7 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Policed) -> Iterator[t
     with engine() as lent:
         found = _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores())
         yield from ((name, asked(selects[name], rows)) for name, rows in found)
+        lent.release()
 
 
 def read_partition(
