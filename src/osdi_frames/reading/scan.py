@@ -49,7 +49,7 @@ def scan(
     >>> of.scan(page, "events", columns=["title", "total_accepted"]).read_all().to_pylist()
     [{'title': 'March', 'total_accepted': 12}]
     """
-    columns = columns if columns is None or isinstance(columns, str) else list(columns)
+    columns = list(columns) if isinstance(columns, Iterator) else columns  # they are asked for twice
     schema = Plan.of({table: columns}).asked[table].schema
     rows = scan_tables(
         source,
