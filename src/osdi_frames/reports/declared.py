@@ -131,15 +131,15 @@ class Report:
         Whether ``osdi-frames report`` makes it: every report whose values are declared.
     """
 
-    subject: Subject
+    subject: Subject = field(repr=False)
     name: str
-    heading: str
+    heading: str = field(repr=False)
     about: str = field(repr=False)
-    by: By | None = None
-    kind: Literal["groups", "over time", "growth"] = "groups"
+    by: By | None = field(default=None, repr=False)
+    kind: Literal["groups", "over time", "growth"] = field(default="groups", repr=False)
     own_measures: tuple[Measure, ...] = field(default=(), repr=False)
     example: tuple[str, ...] = field(default=(), repr=False)
-    standard: bool = True
+    standard: bool = field(default=True, repr=False)
 
     @property
     def table(self) -> str:
