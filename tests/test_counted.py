@@ -76,7 +76,11 @@ def test_reports_leave_test_sends_and_cancelled_and_hidden_events_out_and_say_so
         "include= (--include tests,cancelled,hidden) counts them"
     )
     assert str(read(UNCOUNTED)).splitlines()[1] == everything
-    assert f"N{everything[1:]}" in (tmp_path / "out" / "report.html").read_text()
+    on_the_page = everything.partition(";")[0].replace("not", "Not", 1)
+    assert (
+        f"{on_the_page} (they can be counted in another report)<"
+        in (tmp_path / "out" / "report.html").read_text()
+    )
     assert pd.read_parquet(tmp_path / "out" / "rsvps_by_month.parquet").attrs["note"] == of_events
 
 
@@ -96,6 +100,24 @@ def test_what_is_included_is_counted(include, expected):
 
 def test_with_everything_included_nothing_is_said_to_be_missing():
     assert len(str(read(UNCOUNTED, include=["tests", "cancelled", "hidden"])).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("include", "events", "signatures"),
+    [(None, 4, 2), ((), 2, 1), (["hidden", "tests"], 3, 2)],
+    ids=["everything", "as-reports", "some"],
+)
+def test_frames_can_leave_out_what_reports_leave_out(include, events, signatures):
+    assert len(of.read_events(UNCOUNTED, include=include)) == events
+    assert len(of.read_signatures(UNCOUNTED, include=include)) == signatures
+    read = of.read_tables(UNCOUNTED, ["events", "event_reminders", "signatures"], include=include)
+    assert [len(frame) for frame in read.values()] == [events, events, signatures]
+
+
+def test_frames_of_the_sample_have_the_counts_of_its_reports(data, reported):
+    events, signatures = (read(data, include=()) for read in (of.read_events, of.read_signatures))
+    assert len(events) == reported["rsvps_by_campaign"]["events"].sum() < len(of.read_events(data))
+    assert len(signatures) == reported["signatures_by_petition"]["signatures"].sum()
 
 
 def test_who_asks_for_cancelled_events_by_status_gets_them():
@@ -269,6 +291,24 @@ def test_an_id_that_occurs_nowhere_is_an_error_that_names_the_nearest(filters, m
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("picnic", r"nearest: c \(The Spring Picnic\)$"),
+        ("the spring picnic", r"nearest: c \(The Spring Picnic\)$"),
+        ("xyz", r"there are: c \(The Spring Picnic\), d, e$"),
+    ],
+    ids=["a word of the title", "the title", "neither"],
+)
+def test_a_campaign_that_occurs_nowhere_is_an_error_that_names_titles(asked, message, tmp_path):
+    campaign = {"identifiers": ["platform:c"], "title": "The Spring Picnic"}
+    source = [*ARCHIVE, {"_embedded": {"action_network:event_campaigns": [campaign]}}]
+    with pytest.raises(UnknownValue, match=message):
+        of.report(source, campaign=asked)
+    with pytest.raises(UnknownValue, match=message):
+        of.export(source, tmp_path / "out", campaign=asked)
+
+
 def test_an_id_outside_of_the_period_is_no_error():
     assert counted(ARCHIVE, campaign="c", since="2026-06") == {"events": 0, "signatures": 1}
 
@@ -403,4 +443,5 @@ def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_
         reading.reports, reading.tables, now=datetime(2026, 5, 1, tzinfo=UTC), inspection=reading.inspection
     )
     assert "Elements of other types, in no report: 2 osdi:donation, 1 platform:upload.</li>" in html
-    assert "Problems: 0. Keys that no table reads: 1.</li>" in html
+    assert "Problems: 0. Keys that no table reads, listed below: 1.</li>" in html
+    assert '<caption id="reading-caption">Keys that no table declares</caption>' in html

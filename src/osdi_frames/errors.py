@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import FrameType, TracebackType
 
 
@@ -267,12 +267,23 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Say which of `names` are nearest to a mistyped `name`.
+def nearest(name: str, names: Iterable[str], titles: Mapping[str, str | None] | None = None) -> str:
+    """Say which of `names` are nearest to a mistyped `name`, by themselves or by their titles, in any case.
 
     >>> nearest("modified", ["modified_date", "created_date", "title"])
     'nearest: modified_date'
+    >>> nearest("march", ["5f", "6a"], {"5f": "The March", "6a": "Picnic"})
+    'nearest: 5f (The March)'
     """
-    names = list(names)
-    found = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"nearest: {', '.join(found)}" if found else f"there are: {', '.join(names)}"
+    titles = titles or {}
+    shown = {named: f"{named} ({titles[named]})" if titles.get(named) else named for named in names}
+    spelled: dict[str, list[str]] = {}
+    for named, text in shown.items():
+        for spelling in (named, titles.get(named) or named):
+            spelled.setdefault(spelling.casefold(), []).append(text)
+    wanted = name.casefold()
+    near = difflib.get_close_matches(wanted, spelled, cutoff=0.5) or [
+        text for text in spelled if wanted in text
+    ]
+    found = dict.fromkeys(text for spelling in near for text in spelled[spelling])
+    return f"nearest: {', '.join(found)}" if found else f"there are: {', '.join(shown.values())}"

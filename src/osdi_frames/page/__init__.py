@@ -10,6 +10,7 @@ nothing distinguishes it from other text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
@@ -25,6 +26,8 @@ from osdi_frames.reports import Report
 
 __all__ = ["render"]
 
+#: What a line that names what is not counted says to those who call functions or commands.
+_HOW_TO_INCLUDE = re.compile("; include=.*")
 _PLACES = ["location_latitude", "location_longitude"]
 _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 300  # more would make the page slow: they are then a picture in the plot
@@ -96,7 +99,10 @@ def render(
         cards=headline.cards(events, signatures, hidden=hidden),
         parts=parts,
         reading=None if inspection is None or hidden else reading.of_inspection(inspection),
-        notes=[tables.visible(note) for note in notes],
+        notes=[
+            tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
+            for note in notes
+        ],
         now=now,
     )
 

@@ -13,6 +13,7 @@ from osdi_frames.problems import OnError
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe
 from osdi_frames.reading.scan import scan, scan_tables
+from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared
 
@@ -25,6 +26,7 @@ def read_table(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    include: Iterable[str] | None = None,
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
@@ -50,6 +52,9 @@ def read_table(
     on_error
         ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
         over a document that cannot be read, and warns once with the count. `check` lists all.
+    include
+        None keeps everything. A list keeps what `report` counts, ``()`` by default: no test sends, cancelled
+        or hidden events, but those of ``tests``, ``cancelled`` and ``hidden`` that it names.
     limits
         Bounds on the documents and on what is decompressed from one file; see `Limits`.
     progress
@@ -87,6 +92,7 @@ def read_table(
         prefix=prefix,
         dedupe=dedupe,
         on_error=on_error,
+        include=include,
         limits=limits,
         progress=progress,
     )
@@ -100,6 +106,7 @@ def read_events(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    include: Iterable[str] | None = None,
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
@@ -138,6 +145,7 @@ def read_events(
         prefix=prefix,
         dedupe=dedupe,
         on_error=on_error,
+        include=include,
         limits=limits,
         progress=progress,
     )
@@ -150,6 +158,7 @@ def read_signatures(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    include: Iterable[str] | None = None,
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
@@ -187,6 +196,7 @@ def read_signatures(
         prefix=prefix,
         dedupe=dedupe,
         on_error=on_error,
+        include=include,
         limits=limits,
         progress=progress,
     )
@@ -199,6 +209,7 @@ def read_tables(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    include: Iterable[str] | None = None,
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> dict[str, pd.DataFrame]:
@@ -211,7 +222,7 @@ def read_tables(
     tables
         Names of tables, or a mapping of these to the columns to read (None for all of them); every
         declared table when not given.
-    source, prefix, dedupe, on_error, limits, progress
+    source, prefix, dedupe, on_error, include, limits, progress
         As for `read_table`.
 
     Returns
@@ -242,6 +253,7 @@ def read_tables(
         on_error=on_error,
         limits=limits,
         progress=progress,
+        selection=Selection.of({}, include=include),
     )
     return collect(chosen, rows)
 

@@ -28,6 +28,7 @@ def scan(
     prefix: str | None = None,
     dedupe: Dedupe = True,
     on_error: OnError = "raise",
+    include: Iterable[str] | None = None,
     limits: Limits | None = None,
     progress: bool | None = None,
 ) -> pa.RecordBatchReader:
@@ -59,6 +60,7 @@ def scan(
         on_error=on_error,
         limits=limits,
         progress=progress,
+        selection=Selection.of({}, include=include),
     )
     return pa.RecordBatchReader.from_batches(
         schema, (batch for _, table in rows for batch in table.to_batches())

@@ -57,6 +57,8 @@ class Filter:
         return self.compare is not pc.is_in
 
 
+#: The types whose titles are shown where an id is not found.
+_TITLED: Final = (EVENT_CAMPAIGN, PETITION)
 _DATES: Final = {element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)}
 FILTERS: Final[Mapping[str, Filter]] = {
     "since": Filter(_DATES, pc.greater_equal),
@@ -104,9 +106,10 @@ class Selection:
     left_out: Mapping[str, Kind] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     met: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    titles: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, filters: Filters, *, include: Iterable[str] = KINDS) -> Selection:
+    def of(cls, filters: Filters, *, include: Iterable[str] | None = None) -> Selection:
         r"""Return the selection by some filters, without the kinds that are not included.
 
         Raises
@@ -121,7 +124,7 @@ class Selection:
         >>> print(*Selection.of({"since": "2026-05", "petition": "5f"}).lines(), sep="\n")
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
-        included = [include] if isinstance(include, str) else list(include)
+        included = [include] if isinstance(include, str) else list(KINDS if include is None else include)
         for name in included:
             if name not in KINDS:
                 raise InvalidFilter(f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}")
@@ -144,7 +147,7 @@ class Selection:
         needed: dict[ElementType, dict[str, None]] = defaultdict(dict)
         for name in self.filters:
             for element, column in FILTERS[name].columns.items():
-                needed[element][column] = None
+                needed[element] |= dict.fromkeys((column, "title") if element in _TITLED else (column,))
         for kind in self.left_out.values():
             for element in kind.elements:
                 needed[element] |= dict.fromkeys(kind.values)
@@ -178,6 +181,7 @@ class Selection:
     def add(self, other: Selection) -> None:
         """Add what the same selection met in another part of the archive."""
         self.counts.update(other.counts)
+        self.titles.update(other.titles)
         for name, values in other.met.items():
             self.met[name] |= values
 
@@ -190,6 +194,9 @@ class Selection:
             column = rows[f"{SELECTED_BY}{chosen.columns[element]}"]
             if not chosen.is_bound:  # also rows that other filters leave out show that an id exists
                 self.met[name].update(pc.unique(column).drop_null().to_pylist())
+                if element in _TITLED:
+                    titles = rows[f"{SELECTED_BY}title"].to_pylist()
+                    self.titles.update(zip(column.to_pylist(), titles, strict=True))
             value = pa.scalar(asked.value, column.type) if chosen.is_bound else pa.array(asked.value)
             passes.append(pc.fill_null(chosen.compare(column, value), False))
         return rows.filter(_all(passes)) if passes else rows
@@ -199,10 +206,10 @@ class Selection:
         for name, asked in self.filters.items():
             if FILTERS[name].is_bound:
                 continue
-            found = {*self.met[name], *FILTERS[name].known}
+            found = sorted({*self.met[name], *FILTERS[name].known})
             for value in asked.value:  # type: ignore[union-attr] # texts alone
                 if value not in found:
-                    hint = nearest(value, sorted(found)) if found else f"there is no {name} at all"
+                    hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
                     raise UnknownValue(f"no {name} is {value!r}; {shorten(hint, _HINT, placeholder=' …')}")
 
     def lines(self, *elements: ElementType) -> list[str]:
@@ -252,7 +259,7 @@ def _asked(name: str, value: Any) -> Asked:
     return Asked(", ".join(values), values)
 
 
-_HINT: Final = 200  # characters of the ids that an error lists
+_HINT: Final = 300  # characters of the ids and titles that an error lists
 _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
 

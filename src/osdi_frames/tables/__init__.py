@@ -84,7 +84,8 @@ def describe(table: str | None = None) -> pd.DataFrame:
     -------
     DataFrame
         Columns `table`, `column`, `type`, `v2`, `v1` (where the value comes from), `meaning`, `privacy`
-        (``plain``, ``sensitive`` or ``identifying``) and `pseudonymized` (what `pseudonymize` makes of it).
+        (``plain``, ``sensitive`` or ``identifying``) and `pseudonymized` (what `pseudonymize` makes of it). A
+        terminal shows some of them; ``print(describe("events")[["column", "meaning"]].to_string())`` shows these.
 
     Raises
     ------
