@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import receiver, sandbox
-from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, OsdiError
+from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError
 from osdi_frames.problems import ProblemKind
 
 EVENTS = of.read_events({"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"})
@@ -38,6 +39,19 @@ def test_a_frame_handed_to_a_reader_is_led_to_the_reports():
 def test_an_address_of_a_service_is_led_to_the_client():
     with pytest.raises(InvalidSource, match=r"osdi-frames pull, or osdi_frames\.Client"):
         of.read_events("https://example.org/api/v2/events")
+
+
+def test_an_address_without_the_extra_that_opens_it_is_led_to_the_client_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.delitem(sys.modules, "fsspec.implementations.http", raising=False)
+    with pytest.raises(MissingExtra, match=r"\[cloud\].*osdi-frames pull, or osdi_frames\.Client"):
+        of.read_events("https://example.org/events.json")
+
+
+def test_a_path_that_is_not_there_names_the_nearest(tmp_path):
+    (tmp_path / "archive").mkdir()
+    with pytest.raises(FileNotFoundError, match=rf"achive; nearest: {tmp_path / 'archive'}$"):
+        of.read_events(tmp_path / "achive")
 
 
 def test_json_text_in_place_of_a_path_is_led_to_json_loads():
@@ -77,9 +91,9 @@ def test_a_frame_of_another_library_makes_the_same_report_and_file(data, tmp_pat
         ),
         "a path for a CSV": (lambda: of.write_csv("data", "a.csv"), "write_csv takes a DataFrame"),
         "a function for by": (lambda: of.rsvps_by(EVENTS, print), "by is a column"),
-        "top below none": (
-            lambda: of.plots.rsvps_by_campaign(of.rsvps_by_campaign(EVENTS), top=-1),
-            "0 or more, not -1",
+        "no values to draw": (
+            lambda: of.plots.rsvps_by_campaign(of.rsvps_by_campaign(EVENTS), top=0),
+            "1 or more, not 0",
         ),
         "a prefix with its colon": (
             lambda: of.read_events([], prefix="x:"),

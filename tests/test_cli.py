@@ -174,6 +174,44 @@ def test_every_command_has_help_with_an_example_and_is_in_the_readme(command, da
     assert f"osdi-frames {command}" in (data.parent / "src" / "osdi_frames" / "cli" / "README.md").read_text()
 
 
+@pytest.mark.parametrize("unusable", ["in-the-way/report", "foreign"])
+def test_report_refuses_an_unusable_destination_before_it_reads(unusable, tmp_path):
+    (tmp_path / "in-the-way").write_text("")
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "report.docx").write_text("mine")
+    (tmp_path / "a.json").write_text('{"total_accepted": "what stops the reading"}')
+    ran = run("report", "a.json", "--out", unusable, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (Status.FAILED, "")
+    assert unusable.partition("/")[0] in ran.stderr
+    assert "not an integer" not in ran.stderr
+
+
+def test_report_names_a_missing_extra_before_it_reads(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    (tmp_path / "a.json").write_text('{"total_accepted": "what stops the reading"}')
+    ran = run("report", "a.json", "--out", "out", "--format", "xlsx", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (Status.FAILED, "")
+    assert ran.stderr.endswith("pip install 'osdi-frames[excel]'\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [(["report"], "SOURCE..."), (["export"], "DESTINATION"), (["export", "data"], "DESTINATION")],
+    ids=" ".join,
+)
+def test_a_missing_argument_is_named(words, missing):
+    ran = run(*words)
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (
+        Status.USAGE,
+        f"Error: Missing argument '{missing}'.",
+    )
+
+
+def test_pull_without_a_key_names_the_variable(tmp_path):
+    ran = run("pull", "https://example.org/api/v2", tmp_path / "out", OSDI_API_KEY="")
+    assert ran.stderr.startswith("osdi-frames: no API key: set OSDI_API_KEY in the environment")
+
+
 def test_a_wrong_call_ends_with_2():
     assert run("report").returncode == 2
     assert run("nonsense").returncode == 2
@@ -229,7 +267,9 @@ def read_all(descriptor):
 def test_report_warns_of_a_folder_in_which_there_is_nothing(tmp_path):
     ran = run("report", ".", cwd=tmp_path)
     assert ran.returncode == 0
-    assert ran.stderr == "osdi-frames: warning: no event and no signature in .\n"
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("osdi-frames: warning: no event and no signature in .: documents are .json, ")
+    assert line.endswith("; osdi-frames check lists what else is there")
 
 
 def test_one_thing_is_counted_in_the_singular(tmp_path):
@@ -306,7 +346,7 @@ def test_a_warning_and_a_report_name_the_option_and_not_the_argument(tmp_path):
     assert ran.stderr.splitlines()[0].endswith("; --prefix our makes it known")
     assert "not counted: 1 cancelled event; --include cancelled counts them" in ran.stdout.splitlines()
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "Not counted: 1 cancelled event; include= (--include cancelled) counts them" in page
+    assert "Not counted: 1 cancelled event (they can be counted in another report)" in page
 
 
 def test_report_as_json_has_the_numbers_of_the_frames(data, reported):

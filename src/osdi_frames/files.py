@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -96,8 +97,7 @@ def write_tables(
     InvalidColumn
         A column of lists or times cannot be partitioned by.
     """
-    if format not in FORMATS:
-        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {format!r}")
+    refuse_format(format)
     if (format == "xlsx" or bom) and any((partitions or {}).values()):
         raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
     counts = dict.fromkeys(schemas, 0)
@@ -114,6 +114,14 @@ def write_tables(
             counts[name] += some.num_rows
             writers[name].write_table(some)
     return counts
+
+
+def refuse_format(format: str) -> None:  # noqa: A002 (as in `write_tables`)
+    """Raise InvalidArgument for an unknown format, MissingExtra for one whose library is not installed."""
+    if format not in FORMATS:
+        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {format!r}")
+    if format == "xlsx" and find_spec("xlsxwriter") is None:
+        raise MissingExtra.named("excel")
 
 
 def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
@@ -200,6 +208,7 @@ def _write_frame(
     escape_formulas: bool = True,
     bom: bool = False,
 ) -> None:
+    refuse_format(format)
     frame = as_frame(frame, caller=caller)
     named = any(name is not None for name in frame.index.names)
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
@@ -330,10 +339,8 @@ class _Sheet:
     """A table written to the one sheet of an Excel file, row by row."""
 
     def __init__(self, schema: pa.Schema, path: Path) -> None:
-        try:
-            import xlsxwriter
-        except ImportError as error:
-            raise MissingExtra.named("excel") from error
+        import xlsxwriter  # an extra
+
         # Texts stay texts; what waits to be written is not kept where others could read it.
         options = {
             "constant_memory": True,

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from osdi_frames.archive import Source
-from osdi_frames.errors import counted
+from osdi_frames.errors import SourceWarning, counted
+from osdi_frames.problems import warn_caller
 from osdi_frames.reading.frames import read_table
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def warn_of_incomplete_pulls(folders: Iterable[Path]) -> None:
     for folder in folders:
         newest = max(_manifests(folder.glob("*/")), key=lambda pull: pull.started_at, default=None)
         if newest and not newest.complete:
-            warnings.warn(f"the newest pull is not complete: {newest}", stacklevel=4)
+            warn_caller(f"the newest pull is not complete: {newest}", SourceWarning)
 
 
 def _manifests(folders: Iterable[Path]) -> list[Manifest]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,10 +14,10 @@ import pyarrow as pa
 
 from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
-from osdi_frames.errors import InvalidArgument, InvalidColumn, counted
-from osdi_frames.files import Format, write_tables
+from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
+from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.privacy.addresses import hide_in_rows
-from osdi_frames.problems import OnError, ProblemKind
+from osdi_frames.problems import OnError, ProblemKind, warn_caller
 from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
 from osdi_frames.reading.check import Inspection, scan_inspected
 from osdi_frames.reading.frames import collect
@@ -37,6 +36,10 @@ _HEADLINE: Final = {
     "events": ("event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
+_NO_DOCUMENTS: Final = (
+    ": documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar; "
+    "osdi-frames check lists what else is there"
+)
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
 
@@ -55,6 +58,11 @@ class Reading:
     hidden: frozenset[str] = frozenset()
     """The tables whose totals are small, or would reveal small counts."""
 
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The frame of each report, by its name."""
+        return {declared.name: frame for declared, frame in self.reports}
+
     def __str__(self) -> str:
         """Sum the events and signatures up in one line, and say below what is not among them."""
         events, signatures = self.tables["events"], self.tables["signatures"]
@@ -68,6 +76,18 @@ class Reading:
         )
         others = [f"other types, in no report: {counts}"] if counts else []
         return "\n".join([summed, *self.notes, *others])
+
+
+class Options(Filters, total=False):
+    """Keywords of `report` and `write_report`."""
+
+    reports: Iterable[Report]
+    prefix: str | None
+    on_error: OnError
+    show_addresses: bool
+    min_count: int | None
+    include: Iterable[str]
+    progress: bool | None
 
 
 def report(
@@ -121,7 +141,7 @@ def report(
     >>> of.report(pull)["rsvps_by_month"]["rsvps"].to_dict()
     {'2026-05': 12}
     """
-    reading = read(
+    return read(
         source,
         reports=reports,
         prefix=prefix,
@@ -131,25 +151,17 @@ def report(
         include=include,
         progress=progress,
         **filters,
-    )
-    return {declared.name: frame for declared, frame in reading.reports}
+    ).frames
 
 
 def write_report(
     source: Source,
     destination: str | os.PathLike[str],
     *,
-    reports: Iterable[Report] = STANDARD,
-    prefix: str | None = None,
-    on_error: OnError = "raise",
-    show_addresses: bool = False,
-    min_count: int | None = None,
     formats: Iterable[Format] = ("csv", "parquet"),
     bom: bool = False,
-    include: Iterable[str] = (),
-    progress: bool | None = None,
     now: datetime | None = None,
-    **filters: Unpack[Filters],
+    **options: Unpack[Options],
 ) -> dict[str, pd.DataFrame]:
     """Write the standard reports of an archive into a folder: a page with plots, and CSV and Parquet of each.
 
@@ -158,7 +170,7 @@ def write_report(
 
     Parameters
     ----------
-    source, reports, prefix, on_error, show_addresses, min_count, include, progress, **filters
+    source, **options
         As for `report`.
     destination
         The folder to make.
@@ -185,20 +197,7 @@ def write_report(
     ...     "report.html" in os.listdir(f"{folder}/report")
     True
     """
-    reading = read(
-        source,
-        reports=reports,
-        prefix=prefix,
-        on_error=on_error,
-        show_addresses=show_addresses,
-        min_count=min_count,
-        include=include,
-        progress=progress,
-        places=True,
-        **filters,
-    )
-    write(reading, destination, now=now or datetime.now(UTC), formats=formats, bom=bom)
-    return {declared.name: frame for declared, frame in reading.reports}
+    return write(source, destination, formats=formats, bom=bom, now=now, **options).frames
 
 
 def read(
@@ -222,17 +221,10 @@ def read(
     _refuse(reports, min_count)
     selection = Selection.of(filters, include=include)
     columns = _columns(reports, places=places)
-    options: dict[str, Any] = {
-        "prefix": prefix,
-        "on_error": on_error,
-        "progress": progress,
-        "selection": selection,
-    }
-    inspector = None
+    options: Any = {"prefix": prefix, "on_error": on_error, "progress": progress, "selection": selection}
+    rows, inspector = scan_tables(source, columns, **options), None
     if places:
         rows, inspector = scan_inspected(source, columns, **options)
-    else:
-        rows = scan_tables(source, columns, **options)
     if not show_addresses:
         rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
     tables = collect(columns, rows, categories={key for declared in reports for key in declared.keys})
@@ -241,8 +233,10 @@ def read(
             frame["person_id"] = pd.Categorical.from_codes(*pd.factorize(frame["person_id"]))
     pa.default_memory_pool().release_unused()  # what it took to number the people
     if tables["events"].empty and tables["signatures"].empty:
-        chosen = " passes the filters" if selection.filters else ""
-        warnings.warn(f"no event and no signature in {_named(source)}{chosen}", stacklevel=3)
+        why = " passes the filters" if selection.filters else _NO_DOCUMENTS
+        warn_caller(
+            f"no event and no signature in {', '.join(_paths(source)) or 'the source'}{why}", SourceWarning
+        )
     warn_of_incomplete_pulls(map(Path, _paths(source)))
     snapshots, partial = _snapshots(source, reports, tables["events"], prefix=prefix)
     notes = (*selection.lines(), *partial)
@@ -314,14 +308,28 @@ def _caveat(table: str, selection: Selection) -> str:
 def _suppressed(reading: Reading, below: int) -> Reading:
     """Hide small counts of people, in the reports and around them."""
     reports = [(declared, suppress(frame, below=below)) for declared, frame in reading.reports]
+    events, signatures = reading.tables["events"], reading.tables["signatures"]
+    totals = {
+        "events": [int(events["total_accepted"].sum())],
+        "signatures": [len(signatures), signatures["person_id"].nunique()],
+    }
+    small = {name for name, counts in totals.items() if any(0 < count < below for count in counts)}
+    left_open = {
+        declared.read_from for declared, frame in reports if len(frame) and frame[declared.count].isna().all()
+    }
+    inspection = reading.inspection
+    if inspection:
+        by_key = inspection.by_key
+        few = (by_key["problem"] == ProblemKind.OTHER_TYPE) & (by_key["count"] < below)
+        inspection = replace(inspection, by_key=by_key[~few])
     note = f"counts of people below {below} are hidden (–), and others that reveal them"
     return replace(
         reading,
         reports=reports,
-        inspection=reading.inspection and _without_few(reading.inspection, below),
+        inspection=inspection,
         notes=(*reading.notes, note),
         below=below,
-        hidden=_small_totals(reading.tables, reports, below),
+        hidden=frozenset(small | left_open),
     )
 
 
@@ -342,34 +350,6 @@ def _refuse(reports: Sequence[Report], min_count: int | None) -> None:
                 )
 
 
-def _without_few(inspection: Inspection, min_count: int) -> Inspection:
-    """Leave out the elements of other types that were met a few times."""
-    by_key = inspection.by_key
-    few = (by_key["problem"] == ProblemKind.OTHER_TYPE) & (by_key["count"] < min_count)
-    return replace(inspection, by_key=by_key[~few])
-
-
-def _small_totals(
-    tables: Mapping[str, pd.DataFrame],
-    reports: Iterable[tuple[Report, pd.DataFrame]],
-    min_count: int,
-) -> frozenset[str]:
-    """Return the tables whose totals are small, or are all that a report of hidden counts leaves open."""
-    totals = {
-        "events": [int(tables["events"]["total_accepted"].sum())],
-        "signatures": [len(tables["signatures"]), tables["signatures"]["person_id"].nunique()],
-    }
-    small = {name for name, counts in totals.items() if any(0 < count < min_count for count in counts)}
-    return frozenset(
-        small
-        | {
-            declared.read_from
-            for declared, frame in reports
-            if len(frame) and frame[declared.count].isna().all()
-        }
-    )
-
-
 def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]:
     """Return the columns to read of each table: those of the reports, of the headline figures, and titles."""
     columns: dict[str, dict[str, None]] = {name: dict.fromkeys(more) for name, more in _HEADLINE.items()}
@@ -387,21 +367,26 @@ def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]
 
 
 def write(
-    reading: Reading,
+    source: Source,
     destination: str | os.PathLike[str],
     *,
-    now: datetime,
     formats: Iterable[Format] = ("csv", "parquet"),
     bom: bool = False,
-) -> None:
-    """Write what was read and made into a folder; see `write_report`."""
+    now: datetime | None = None,
+    **options: Unpack[Options],
+) -> Reading:
+    """Make reports, and write them into a folder, which is refused before anything is read; see `write_report`."""
     from osdi_frames import page  # matplotlib takes its time, and only files need it
 
-    with output_folder(destination, kind="report", source=reading.source, overwrite=True) as folder:
+    formats = list(formats)
+    for format in formats:  # noqa: A001 (as in `export`)
+        refuse_format(format)
+    with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
+        reading = read(source, places=True, **options)
         html = page.render(
             reading.reports,
             reading.tables,
-            now=now,
+            now=now or datetime.now(UTC),
             inspection=reading.inspection,
             notes=reading.notes,
             below=reading.below,
@@ -409,18 +394,15 @@ def write(
         )
         (folder / PAGE).write_text(html, encoding="utf-8")
         rows = {
-            declared.name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
-            for declared, frame in reading.reports
+            name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
+            for name, frame in reading.frames.items()
         }
         schemas = {name: table.schema for name, table in rows.items()}
         for format in formats:  # noqa: A001 (as in `export`)
             write_tables(schemas, rows.items(), folder, format, bom=bom)
+    return reading
 
 
 def _paths(source: Source) -> list[str]:
     parts = source if isinstance(source, list | tuple) else [source]
     return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
-
-
-def _named(source: Source) -> str:
-    return ", ".join(_paths(source)) or "the source"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import glob
 import os
@@ -22,7 +23,7 @@ from osdi_frames.archive.names import (
     printable,
     suffix,
 )
-from osdi_frames.archive.remote import Remote, listed, shown
+from osdi_frames.archive.remote import PULL, Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
 
 #: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
@@ -75,6 +76,16 @@ def _refuse_tables(path: str, tables: list[str]) -> None:
         )
 
 
+def _hint(path: str) -> str:
+    """Say what could have been meant by a path at which there is nothing."""
+    if path.lstrip().startswith(("{", "[")):
+        return "; for JSON at hand: json.loads(…)"
+    folder, name = os.path.split(path.rstrip("/"))
+    near = difflib.get_close_matches(name, glob.glob("*", root_dir=folder or None))
+    names = ", ".join(printable(os.path.join(folder, sibling)) for sibling in near)
+    return f"; nearest: {names}" if near else ""
+
+
 def _is_second_form(file: File, found: set[File]) -> bool:
     if isinstance(file, Remote):
         return False
@@ -94,10 +105,7 @@ class _Listing:
         """Yield the files behind a path as the user wrote it."""
         path = local_path(path)
         if path.startswith(_SERVICE) and not is_readable(os.path.basename(urlsplit(path).path)):
-            raise InvalidSource(
-                f"{shown(path)} is an address, and no archive; "
-                "osdi-frames pull, or osdi_frames.Client(…).pull(…), reads a service into one"
-            )
+            raise InvalidSource(f"{shown(path)} is an address, and no archive; {PULL}")
         if "://" in path:
             yield from listed(path)
         elif os.path.isdir(path):
@@ -114,8 +122,7 @@ class _Listing:
             for path in found:
                 yield from self._matched(path)
         else:
-            hint = "; for JSON at hand: json.loads(…)" if path.lstrip().startswith(("{", "[")) else ""
-            raise SourceNotFound(f"there is no file or folder {printable(path)}{hint}")
+            raise SourceNotFound(f"there is no file or folder {printable(path)}{_hint(path)}")
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""

@@ -22,6 +22,8 @@ _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one be
 _ATTEMPTS, _LONGEST_PAUSE = 4, 5.0
 #: What is an answer, and no failure of the network.
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError)
+#: What to call for an address of a service.
+PULL = "osdi-frames pull, or osdi_frames.Client(…).pull(…), reads a service into an archive"
 _HTTP = ("http://", "https://")
 _USER = re.compile(r"(\w://)[^/\s@]*@")
 _QUERY = re.compile(r"(https?://[^\s?'\"]*)\?[^\s'\"]*")
@@ -97,7 +99,7 @@ def filesystem_of(address: str) -> tuple[Any, str]:
     try:
         found: tuple[Any, str] = url_to_fs(address)
     except ImportError as error:
-        hint = "pip install 'osdi-frames[cloud]' brings what opens s3:// and https://"
+        hint = f"pip install 'osdi-frames[cloud]' brings what opens s3:// and https://; {PULL}"
         raise MissingExtra(f"{shown(address)}: {error}; {hint}") from error
     except ValueError as error:
         raise InvalidSource(f"{shown(address)}: {error}") from error

@@ -45,7 +45,15 @@ FILTERS = {
 
 def sources(function: Function) -> Function:
     """Take the files, folders and patterns to read, and the prefix of their ids."""
-    return click.argument("source", nargs=-1, required=True)(prefix(function))
+    return click.argument("source", nargs=-1, metavar="SOURCE...", callback=_given)(prefix(function))
+
+
+def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse an empty list of sources: what is missing is the last argument, since the one before it was given."""
+    if not value and not ctx.resilient_parsing:
+        last = [parameter for parameter in ctx.command.params if isinstance(parameter, click.Argument)][-1]
+        raise click.MissingParameter(ctx=ctx, param=last)
+    return value
 
 
 def reading(function: Function) -> Function:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -68,7 +67,8 @@ def command(
     forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
     files, or a file was changed since, nothing is written.
     """
-    found = read(list(source), places=out is not None, **options)
+    writing: Any = {"formats": formats, "bom": bom}
+    found = write(list(source), out, **writing, **options) if out else read(list(source), **options)
     if as_json:
         values = {
             report.name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
@@ -84,7 +84,6 @@ def command(
             lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]
             click.echo("\n".join(["", *filter(None, lines)]))
     if out:
-        write(found, out, now=datetime.now(UTC), formats=formats, bom=bom)
         count = counted(len(found.reports), "report")
         click.echo(
             f"\nwritten to {out}: {count}, each as {' and '.join(_NAMES[name] for name in formats)}, and {PAGE}",

@@ -46,7 +46,7 @@ class ApiKey:
     def check(self) -> None:
         """Raise `MissingKey` where there is none, or it has characters that no header can carry."""
         if not self._secret:
-            raise MissingKey(f"no API key: set {VARIABLE}, or give api_key")
+            raise MissingKey(f"no API key: set {VARIABLE} in the environment, or pass api_key= in Python")
         if not (self._secret.isascii() and self._secret.isprintable()):
             raise MissingKey("the API key has characters that no header can carry")
 

@@ -60,8 +60,8 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
 
     def plot(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool = True) -> Axes:
         frame.refuse_unless_frame(report, plot=declared)
-        if not isinstance(top, int) or top < 0:
-            raise InvalidArgument(f"top is how many values to show, 0 or more, not {top!r}")
+        if not isinstance(top, int) or top < 1:
+            raise InvalidArgument(f"top is how many values to show, 1 or more, not {top!r}")
         unit = frame.unit_of(report, plot=declared)
         if declared.kind == "groups":
             return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity, unit=unit)
