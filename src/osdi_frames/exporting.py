@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, Unpack
 
 import pyarrow as pa
@@ -123,11 +123,8 @@ def export(
         coordinate_decimals=coordinate_decimals,
         postal_characters=postal_characters,
     )
-    of = pseudonyms or Table
-    schemas = {name: of.schema(table) for name, table in chosen.items()}
-    partitions = {
-        table.name: partition for table, partition in _partitioned(chosen.values(), schemas, partition_by)
-    }
+    schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
+    partitions = _partitions(chosen.values(), schemas, partition_by)
     columns = {name: schema.names for name, schema in schemas.items()}
     selection = Selection.of(filters)
     if engine is not None:
@@ -163,22 +160,19 @@ def export(
         )
 
 
-def _partitioned(
-    tables: Collection[Table], schemas: Mapping[str, pa.Schema], by: str | None
-) -> Iterable[tuple[Table, Partition | None]]:
-    """Yield how each table is partitioned; one without the column is not."""
-    if by == "month":
-        yield from ((table, _month(table)) for table in tables)
-        return
-    declaring = {name for name, schema in schemas.items() if by in schema.names}
-    if by is not None and not declaring:
+def _partitions(
+    tables: Iterable[Table], schemas: Mapping[str, pa.Schema], by: str | None
+) -> dict[str, Partition | None]:
+    """Return how each table is partitioned; one without the column, or for a month a child table, is not."""
+    found: dict[str, Partition | None] = {}
+    for table in tables:
+        column = by
+        if by == "month":
+            column = table.element.month if table == main_table(table.element) else None
+        is_there = column in schemas[table.name].names
+        found[table.name] = Partition(str(column), by_month=by == "month") if is_there else None
+    if by not in (None, "month") and not any(found.values()):
         names = {name for schema in schemas.values() for name in schema.names}
-        raise UnknownColumn(
-            f"partition by month or by a column; {by!r} is none; {nearest(by, sorted(names))}"
-        )
-    yield from ((table, Partition(str(by)) if table.name in declaring else None) for table in tables)
-
-
-def _month(table: Table) -> Partition | None:
-    column = table.element.month
-    return Partition(column, by_month=True) if column and table == main_table(table.element) else None
+        hint = nearest(str(by), sorted(names))
+        raise UnknownColumn(f"partition by month or by a column; {by!r} is none; {hint}")
+    return found

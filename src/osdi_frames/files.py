@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -25,6 +26,7 @@ from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
 from osdi_frames.reading.interchange import as_frame
 
 Format = Literal["parquet", "csv", "xlsx"]
+Write = Callable[[pa.Table], object]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "xlsx")
 
 #: What a spreadsheet takes for the beginning of a formula: a sign, also fullwidth or small, also after blanks
@@ -102,17 +104,16 @@ def write_tables(
         raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
     counts = dict.fromkeys(schemas, 0)
     with contextlib.ExitStack() as stack:
-        writers: dict[str, _Writer] = {}
+        write: dict[str, Write] = {}
         for name, schema in schemas.items():
             if partition := (partitions or {}).get(name):
-                added = partition.schema(schema)
-                writer: _Writer = _Folder(added, folder / name, format, partition, escape_formulas, part)
+                file = _folder(schema, folder / name, format, partition, escape_formulas, part)
             else:
-                writer = _file(schema, _path(folder, name, format, part), format, escape_formulas, bom)
-            writers[name] = stack.enter_context(contextlib.closing(writer))
+                file = _file(schema, _path(folder, name, format, part), format, escape_formulas, bom)
+            write[name] = stack.enter_context(file)
         for name, some in rows:
             counts[name] += some.num_rows
-            writers[name].write_table(some)
+            write[name](some)
     return counts
 
 
@@ -214,93 +215,73 @@ def _write_frame(
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
     target = Path(os.path.realpath(path))
     with durable.draft(target) as drafts:
-        made = _file(table.schema, drafts / target.name, format, escape_formulas, bom)
-        with contextlib.closing(made) as file:
-            file.write_table(table)
+        with _file(table.schema, drafts / target.name, format, escape_formulas, bom) as write:
+            write(table)
         durable.publish_file(drafts / target.name, target)
 
 
-class _Writer(Protocol):
-    """Where the rows of a table go."""
-
-    def write_table(self, rows: pa.Table) -> None: ...
-    def close(self) -> None: ...
-
-
+@contextlib.contextmanager
 def _file(
     schema: pa.Schema,
     path: Path,
     format: Format,  # noqa: A002 (as in `write_tables`)
     escape_formulas: bool,
     bom: bool,
-) -> _Writer:
-    if format == "csv":
-        return _Csv(schema, path, escape_formulas, bom)
-    if format == "xlsx":
-        return _Sheet(schema, path)
-    writer: _Writer = pa.parquet.ParquetWriter(path, schema, compression="zstd")
-    return writer
+) -> Iterator[Write]:
+    """Open a file of a table; yield what writes some of its rows."""
+    if format == "parquet":
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            yield writer.write_table
+    elif format == "xlsx":
+        with _sheet(schema, path) as write:
+            yield write
+    else:
+        as_text = partial(_as_text, escape_formulas=escape_formulas)
+        with pa.OSFile(str(path), "wb") as sink:
+            sink.write(_BOM if bom else b"")
+            with pa.csv.CSVWriter(sink, as_text(schema.empty_table()).schema) as writer:
+                yield lambda rows: writer.write_table(as_text(rows))
 
 
-class _Csv:
-    """A table written to a CSV file."""
+@contextlib.contextmanager
+def _folder(
+    schema: pa.Schema,
+    path: Path,
+    format: Format,  # noqa: A002 (as in `write_tables`)
+    partition: Partition,
+    escape_formulas: bool,
+    part: str | None,
+) -> Iterator[Write]:
+    """Open a file for each value of a table's partition, or several where there are many rows."""
+    schema = partition.schema(schema)
+    waiting = [schema.empty_table()]
+    numbers = itertools.count()
 
-    def __init__(self, schema: pa.Schema, path: Path, escape_formulas: bool, bom: bool) -> None:
-        self._as_text = partial(_as_text, escape_formulas=escape_formulas)
-        self._sink = pa.OSFile(str(path), "wb")
-        self._sink.write(_BOM if bom else b"")
-        self._writer = pa.csv.CSVWriter(self._sink, self._as_text(schema.empty_table()).schema)
-
-    def write_table(self, rows: pa.Table) -> None:
-        self._writer.write_table(self._as_text(rows))
-
-    def close(self) -> None:
-        self._writer.close()
-        self._sink.close()
-
-
-@dataclass(slots=True)
-class _Folder:
-    """A table written to a file for each value of its partition, or several where there are many rows."""
-
-    schema: pa.Schema
-    path: Path
-    format: Format
-    partition: Partition
-    escape_formulas: bool
-    part: str | None = None
-    waiting: list[pa.Table] = field(default_factory=list)
-    files: int = 0
-
-    def write_table(self, rows: pa.Table) -> None:
-        self.waiting.append(self.partition.add_to(rows))
-        if sum(table.nbytes for table in self.waiting) > _TOGETHER:
-            self._flush()
-
-    def close(self) -> None:
-        if self.waiting or not self.files:
-            self._flush()
-
-    def _flush(self) -> None:
-        rows = pa.concat_tables([self.schema.empty_table(), *self.waiting])
-        self.waiting.clear()
+    def flush() -> None:
+        rows = pa.concat_tables(waiting)
+        del waiting[1:]
         kind: Any = pa.dataset.ParquetFileFormat()
         options = kind.make_write_options(compression="zstd")
-        if self.format == "csv":
-            rows, kind, options = _as_text(rows, escape_formulas=self.escape_formulas), "csv", None
+        if format == "csv":
+            rows, kind, options = _as_text(rows, escape_formulas=escape_formulas), "csv", None
         pa.dataset.write_dataset(
             rows,
-            self.path,
+            path,
             format=kind,
             file_options=options,
-            partitioning=pa.dataset.partitioning(
-                pa.schema([self.schema.field(self.partition.folder)]), flavor="hive"
-            ),
-            basename_template=f"part-{f'{self.part}-' if self.part else ''}{self.files}-{{i}}.{self.format}",
+            partitioning=pa.dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
+            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{format}",
             existing_data_behavior="overwrite_or_ignore",
             max_partitions=1 << 14,
         )
-        self.files += 1
+
+    def write(rows: pa.Table) -> None:
+        waiting.append(partition.add_to(rows))
+        if sum(table.nbytes for table in waiting) > _TOGETHER:
+            flush()
+
+    yield write
+    flush()
 
 
 def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
@@ -335,51 +316,50 @@ def _escaped(texts: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
 
 
-class _Sheet:
-    """A table written to the one sheet of an Excel file, row by row."""
+@contextlib.contextmanager
+def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
+    """Open an Excel file of one sheet, which is written row by row."""
+    import xlsxwriter  # an extra
 
-    def __init__(self, schema: pa.Schema, path: Path) -> None:
-        import xlsxwriter  # an extra
+    # Texts stay texts; what waits to be written is not kept where others could read it.
+    options = {
+        "constant_memory": True,
+        "tmpdir": str(path.parent),
+        "default_date_format": "yyyy-mm-dd hh:mm:ss",
+    }
+    with xlsxwriter.Workbook(str(path), options) as book:
+        sheet, numbers = book.add_worksheet(), iter(range(_SHEET_ROWS))
+        sheet.freeze_panes(1, 0)
 
-        # Texts stay texts; what waits to be written is not kept where others could read it.
-        options = {
-            "constant_memory": True,
-            "tmpdir": str(path.parent),
-            "default_date_format": "yyyy-mm-dd hh:mm:ss",
-        }
-        self._book: Any = xlsxwriter.Workbook(str(path), options)
-        self._sheet, self._name, self._count = self._book.add_worksheet(), path.stem, 0
-        self._sheet.freeze_panes(1, 0)
-        utc = [pa.types.is_timestamp(field.type) and field.type.tz is not None for field in schema]
-        self._write(
-            f"{name} (UTC)" if is_utc else name for name, is_utc in zip(schema.names, utc, strict=True)
+        def write_row(values: Iterable[Any]) -> None:
+            row = next(numbers, None)
+            if row is None:
+                raise InvalidArgument(f"{path.stem} has more rows than a sheet holds; write CSV or Parquet")
+            for column, value in enumerate(values):
+                _write_cell(sheet, row, column, value)
+
+        def write(rows: pa.Table) -> None:
+            times = (pa.types.is_timestamp(kind) for kind in rows.schema.types)
+            columns = (
+                column.cast(pa.timestamp("us")) if is_time else _text(column)
+                for column, is_time in zip(rows.columns, times, strict=True)
+            )
+            for values in zip(*(column.to_pylist() for column in columns), strict=True):
+                write_row(values)
+
+        write_row(
+            f"{field.name} (UTC)" if getattr(field.type, "tz", None) else field.name for field in schema
         )
+        yield write
 
-    def write_table(self, rows: pa.Table) -> None:
-        columns = [
-            (
-                column.cast(pa.timestamp("us")) if pa.types.is_timestamp(column.type) else _text(column)
-            ).to_pylist()
-            for column in rows.columns
-        ]
-        for values in zip(*columns, strict=True):
-            self._write(values)
 
-    def close(self) -> None:
-        self._book.close()
-
-    def _write(self, values: Iterable[Any]) -> None:
-        if self._count == _SHEET_ROWS:
-            raise InvalidArgument(f"{self._name} has more rows than a sheet holds; write CSV or Parquet")
-        for number, value in enumerate(values):
-            if isinstance(value, bool):
-                self._sheet.write_boolean(self._count, number, value)
-            elif isinstance(value, datetime) and value.year >= 1900:
-                self._sheet.write_datetime(self._count, number, value)
-            elif isinstance(value, int | float) and abs(value) <= _EXACT:
-                self._sheet.write_number(self._count, number, value)
-            elif value is not None and value == value:  # NaN is empty
-                text = str(value)
-                text = text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
-                self._sheet.write_string(self._count, number, text)
-        self._count += 1
+def _write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
+    if isinstance(value, bool):
+        sheet.write_boolean(row, column, value)
+    elif isinstance(value, datetime) and value.year >= 1900:
+        sheet.write_datetime(row, column, value)
+    elif isinstance(value, int | float) and abs(value) <= _EXACT:
+        sheet.write_number(row, column, value)
+    elif value is not None and value == value:  # NaN is empty
+        text = str(value)
+        sheet.write_string(row, column, text if len(text) <= _CELL else f"{text[: _CELL - 1]}…")
