@@ -14,7 +14,6 @@ import pytest
 import osdi_frames as of
 from osdi_frames import receiver, sandbox
 from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError
-from osdi_frames.problems import ProblemKind
 
 EVENTS = of.read_events({"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"})
 POLARS = pl.from_arrow(of.scan({"title": "March", "total_accepted": 3}, "events").read_all())
@@ -171,10 +170,6 @@ def test_by_is_the_second_argument_wherever_it_is_one():
     places = {name: list(found).index("by") for name, found in parameters() if "by" in found}
     assert set(places.values()) == {1}
     assert "signatures_over_time" in places
-
-
-def test_every_kind_of_problem_has_a_meaning():
-    assert all(kind.meaning.endswith((".", "}")) for kind in ProblemKind)
 
 
 def test_no_problem_is_made_of_another_kind():

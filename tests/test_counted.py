@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.cli.report import command
-from osdi_frames.errors import InvalidFilter, UnknownValue
+from osdi_frames.errors import InvalidArgument, UnknownValue
 from osdi_frames.reporting import read
 
 SENT_TEST = [{"osdi:signature": {"platform:referrer_data": {}, "add_tags": ["t"]}, "idempotency_key": "same"}]
@@ -325,7 +325,7 @@ def test_an_id_outside_of_the_period_is_no_error():
     ids=["no-time", "no-month", "order", "number", "include"],
 )
 def test_a_filter_that_cannot_be_says_what_would_be_right(options, message):
-    with pytest.raises(InvalidFilter, match=message):
+    with pytest.raises(InvalidArgument, match=message):
         of.report(ARCHIVE, **options)
 
 

@@ -290,13 +290,13 @@ def test_a_machine_without_the_zone_raises_an_error_that_names_the_data():
 import sys
 sys.modules["tzdata"] = None
 import pandas as pd
-from osdi_frames.errors import UnknownTimezone
+from osdi_frames.errors import UnknownValue
 from osdi_frames.local_time import local_to_utc
 noon = pd.Timestamp("2026-07-01 12:00")
 oakland = {"start_date": noon, "end_date": noon, "location_latitude": 37.8, "location_longitude": -122.27}
 try:
     local_to_utc(pd.DataFrame([oakland]))
-except UnknownTimezone as error:
+except UnknownValue as error:
     print(error)
 """
     env = {**os.environ, "PYTHONTZPATH": ""}

@@ -54,11 +54,7 @@ class UnknownColumn(OsdiError, KeyError):
 
 
 class UnknownValue(OsdiError, LookupError):
-    """An id to filter by occurs nowhere in the source; the message names the nearest ones."""
-
-
-class InvalidFilter(OsdiError, ValueError):
-    """What a filter was given is no time, text or name that it takes; the message says what it takes."""
+    """What was named is not among those there are: an id in a source, a collection of a service, a time zone."""
 
 
 class MissingColumn(OsdiError, KeyError):
@@ -71,10 +67,6 @@ class InvalidColumn(OsdiError, ValueError):
 
 class NotAReport(OsdiError, ValueError):
     """A plot was given something other than the report it draws; the message says what to call."""
-
-
-class UnknownTimezone(OsdiError, LookupError):
-    """The time zone data of this machine lack a zone; the message says how to renew them."""
 
 
 class SourceNotFound(OsdiError, FileNotFoundError):
@@ -99,18 +91,6 @@ class BadDocument(OsdiError, ValueError):
 
 class ArchiveLocked(OsdiError, BlockingIOError):
     """Another process writes to the folder; the message says which one and what to do."""
-
-
-class InvalidPerson(OsdiError, ValueError):
-    """An id or address that names nobody, and would erase what is not the person's."""
-
-
-class BadWorkerName(OsdiError, ValueError):
-    """The name of a receiver's process cannot be the name of its folder."""
-
-
-class WeakToken(OsdiError, ValueError):
-    """A token of the receiver is too short to be a secret; the message never shows it."""
 
 
 class DatabaseUnusable(OsdiError, OSError):
@@ -208,14 +188,6 @@ class IncompletePull(OsdiError, RuntimeError):
     """Not every record of a collection came; the message says what is missing."""
 
 
-class UnknownCollection(OsdiError, KeyError):
-    """A collection that a pull cannot read; the message names the nearest ones."""
-
-
-class PullRunning(OsdiError, BlockingIOError):
-    """Another pull is writing into the same folder."""
-
-
 class UneditableField(OsdiError, ValueError):
     """A field that the service would ignore; the message names it."""
 
@@ -244,7 +216,7 @@ class ProblemsWarning(UserWarning):
 
 
 class SourceWarning(UserWarning):
-    """A source has nothing of what was asked for, or ids under an unknown prefix; the message says what to call."""
+    """A source lacks what was asked for, or has ids under an unknown prefix; the message says what to call."""
 
     __str__ = _sentence
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 import pandas as pd
 
-from osdi_frames.errors import MissingExtra, UnknownTimezone
+from osdi_frames.errors import MissingExtra, UnknownValue
 from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reports.columns import UTC, Convert, local, take
 
@@ -50,7 +50,7 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
         the frame lacks one of the four columns
     InvalidColumn
         one of them holds what is no time, or no number
-    UnknownTimezone
+    UnknownValue
         the time zone data of this machine are older than the map of zones
 
     Notes
@@ -128,6 +128,6 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except ZoneInfoNotFoundError as error:
-        raise UnknownTimezone(
+        raise UnknownValue(
             f"the time zone data of this machine lack {name}: pip install --upgrade tzdata"
         ) from error

@@ -26,63 +26,48 @@ OnError = Literal["raise", "skip"]
 
 
 class ProblemKind(StrEnum):
-    """What a problem is: the values of the column `problem` of `check`, each with what it means."""
+    """What a problem is: the values of the column `problem` of `check`."""
 
-    meaning: str
-
-    def __new__(cls, name: str, meaning: str) -> ProblemKind:  # noqa: D102 (of an Enum)
-        kind = str.__new__(cls, name)
-        kind._value_, kind.meaning = name, meaning
-        return kind
-
-    NO_FILE = "unreadable file", "A file or folder cannot be read, or not to its end."
-    EMPTY_FILE = "empty file", "A file holds no document."
+    NO_FILE = "unreadable file"  # or a folder, or not to its end
+    EMPTY_FILE = "empty file"
     QUARANTINE = (
-        "in quarantine",
-        "A receiver stored bodies that are not deliveries; they are kept, and not read.",
+        "in quarantine"  # bodies that are not deliveries; a receiver keeps them, and they are not read
     )
-    LINK = "link", "A link in a container; what it leads to is read under its own name."
-    FILE_NAME = "a file name that is not UTF-8", "The file is read; its name is shown with escapes."
-    LIMIT = "limit exceeded", "A document, file or container is larger than `Limits` allows."
-    NOT_UTF8 = "not UTF-8", "A document is not text."
-    NOT_JSON = "not JSON", "A document is malformed."
-    NO_DOCUMENT = (
-        "not a page, an event or a delivery",
-        "A document has no known form.",
-    )
-    UNCLEAR = (
-        "a resource whose type is not clear",
-        'name its type, as deliveries and pages do: [{"osdi:signature": {…}}], {"_embedded": {"osdi:events": […]}}',
-    )
-    NO_TYPE = "an element without a type key", "An entry of a delivery does not name its type."
-    NO_TIME = "an envelope without a time", "It is read; received_at and fetched_at are missing."
-    UNKNOWN_PREFIX = (
-        "an id under an unknown prefix",
-        "The service has a prefix of its own: `prefix=` names it.",
-    )
-    NO_OBJECT = "not an object", "Another value stands where an object is declared."
-    NO_LIST = "not a list", "Another value stands where a list is declared."
-    NO_TEXT = "not text", "An object or list stands where text is declared."
-    NO_BOOLEAN = "not true or false", "Another value stands where true or false is declared."
-    NO_INTEGER = "not an integer", "Another value stands where an integer is declared."
-    LARGE_INTEGER = "not an integer of 64 bits", "An integer is too large for its column."
-    NO_NUMBER = "not a number", "Another value stands where a number is declared."
-    LARGE_NUMBER = "not a number of 64 bits", "A number is too large for its column."
+    LINK = "link"  # in a container; what it leads to is read under its own name
+    FILE_NAME = "a file name that is not UTF-8"  # it is read; its name is shown with escapes
+    LIMIT = "limit exceeded"  # of `Limits`
+    NOT_UTF8 = "not UTF-8"
+    NOT_JSON = "not JSON"
+    NO_DOCUMENT = "not a page, an event or a delivery"
+    UNCLEAR = "a resource whose type is not clear"
+    NO_TYPE = "an element without a type key"
+    NO_TIME = "an envelope without a time"  # it is read; received_at and fetched_at are missing
+    UNKNOWN_PREFIX = "an id under an unknown prefix"
+    NO_OBJECT = "not an object"
+    NO_LIST = "not a list"
+    NO_TEXT = "not text"
+    NO_BOOLEAN = "not true or false"
+    NO_INTEGER = "not an integer"
+    LARGE_INTEGER = "not an integer of 64 bits"
+    NO_NUMBER = "not a number"
+    LARGE_NUMBER = "not a number of 64 bits"
     ODD_NUMBER = (
-        "a number not of JSON, or not of 64 bits",
-        "NaN, Infinity or 1e400: other readers refuse the file.",
+        "a number not of JSON, or not of 64 bits"  # NaN, Infinity, 1e400: other readers refuse the file
     )
-    NO_DATETIME = "not a datetime", "A text is not a date and time of ISO 8601."
-    SURROGATE = "a lone surrogate, read as U+FFFD", "A text holds half of a character."
-    DOUBTFUL_DATE = (
-        "doubtful date, far from most others",
-        "A date is more than ten years away from most others.",
-    )
-    DUPLICATE_KEY = "duplicate key, the first is read", "An object has a key twice."
-    UNDECLARED = "undeclared key", "No table declares the key: perhaps a new field of the service."
-    NOT_READ = "key not read", "The key is known, and no column reads it."
-    OTHER_TYPE = "other type", "No table declares the type of an element or collection."
+    NO_DATETIME = "not a datetime"  # of ISO 8601
+    SURROGATE = "a lone surrogate, read as U+FFFD"  # half of a character
+    DOUBTFUL_DATE = "doubtful date, far from most others"  # by more than ten years
+    DUPLICATE_KEY = "duplicate key, the first is read"
+    UNDECLARED = "undeclared key"  # of no table: perhaps a new field of the service
+    NOT_READ = "key not read"  # it is known, and no column reads it
+    OTHER_TYPE = "other type"  # of an element or a collection, which no table declares
 
+
+#: What to do about a resource whose type is not clear.
+_NAMED_TYPE = (
+    "name its type, as deliveries and pages do: "
+    '[{"osdi:signature": {…}}], {"_embedded": {"osdi:events": […]}}'
+)
 
 #: The value of a finding about the key alone.
 NOTHING: Any = object()
@@ -135,8 +120,16 @@ class Problem:
         return cls(place, finding.problem, finding.detail, finding.severity)
 
     def __str__(self) -> str:
-        hint = f"; {self.problem.meaning}" if self.problem is ProblemKind.UNCLEAR else ""
+        hint = f"; {_NAMED_TYPE}" if self.problem is ProblemKind.UNCLEAR else ""
         return f"{self.place}: {self.problem}: {self.detail}{hint}"
+
+
+def warn_caller(message: str, category: type[UserWarning]) -> None:
+    """Warn, pointing at the line that called this package."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and is_inside(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 @dataclass(slots=True)
@@ -166,30 +159,15 @@ class Policy:
         self.passed_over += 1
         self.first = self.first or problem
 
-    def close(self, warn: Callable[[str, type[UserWarning]], None] | None = None) -> None:
+    def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
         """Warn once, with the count, when something was skipped, and of a prefix that is not known."""
-        warn = warn or warn_caller
         if self.passed_over:
             count = counted(self.passed_over, "problem")
             warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
         if self.unknown_prefix:
             prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
-            warn(
-                f'{self.unknown_prefix}; prefix="{prefix}" (--prefix {prefix}) makes it known', SourceWarning
-            )
-
-
-def warn_caller(message: str, category: type[UserWarning]) -> None:
-    """Warn the caller of the package."""
-    warnings.warn(message, category, stacklevel=_level())
-
-
-def _level() -> int:
-    """Count the frames up to the caller's line, which is what a warning is to point at."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and is_inside(frame):
-        frame, level = frame.f_back, level + 1
-    return level
+            hint = f'prefix="{prefix}" (--prefix {prefix}) makes it known'
+            warn(f"{self.unknown_prefix}; {hint}", SourceWarning)
 
 
 #: What people call a field: no space, no @, and no digits enough for a phone number.

@@ -20,6 +20,7 @@ from osdi_frames.cli import report
 from osdi_frames.cli.pull import command
 from osdi_frames.client import Client
 from osdi_frames.errors import (
+    ArchiveLocked,
     BadAddress,
     BadAnswer,
     ClientClosed,
@@ -27,7 +28,6 @@ from osdi_frames.errors import (
     IncompletePull,
     KeyRefused,
     MissingKey,
-    PullRunning,
     ResourceNotFound,
     ServiceError,
     ServiceTimeout,
@@ -452,7 +452,7 @@ def test_two_pulls_into_one_folder_at_once_are_refused(stocked, tmp_path):
         first = thread.submit(client.pull, tmp_path)
         while not list(tmp_path.glob("*")):
             time.sleep(0.01)
-        with pytest.raises(PullRunning):
+        with pytest.raises(ArchiveLocked):
             client.pull(tmp_path)
         assert first.result().complete
 

@@ -21,7 +21,7 @@ from osdi_frames.cli.pull import command
 from osdi_frames.client import Client
 from osdi_frames.client.manifest import manifests
 from osdi_frames.client.resources import NAMES, needed
-from osdi_frames.errors import BadAddress, ServiceError, UnknownCollection
+from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
 from osdi_frames.reading.frames import read_table
 
 from .conftest import GROUP, Stocked, comparable
@@ -109,7 +109,7 @@ def test_what_a_list_is_of_is_read_before_it():
 
 def test_an_unknown_collection_is_an_error_with_the_nearest_and_leaves_no_folder(demo, tmp_path):
     with demo.client() as client:
-        with pytest.raises(UnknownCollection, match="nearest: attendances"):
+        with pytest.raises(UnknownValue, match="nearest: attendances"):
             client.pull(tmp_path / "x", collections=["attendence"])
         with pytest.raises(TypeError, match="given as a list"):
             client.pull(tmp_path / "x", collections="events")

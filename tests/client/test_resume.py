@@ -24,7 +24,7 @@ from pandas.testing import assert_frame_equal
 from osdi_frames.client import Client
 from osdi_frames.client.folder import Batches, locked
 from osdi_frames.client.manifest import manifests
-from osdi_frames.errors import PullRunning
+from osdi_frames.errors import ArchiveLocked
 from osdi_frames.reading.frames import read_table
 
 from .conftest import Pulls, Stocked, comparable
@@ -238,7 +238,7 @@ def test_a_lock_whose_owner_was_killed_is_taken_over_although_a_child_still_hold
         assert owner.stdout
         child = int("".join(owner.stdout.readline().strip() or owner.stdout.readline()))
         try:
-            with pytest.raises(PullRunning, match=rf"process {owner.pid} on "):
+            with pytest.raises(ArchiveLocked, match=rf"process {owner.pid} on "):
                 client.pull(tmp_path)
             owner.kill()
             owner.wait()
@@ -254,7 +254,7 @@ def test_of_several_that_take_over_one_lock_one_pulls(tmp_path):
         all_have_tried = threading.Barrier(8)
 
         def enter(_: int) -> bool:
-            with suppress(PullRunning), locked(tmp_path):
+            with suppress(ArchiveLocked), locked(tmp_path):
                 all_have_tried.wait(timeout=60)
                 return True
             all_have_tried.wait(timeout=60)
@@ -267,7 +267,7 @@ def test_a_lock_of_another_machine_is_not_taken_over(tmp_path):
     (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": "another"}))
     with (tmp_path / ".lock").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(PullRunning, match="on another"), locked(tmp_path):
+        with pytest.raises(ArchiveLocked, match="on another"), locked(tmp_path):
             pass
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from osdi_frames.cli.archive import command
-from osdi_frames.errors import InvalidPerson
+from osdi_frames.errors import InvalidArgument
 from osdi_frames.receiver import erase, erasure, verify
 from osdi_frames.receiver.envelope import Envelope, read
 from osdi_frames.receiver.segments import Segment, seal_finished, segments
@@ -382,9 +382,9 @@ def test_a_person_who_is_not_found_is_no_success_that_looks_like_any_other(archi
 @pytest.mark.parametrize("person", ["", " ", "https://x.org/api/v2/people/"])
 def test_an_empty_id_or_address_is_refused_before_it_matches_everything(archive, person):
     before = stored(archive)
-    with pytest.raises(InvalidPerson, match="empty"):
+    with pytest.raises(InvalidArgument, match="empty"):
         erase(archive, persons=[person])
-    with pytest.raises(InvalidPerson, match="empty"):
+    with pytest.raises(InvalidArgument, match="empty"):
         erase(archive, emails=[" "])
     assert stored(archive) == before
 

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from osdi_frames.cli.receive import _kept_tokens, command
-from osdi_frames.errors import ArchiveLocked, BadWorkerName, WeakToken
+from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.receiver.worker import Worker
 
 from .process import SOURCE, Receiver, stored
@@ -131,8 +131,8 @@ def test_a_port_that_is_taken_is_named(tmp_path, taken_port):
 def test_a_receiver_that_cannot_start_leaves_nothing_that_it_made(tmp_path, taken_port):
     archive = tmp_path / "new" / "archive"
     assert isinstance(_invoke(archive, "--port", taken_port).exception, OSError)
-    assert isinstance(_invoke(archive, "--port", 0, "--worker", "a b").exception, BadWorkerName)
-    assert isinstance(_invoke(archive, "--port", 0, "--token", "short").exception, WeakToken)
+    assert "a worker's name" in str(_invoke(archive, "--port", 0, "--worker", "a b").exception)
+    assert "a token has" in str(_invoke(archive, "--port", 0, "--token", "short").exception)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -147,9 +147,11 @@ def test_an_interrupted_receiver_ends_with_status_130_and_says_what_it_stored(tm
 
 
 def test_a_token_or_a_name_that_will_not_do_is_refused(tmp_path):
-    assert isinstance(_invoke(tmp_path, "--port", 0, "--token", "short").exception, WeakToken)
+    bad_token = _invoke(tmp_path, "--port", 0, "--token", "short")
     bad_name = _invoke(tmp_path, "--port", 0, "--token", _TOKENS[0], "--worker", "../other")
-    assert isinstance(bad_name.exception, BadWorkerName)
+    for bad, said in ((bad_token, "a token has"), (bad_name, "a worker's name")):
+        assert isinstance(bad.exception, InvalidArgument)
+        assert said in str(bad.exception)
 
 
 def test_the_help_shows_an_example():

@@ -254,9 +254,9 @@ class Client:
 
         Raises
         ------
-        UnknownCollection
+        UnknownValue
             With the names that are nearest.
-        PullRunning
+        ArchiveLocked
             Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
         asked = tuple(several(collections, "collections"))

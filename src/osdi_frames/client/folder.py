@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from osdi_frames.archive.durable import create_file, sync, try_lock
-from osdi_frames.errors import PullRunning
+from osdi_frames.errors import ArchiveLocked
 
 if sys.platform != "win32":
     import fcntl
@@ -38,7 +38,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Keep other pulls out of a folder; on Windows that is the caller's to do.
 
     The system releases the lock when its process ends, but not while a child that the process forked lives on. The
-    file names its owner, and so does the `PullRunning` of the next one; where that process has ended, a new lock
+    file names its owner, and so does the `ArchiveLocked` of the next one; where that process has ended, a new lock
     replaces it.
     """
     if sys.platform == "win32":
@@ -68,7 +68,7 @@ def _take(path: Path) -> int:
         elif pid:
             named = f" (process {pid} on {host})"
     if descriptor is None:
-        raise PullRunning(f"another pull is writing into {path.parent}{named}")
+        raise ArchiveLocked(f"another pull is writing into {path.parent}{named}")
     os.ftruncate(descriptor, 0)
     os.write(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
     return descriptor

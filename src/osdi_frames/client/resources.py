@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from osdi_frames.errors import UnknownCollection, nearest
+from osdi_frames.errors import UnknownValue, nearest
 from osdi_frames.tables.fields import Version
 
 
@@ -69,7 +69,7 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
     """
     for name in names:
         if name not in NAMES:
-            raise UnknownCollection(f"there is no collection {name!r}; {nearest(name, NAMES)}")
+            raise UnknownValue(f"there is no collection {name!r}; {nearest(name, NAMES)}")
     wanted = set(names)
     for resource in reversed(_DECLARED):
         if resource.name in wanted:

@@ -54,9 +54,8 @@ def check(
         `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
         mended, is a date more than ten years away from most others, or bodies that are not deliveries, which a
         receiver keeps in its quarantine; ``info`` are keys and element types that no table takes: new fields of
-        the service show up here first. The kinds of problems, with their
-        meanings: `osdi_frames.problems.ProblemKind`. To see long details whole:
-        ``pd.set_option("display.max_colwidth", None)``.
+        the service show up here first. The kinds of problems: `osdi_frames.problems.ProblemKind`. To see long
+        details whole: ``pd.set_option("display.max_colwidth", None)``.
 
     Raises
     ------

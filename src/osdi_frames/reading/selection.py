@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidFilter, UnknownValue, nearest
+from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
@@ -114,7 +114,7 @@ class Selection:
 
         Raises
         ------
-        InvalidFilter
+        InvalidArgument
             For a time that cannot be read, or a kind that is not declared.
         TypeError
             For a filter that is not declared.
@@ -127,7 +127,9 @@ class Selection:
         included = [include] if isinstance(include, str) else list(KINDS if include is None else include)
         for name in included:
             if name not in KINDS:
-                raise InvalidFilter(f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}")
+                raise InvalidArgument(
+                    f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}"
+                )
         unknown = [name for name in filters if name not in FILTERS]
         if unknown:
             raise TypeError(f"there is no filter {unknown[0]!r}; there are: {', '.join(FILTERS)}")
@@ -135,7 +137,7 @@ class Selection:
         asked = {name: _asked(name, value) for name, value in given.items() if value not in (None, ())}
         bounds = [asked[name].value for name in ("since", "until") if name in asked]
         if len(bounds) == 2 and bounds[0] >= bounds[1]:  # type: ignore[operator] # moments alone
-            raise InvalidFilter(f"since {asked['since'].text} is after until {asked['until'].text}")
+            raise InvalidArgument(f"since {asked['since'].text} is after until {asked['until'].text}")
         # Who asks for cancelled events by their status wants to count them.
         statuses = asked["status"].value if "status" in asked else ()
         included += ["cancelled"] * ("cancelled" in statuses)  # type: ignore[operator] # texts alone
@@ -255,7 +257,7 @@ def _asked(name: str, value: Any) -> Asked:
         return _moment(name, value)
     values = (value,) if isinstance(value, str) else tuple(value)
     if not all(isinstance(text, str) for text in values):
-        raise InvalidFilter(f"{name} is a text or a list of texts, not {value!r}")
+        raise InvalidArgument(f"{name} is a text or a list of texts, not {value!r}")
     return Asked(", ".join(values), values)
 
 
@@ -272,7 +274,7 @@ def _moment(name: str, value: object) -> Asked:
         period = pd.Period(text if _MOMENT.fullmatch(text) else "none")
         first = (period + int(name == "until")).to_timestamp(how="start").as_unit("us")
     except ValueError as error:
-        raise InvalidFilter(
+        raise InvalidArgument(
             f"{name} is a year, a month, a day or a time (UTC), as 2026, 2026-05 or 2026-05-31, not {text!r}"
         ) from error
     return Asked(text, int(first.asm8.astype("int64")))

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from osdi_frames.errors import WeakToken
+from osdi_frames.errors import InvalidArgument
 from osdi_frames.receiver.delivery_queue import DeliveryQueue, Limits
 from osdi_frames.receiver.worker import Worker, check_name
 
@@ -71,7 +71,7 @@ def create_app(
     ------
     ArchiveLocked
         Another process owns the worker's folder.
-    WeakToken
+    InvalidArgument
         No token, or one that could be guessed.
 
     Examples
@@ -130,7 +130,7 @@ class Tokens:
     def __init__(self, tokens: Iterable[str]) -> None:
         given = list(tokens)
         if not given or not all(_TOKEN.fullmatch(token) for token in given):
-            raise WeakToken("a token has at least 20 characters out of A-Z, a-z, 0-9 and . _ ~ -")
+            raise InvalidArgument("a token has at least 20 characters out of A-Z, a-z, 0-9 and . _ ~ -")
         self._digests = [_digest(token) for token in given]
 
     def __contains__(self, candidate: str) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from osdi_frames.archive.durable import write_file
-from osdi_frames.errors import ArchiveLocked, InvalidPerson
+from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
@@ -82,7 +82,7 @@ def erase(
 
     Raises
     ------
-    InvalidPerson
+    InvalidArgument
         An id or address is empty.
     SourceNotFound
         No receiver has written here.
@@ -211,7 +211,7 @@ class Person:
         ids = frozenset(_path(id_)[-1] for id_ in ids)
         emails = frozenset(_folded(email.strip()) for email in emails)
         if "" in ids | emails or "people" in ids:
-            raise InvalidPerson("an id or address of the person is empty: it would match everything")
+            raise InvalidArgument("an id or address of the person is empty: it would match everything")
         # me.ann@x.org and ann@x.organic are other addresses, joe-ann-1 is another id.
         patterns = [rf"(?<!\w)(?<!\w[.+-]){re.escape(email)}(?![\w-])" for email in emails]
         patterns += [rf"(?<![^\W_])(?<![^\W_]-){re.escape(_folded(id_))}(?![^\W_]|-\w)" for id_ in ids]

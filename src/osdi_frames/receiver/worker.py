@@ -19,7 +19,7 @@ from pathlib import Path
 
 from osdi_frames.archive.durable import PARTIAL, try_lock
 from osdi_frames.archive.names import QUARANTINE
-from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
+from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
 from osdi_frames.receiver.segments import Log, check_identity, make_folder, segments, set_aside
 
 ERASING = f".erasing{PARTIAL}"  # ends what an erasure is writing, which is another process
@@ -35,7 +35,7 @@ class Worker:
     ------
     ArchiveLocked
         Another process owns the folder.
-    BadWorkerName
+    InvalidArgument
         The name cannot be a folder's.
     """
 
@@ -102,9 +102,9 @@ class Worker:
 
 
 def check_name(name: str) -> None:
-    """Raise `BadWorkerName` for a name that cannot be a folder's."""
+    """Raise `InvalidArgument` for a name that cannot be a folder's."""
     if not _NAME.fullmatch(name):
-        raise BadWorkerName(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
+        raise InvalidArgument(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
 
 
 def make_archive(archive: Path) -> None:
