@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import osdi_frames as of
-from osdi_frames.cli import COMMANDS, group
-from osdi_frames.cli.status import Status
+from osdi_frames.cli import COMMANDS, Status, group
 from tests.commands import run
 
 

@@ -75,7 +75,7 @@ def write_tables(
     schemas: Mapping[str, pa.Schema],
     rows: Iterable[tuple[str, pa.Table]],
     folder: Path,
-    format: Format,  # noqa: A002 (the word that pandas users know)
+    kind: Format,
     *,
     partitions: Mapping[str, Partition | None] | None = None,
     part: str | None = None,
@@ -85,31 +85,20 @@ def write_tables(
     """Write tables into a folder: ``name.parquet`` and so on, a partitioned one into the folder `name`.
 
     `rows` are pairs of a table's name and some of its rows, in any order of the tables. With `part`, which
-    distinguishes the names of these files from those of others, each table is a folder.
-
-    Returns
-    -------
-    dict
-        The number of rows of each table.
-
-    Raises
-    ------
-    InvalidArgument
-        An unknown format, or one that cannot be partitioned.
-    InvalidColumn
-        A column of lists or times cannot be partitioned by.
+    distinguishes the names of these files from those of others, each table is a folder. Returns the number of
+    rows of each table.
     """
-    refuse_format(format)
-    if (format == "xlsx" or bom) and any((partitions or {}).values()):
+    refuse_format(kind)
+    if (kind == "xlsx" or bom) and any((partitions or {}).values()):
         raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
     counts = dict.fromkeys(schemas, 0)
     with contextlib.ExitStack() as stack:
         write: dict[str, Write] = {}
         for name, schema in schemas.items():
             if partition := (partitions or {}).get(name):
-                file = _folder(schema, folder / name, format, partition, escape_formulas, part)
+                file = _folder(schema, folder / name, kind, partition, escape_formulas, part)
             else:
-                file = _file(schema, _path(folder, name, format, part), format, escape_formulas, bom)
+                file = _file(schema, _path(folder, name, kind, part), kind, escape_formulas, bom)
             write[name] = stack.enter_context(file)
         for name, some in rows:
             counts[name] += some.num_rows
@@ -117,11 +106,11 @@ def write_tables(
     return counts
 
 
-def refuse_format(format: str) -> None:  # noqa: A002 (as in `write_tables`)
+def refuse_format(kind: str) -> None:
     """Raise InvalidArgument for an unknown format, MissingExtra for one whose library is not installed."""
-    if format not in FORMATS:
-        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {format!r}")
-    if format == "xlsx" and find_spec("xlsxwriter") is None:
+    if kind not in FORMATS:
+        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {kind!r}")
+    if kind == "xlsx" and find_spec("xlsxwriter") is None:
         raise MissingExtra.named("excel")
 
 
@@ -203,36 +192,30 @@ def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 def _write_frame(
     frame: pd.DataFrame,
     path: str | os.PathLike[str],
-    format: Format,  # noqa: A002 (as in `write_tables`)
+    kind: Format,
     caller: str,
     *,
     escape_formulas: bool = True,
     bom: bool = False,
 ) -> None:
-    refuse_format(format)
+    refuse_format(kind)
     frame = as_frame(frame, caller=caller)
     named = any(name is not None for name in frame.index.names)
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
     target = Path(os.path.realpath(path))
     with durable.draft(target) as drafts:
-        with _file(table.schema, drafts / target.name, format, escape_formulas, bom) as write:
+        with _file(table.schema, drafts / target.name, kind, escape_formulas, bom) as write:
             write(table)
         durable.publish_file(drafts / target.name, target)
 
 
 @contextlib.contextmanager
-def _file(
-    schema: pa.Schema,
-    path: Path,
-    format: Format,  # noqa: A002 (as in `write_tables`)
-    escape_formulas: bool,
-    bom: bool,
-) -> Iterator[Write]:
+def _file(schema: pa.Schema, path: Path, kind: Format, escape_formulas: bool, bom: bool) -> Iterator[Write]:
     """Open a file of a table; yield what writes some of its rows."""
-    if format == "parquet":
+    if kind == "parquet":
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_table
-    elif format == "xlsx":
+    elif kind == "xlsx":
         with _sheet(schema, path) as write:
             yield write
     else:
@@ -245,12 +228,7 @@ def _file(
 
 @contextlib.contextmanager
 def _folder(
-    schema: pa.Schema,
-    path: Path,
-    format: Format,  # noqa: A002 (as in `write_tables`)
-    partition: Partition,
-    escape_formulas: bool,
-    part: str | None,
+    schema: pa.Schema, path: Path, kind: Format, partition: Partition, escape_formulas: bool, part: str | None
 ) -> Iterator[Write]:
     """Open a file for each value of a table's partition, or several where there are many rows."""
     schema = partition.schema(schema)
@@ -260,17 +238,16 @@ def _folder(
     def flush() -> None:
         rows = pa.concat_tables(waiting)
         del waiting[1:]
-        kind: Any = pa.dataset.ParquetFileFormat()
-        options = kind.make_write_options(compression="zstd")
-        if format == "csv":
-            rows, kind, options = _as_text(rows, escape_formulas=escape_formulas), "csv", None
+        options = pa.dataset.ParquetFileFormat().make_write_options(compression="zstd")
+        if kind == "csv":
+            rows, options = _as_text(rows, escape_formulas=escape_formulas), None
         pa.dataset.write_dataset(
             rows,
             path,
             format=kind,
             file_options=options,
             partitioning=pa.dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
-            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{format}",
+            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{kind}",
             existing_data_behavior="overwrite_or_ignore",
             max_partitions=1 << 14,
         )

@@ -25,23 +25,15 @@ _COLUMNS: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_i
 def read_snapshots(
     source: Source, *, events: pd.DataFrame, prefix: str | None = None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Read each state of some events, and say of which pulls there are none.
+    """Read each state of some events, as `rsvps_over_time` takes them, and lines that say what is not among them.
 
     A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
-    sudden growth: it is left out. Problems are not reported, as the reading of `events` did.
-
-    Parameters
-    ----------
-    source, prefix
-        As for `read_table`.
-    events
-        The events to keep: a frame with `event_id`.
-
-    Returns
-    -------
-    tuple
-        A frame as `rsvps_over_time` takes it, and lines that say what is not in it.
+    sudden growth: it is left out. Problems are not reported, as the reading of `events` did. There are none
+    without a time, nor where the source cannot be read a second time.
     """
+    parts = source if isinstance(source, list | tuple) else [source]
+    if any(hasattr(part, "read") for part in parts) or events["fetched_at"].isna().all():
+        return pd.DataFrame(), ()
     with warnings.catch_warnings(action="ignore"):
         states = read_table(
             source, "events", columns=_COLUMNS, prefix=prefix, dedupe=False, on_error="skip", progress=False

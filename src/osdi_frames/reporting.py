@@ -47,7 +47,6 @@ _PLACES: Final = ("location_latitude", "location_longitude", "location_locality"
 class Reading:
     """What was read for some reports: the tables, the reports, and what was met on the way, if it is to be shown."""
 
-    source: Source
     tables: dict[str, pd.DataFrame] = field(repr=False)
     reports: list[tuple[Report, pd.DataFrame]]
     inspection: Inspection | None
@@ -232,32 +231,23 @@ def read(
         if "person_id" in frame:  # distinct people are counted by every report
             frame["person_id"] = pd.Categorical.from_codes(*pd.factorize(frame["person_id"]))
     pa.default_memory_pool().release_unused()  # what it took to number the people
+    parts = source if isinstance(source, list | tuple) else [source]
+    paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
     if tables["events"].empty and tables["signatures"].empty:
+        named = ", ".join(paths) or "the source"
         why = " passes the filters" if selection.filters else _NO_DOCUMENTS
-        warn_caller(
-            f"no event and no signature in {', '.join(_paths(source)) or 'the source'}{why}", SourceWarning
-        )
-    warn_of_incomplete_pulls(map(Path, _paths(source)))
-    snapshots, partial = _snapshots(source, reports, tables["events"], prefix=prefix)
-    notes = (*selection.lines(), *partial)
+        warn_caller(f"no event and no signature in {named}{why}", SourceWarning)
+    warn_of_incomplete_pulls(map(Path, paths))
+    snapshots, notes = pd.DataFrame(), selection.lines()
+    if any(declared.kind == "growth" for declared in reports):
+        snapshots, partial = read_snapshots(source, events=tables["events"], prefix=prefix)
+        notes += partial
     made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
     inspection = inspector.inspection() if inspector else None
-    reading = Reading(source, tables, made, inspection, notes)
+    reading = Reading(tables, made, inspection, tuple(notes))
     reading = reading if min_count is None else _suppressed(reading, min_count)
     _annotate(reading, snapshots, selection)
     return reading
-
-
-def _snapshots(
-    source: Source, reports: Iterable[Report], events: pd.DataFrame, *, prefix: str | None
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Read the states of the events, if a report needs them, there are any, and the source can be read again."""
-    parts = source if isinstance(source, list | tuple) else [source]
-    is_read_once = any(hasattr(part, "read") for part in parts)
-    wanted = any(declared.kind == "growth" for declared in reports)
-    if not wanted or is_read_once or events["fetched_at"].isna().all():
-        return pd.DataFrame(), ()
-    return read_snapshots(source, events=events, prefix=prefix)
 
 
 def _make(reports: Iterable[Report], frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
@@ -273,17 +263,16 @@ def _make(reports: Iterable[Report], frames: Mapping[str, pd.DataFrame]) -> list
 
 def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -> None:
     """Say in the attributes of frames what is not counted in them."""
-    tables = reading.tables
-    for name, frame in tables.items():
+    for name, frame in reading.tables.items():
         frame.attrs["caveat"] = _caveat(name, selection)
     for declared, frame in reading.reports:
-        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
-        frame.attrs["caveat"] = tables[declared.read_from].attrs["caveat"]
+        caveats = [reading.tables[declared.read_from].attrs["caveat"]]
         if declared.kind == "growth":
-            unseen = int((~tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
+            unseen = int((~reading.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
             events = f"{counted(unseen, 'event')} that {'is' if unseen == 1 else 'are'} in no complete pull"
-            missing = f" Without {events}." if unseen else ""
-            frame.attrs["caveat"] = f"{frame.attrs['caveat']}{missing}".strip()
+            caveats.append(f"Without {events}." if unseen else "")
+        frame.attrs["caveat"] = " ".join(filter(None, caveats))
+        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
 
 
 def _caveat(table: str, selection: Selection) -> str:
@@ -297,12 +286,9 @@ def _caveat(table: str, selection: Selection) -> str:
         if selection.counts[name] and declared.element not in kind.elements
         if any(columns.issuperset(element.identities[0]) for element in kind.elements)
     ]
-    return " ".join(
-        [
-            *([f"Not filtered by {', '.join(unfiltered)}."] if unfiltered else []),
-            *([f"{table.capitalize()} of {' and '.join(related)} are counted."] if related else []),
-        ]
-    )
+    of_filters = f"Not filtered by {', '.join(unfiltered)}." if unfiltered else ""
+    of_related = f"{table.capitalize()} of {' and '.join(related)} are counted." if related else ""
+    return f"{of_filters} {of_related}".strip()
 
 
 def _suppressed(reading: Reading, below: int) -> Reading:
@@ -379,8 +365,8 @@ def write(
     from osdi_frames import page  # matplotlib takes its time, and only files need it
 
     formats = list(formats)
-    for format in formats:  # noqa: A001 (as in `export`)
-        refuse_format(format)
+    for kind in formats:
+        refuse_format(kind)
     with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
         reading = read(source, places=True, **options)
         html = page.render(
@@ -398,11 +384,6 @@ def write(
             for name, frame in reading.frames.items()
         }
         schemas = {name: table.schema for name, table in rows.items()}
-        for format in formats:  # noqa: A001 (as in `export`)
-            write_tables(schemas, rows.items(), folder, format, bom=bom)
+        for kind in formats:
+            write_tables(schemas, rows.items(), folder, kind, bom=bom)
     return reading
-
-
-def _paths(source: Source) -> list[str]:
-    parts = source if isinstance(source, list | tuple) else [source]
-    return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]

@@ -7,12 +7,12 @@ import importlib
 import os
 import sys
 import warnings
+from enum import IntEnum
 from typing import NoReturn
 
 import click
 
 from osdi_frames.cli.options import HELP, Group, with_options
-from osdi_frames.cli.status import Status
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
 #: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
@@ -28,6 +28,22 @@ COMMANDS = {
     "sample": "Write a realistic archive of invented data.",
     "sandbox": "Serve the whole interface on this machine.",
 }
+
+
+class Status(IntEnum):
+    """The exit status of a command, with what it means."""
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> Status:  # noqa: D102 (of an Enum)
+        status = int.__new__(cls, value)
+        status._value_, status.meaning = value, meaning
+        return status
+
+    DONE = 0, "done; `check` found no error, `pull` is complete, `archive verify` found no damage"
+    FAILED = 1, "not done, and one line says why; or an error, an incomplete pull or a damage was found"
+    USAGE = 2, "a command, option or argument that does not exist, or is missing"
+    STOPPED = 130, "stopped by Ctrl-C; nothing is left half written"
 
 
 class _Commands(Group):

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from osdi_frames import receiver
+from osdi_frames.cli import Status
 from osdi_frames.cli.options import HELP, Group, as_json, example
-from osdi_frames.cli.status import Status
 from osdi_frames.errors import counted, printable
 
 _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=False, path_type=Path))

@@ -8,8 +8,8 @@ import sys
 import click
 import pandas as pd
 
+from osdi_frames.cli import Status
 from osdi_frames.cli.options import HELP, as_json, example, progress, sources
-from osdi_frames.cli.status import Status
 from osdi_frames.errors import counted, printable
 from osdi_frames.reading.check import check
 

@@ -24,15 +24,10 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
     return key.rstrip(b"\r\n") if key.isascii() else key
 
 
-_EXAMPLE = "osdi-frames export data tables --table events --table signatures --partition-by month"
-
-
-@click.command(context_settings=HELP, epilog=example(_EXAMPLE))
+@click.command(context_settings=HELP, epilog=example("osdi-frames export data tables --partition-by month"))
 @sources
 @click.argument("destination", type=click.Path(file_okay=False))
-@click.option(
-    "--table", "tables", multiple=True, help="A table to write; repeat it for several. All by default."
-)
+@click.option("--table", "tables", multiple=True, help="Only this table; repeat it for several.")
 @click.option("--format", type=click.Choice(FORMATS), default="parquet")
 @click.option("--partition-by", help="A column, or month: a folder for each value.")
 @click.option(
@@ -43,21 +38,10 @@ _EXAMPLE = "osdi-frames export data tables --table events --table signatures --p
     help="Replace what identifies people by pseudonyms, with the key (32 bytes or more) in this file.",
 )
 @click.option("--drop", type=click.Choice(["identifying"]), help="Drop what identifies people instead.")
-@click.option(
-    "--coordinate-decimals", default=1, type=natural, help="With both: decimals of a degree that are left."
-)
-@click.option(
-    "--postal-characters",
-    default=3,
-    type=natural,
-    help="With both: characters of a postal code that are left.",
-)
+@click.option("--coordinate-decimals", default=1, type=natural, help="With both: decimals of a degree kept.")
+@click.option("--postal-characters", default=3, type=natural, help="With both: characters of a code kept.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export; other files are never replaced.")
-@click.option(
-    "--escape-formulas/--no-escape-formulas",
-    default=True,
-    help="CSV: an apostrophe before texts that a spreadsheet would run.",
-)
+@click.option("--escape-formulas/--no-escape-formulas", default=True, help="CSV: an apostrophe before them.")
 @bom
 @reading
 def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], **options: Any) -> None:

@@ -22,9 +22,7 @@ bom = click.option("--bom", is_flag=True, help="CSV: a byte-order mark, by which
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
 
-progress = click.option(
-    "--progress/--no-progress", default=None, help="A progress bar; on a terminal by default, for long work."
-)
+progress = click.option("--progress/--no-progress", default=None, help="A bar; by default on a terminal.")
 
 _on_error = click.option(
     "--on-error",
@@ -68,8 +66,7 @@ def reading(function: Function) -> Function:
 def port(default: int) -> Callable[[Function], Function]:
     """Take the port to listen on."""
     kind = click.IntRange(0, 65535)
-    about = "Port to listen on; 0 takes a free one."
-    return click.option("--port", default=default, type=kind, help=about)
+    return click.option("--port", default=default, type=kind, help="Port to listen on; 0 takes a free one.")
 
 
 def listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str]:
@@ -114,7 +111,7 @@ _QUIET = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_silence,
-    help="Print nothing but errors and warnings.",
+    help="Print errors and warnings only.",
 )
 
 

@@ -27,36 +27,16 @@ _EXAMPLE = (
     "collections",
     multiple=True,
     type=click.Choice(NAMES),
-    help="Read this collection, too; more than once for several. Signatures come with their petitions.",
+    help="Read this, too (signatures: with their petitions); repeat it for several.",
 )
-@click.option(
-    "--campaign",
-    "campaigns",
-    multiple=True,
-    metavar="ID",
-    help="Read the events of this campaign only, not of all.",
-)
-@click.option(
-    "--filter", metavar="ODATA", help="Which events the service is to select: \"title eq 'Picnic'\"."
-)
+@click.option("--campaign", "campaigns", multiple=True, metavar="ID", help="Events of this campaign only.")
+@click.option("--filter", metavar="ODATA", help="Events that the service selects: \"title eq 'Picnic'\".")
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, type=positive, help="Requests a second.")
-@click.option(
-    "--max-pages",
-    default=MAX_PAGES,
-    type=positive,
-    help="Pages of one collection; one that goes on longer is not complete.",
-)
+@click.option("--max-pages", default=MAX_PAGES, type=positive, help="Pages of one collection, at most.")
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
 @prefix
-@click.option(
-    "--no-resume",
-    "resume",
-    flag_value=False,
-    default=True,
-    show_default=False,
-    help="Begin anew although the last pull is not complete.",
-)
+@click.option("--resume/--no-resume", default=True, help="Go on with a pull that is not complete, or anew.")
 @click.option(
     "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust, as PEM."
 )
@@ -64,13 +44,7 @@ _EXAMPLE = (
 @as_json
 @progress
 def command(
-    url: str,
-    destination: Path,
-    *,
-    collections: tuple[str, ...],
-    campaigns: tuple[str, ...],
-    as_json: bool,
-    **options: Any,
+    url: str, destination: Path, *, collections: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
     """Read every page of the events at URL, and of more, into the folder DESTINATION, and say whether that is all.
 
@@ -78,13 +52,9 @@ def command(
     Status 0: complete. Status 1: not complete, and why.
     """
     of_pull = {name: options.pop(name) for name in ("filter", "since", "resume", "progress")}
+    of_pull["campaigns"] = options.pop("campaigns") or None
     with Client(url, **options) as client:
-        manifest = client.pull(
-            destination,
-            collections=dict.fromkeys(("events", *collections)),
-            campaigns=campaigns or None,
-            **of_pull,
-        )
+        manifest = client.pull(destination, collections=dict.fromkeys(("events", *collections)), **of_pull)
     if as_json:
         click.echo(json.dumps({"folder": str(manifest.folder)} | manifest.as_json(), indent=2))
     else:

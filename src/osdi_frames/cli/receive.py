@@ -17,10 +17,10 @@ from osdi_frames.archive.durable import sync, write_file
 from osdi_frames.cli.options import HELP, example, port
 from osdi_frames.receiver.worker import make_archive
 
-_EXAMPLE = "osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive"
 
-
-@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
+@click.command(
+    context_settings=HELP, epilog=example("osdi-frames receive archive --host 0.0.0.0 --port 8080")
+)
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @port(8080)
@@ -33,11 +33,7 @@ _EXAMPLE = "osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frame
     "Better given in OSDI_FRAMES_TOKENS, separated by spaces, than where a process list shows it. "
     "Without any, the lines of ARCHIVE/.tokens are valid, which is made when it is not there.",
 )
-@click.option(
-    "--worker",
-    default="main",
-    help="The folder in ARCHIVE that this process owns; each of several processes needs its own.",
-)
+@click.option("--worker", default="main", help="This process's own folder in ARCHIVE, where several run.")
 @click.option("--max-body", default=receiver.Limits().body_bytes, help="Bytes in a body.")
 def command(archive: Path, *, tokens: tuple[str, ...], max_body: int, **options: Any) -> None:
     """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -32,9 +33,7 @@ _WIDTH = 60  # characters of a label
 
 @click.command(context_settings=HELP, epilog=example("osdi-frames report data --out report"))
 @sources
-@click.option(
-    "--out", type=click.Path(file_okay=False), help="Folder to write them to: a page, CSV and Parquet."
-)
+@click.option("--out", type=click.Path(file_okay=False), help="Folder for a page, CSV and Parquet.")
 @click.option("--top", default=10, type=positive, help="Rows of each report to print; files have all.")
 @click.option("--min-count", type=positive, help="Hide smaller counts of people, and what reveals them.")
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
@@ -50,16 +49,7 @@ _WIDTH = 60  # characters of a label
 @click.option("--include", callback=listed, help="Count these, too: tests,cancelled,hidden, or some of them.")
 @as_json
 @reading
-def command(
-    source: tuple[str, ...],
-    *,
-    out: str | None,
-    top: int,
-    formats: Any,
-    bom: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool, **options: Any) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
     What "send test" sent, and cancelled and hidden events are not counted unless --include names them.
@@ -67,17 +57,16 @@ def command(
     forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
     files, or a file was changed since, nothing is written.
     """
-    writing: Any = {"formats": formats, "bom": bom}
+    writing = {name: options.pop(name) for name in ("formats", "bom")}
     found = write(list(source), out, **writing, **options) if out else read(list(source), **options)
     if as_json:
+        caveats = {name: frame.attrs["caveat"] for name, frame in found.frames.items()}
         values = {
-            report.name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
-            for report, frame in found.reports
+            name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
+            for name, frame in found.frames.items()
         }
-        caveats = {report.name: frame.attrs["caveat"] for report, frame in found.reports}
-        click.echo(
-            json.dumps({"summary": with_options(str(found)), "caveats": caveats, "reports": values}, indent=2)
-        )
+        whole = {"summary": with_options(str(found)), "caveats": caveats, "reports": values}
+        click.echo(json.dumps(whole, indent=2))
     else:
         click.echo(with_options(str(found)))
         for report, frame in found.reports:
@@ -85,34 +74,30 @@ def command(
             click.echo("\n".join(["", *filter(None, lines)]))
     if out:
         count = counted(len(found.reports), "report")
-        click.echo(
-            f"\nwritten to {out}: {count}, each as {' and '.join(_NAMES[name] for name in formats)}, and {PAGE}",
-            err=as_json,
-        )
+        kinds = " and ".join(_NAMES[name] for name in writing["formats"])
+        click.echo(f"\nwritten to {out}: {count}, each as {kinds}, and {PAGE}", err=as_json)
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
     """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
     if frame.empty:
         return "nothing to report"
-    over_time = report.is_over_time
     frame = labelled(frame)
-    shown = frame.tail(top) if over_time else frame.head(top)
+    shown = frame.tail(top) if report.is_over_time else frame.head(top)
     columns = [
-        _aligned([words(name), *map(_label, shown.index.get_level_values(number))])
+        _aligned([words(name), *map(_label, shown.index.get_level_values(number))], str.ljust)
         for number, name in enumerate(shown.index.names)
     ]
     for measure in report.measures:
-        values = [show(value, measure.unit) for value in shown[measure.name]]
-        columns.append(_aligned([measure.name, *values], left=False))
+        values = (show(value, measure.unit) for value in shown[measure.name])
+        columns.append(_aligned([measure.name, *values], str.rjust))
     text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
     more = len(frame) - len(shown)
-    return f"{text}\n… and {more:,} {'before' if over_time else 'more'}" if more else text
+    return f"{text}\n… and {more:,} {'before' if report.is_over_time else 'more'}" if more else text
 
 
-def _aligned(cells: list[str], *, left: bool = True) -> list[str]:
-    width = max(map(len, cells))
-    return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
+    return [justify(cell, max(map(len, cells))) for cell in cells]
 
 
 def _label(value: object) -> str:

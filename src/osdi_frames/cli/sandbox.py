@@ -30,24 +30,15 @@ _EXAMPLE = (
 
 
 @click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
-@click.option(
-    "--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this SQLite file."
-)
+@click.option("--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep all in this SQLite file.")
 @port(8700)
-@click.option(
-    "--demo", is_flag=True, help="Fill an empty sandbox with campaigns, events, petitions and people."
-)
+@click.option("--demo", is_flag=True, help="Fill an empty sandbox with events, petitions, people and more.")
 @click.option("--prefix", default="platform", callback=_prefix, help="The service's own prefix.")
 @click.option(
-    "--retry-after",
-    default="300,900,2400",
-    callback=_seconds,
-    help="Seconds before each retry of a webhook delivery.",
+    "--retry-after", default="300,900,2400", callback=_seconds, help="Seconds before webhook retries."
 )
 @click.option(
-    "--lenient",
-    is_flag=True,
-    help="Take what the live service probably takes: events without origin_system, times with a space.",
+    "--lenient", is_flag=True, help="Take what the live service takes: no origin_system, times with a space."
 )
 @click.option(
     "--allow-webhook-hosts",
