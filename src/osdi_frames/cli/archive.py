@@ -13,7 +13,7 @@ import click
 
 from osdi_frames import receiver
 from osdi_frames.cli import Status
-from osdi_frames.cli.options import HELP, Group, as_json, example
+from osdi_frames.cli.options import HELP, Group, as_json, runs
 from osdi_frames.errors import counted, printable
 
 _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -25,7 +25,7 @@ def command() -> None:
     os.umask(0o077)
 
 
-@command.command(epilog=example("osdi-frames archive verify archive"))
+@runs("osdi-frames archive verify archive", group=command)
 @_ARCHIVE
 @as_json
 def verify(archive: Path, *, as_json: bool) -> None:
@@ -44,9 +44,7 @@ def verify(archive: Path, *, as_json: bool) -> None:
     sys.exit(Status.FAILED if found.damages else Status.DONE)
 
 
-@command.command(
-    epilog=example("osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org")
-)
+@runs("osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org", group=command)
 @_ARCHIVE
 @click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")
 @click.option("--email", "emails", multiple=True, help="An e-mail address of the person, in any case.")

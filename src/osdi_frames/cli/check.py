@@ -9,12 +9,12 @@ import click
 import pandas as pd
 
 from osdi_frames.cli import Status
-from osdi_frames.cli.options import HELP, as_json, example, progress, sources
+from osdi_frames.cli.options import as_json, progress, runs, sources
 from osdi_frames.errors import counted, printable
 from osdi_frames.reading.check import check
 
 
-@click.command(context_settings=HELP, epilog=example("osdi-frames check data"))
+@runs("osdi-frames check data")
 @sources
 @as_json
 @progress

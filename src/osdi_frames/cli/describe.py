@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from osdi_frames.cli.options import HELP, example
+from osdi_frames.cli.options import runs
 from osdi_frames.tables import TABLES, describe
 from osdi_frames.tables import markdown as dictionary
 from osdi_frames.tables import table as declared
 
 
-@click.command(context_settings=HELP, epilog=example("osdi-frames describe signatures"))
+@runs("osdi-frames describe signatures")
 @click.argument("table", required=False)
 @click.option("--markdown", is_flag=True, help="As Markdown, with the paths in v2 and v1.")
 def command(table: str | None, markdown: bool) -> None:

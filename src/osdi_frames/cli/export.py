@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import FILTERS, HELP, bom, example, natural, reading, sources
+from osdi_frames.cli.options import FILTERS, bom, natural, reading, runs, sources
 from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS
 from osdi_frames.reading.selection import Selection
@@ -24,7 +24,7 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
     return key.rstrip(b"\r\n") if key.isascii() else key
 
 
-@click.command(context_settings=HELP, epilog=example("osdi-frames export data tables --partition-by month"))
+@runs("osdi-frames export data tables --table events --table signatures --partition-by month")
 @sources
 @click.argument("destination", type=click.Path(file_okay=False))
 @click.option("--table", "tables", multiple=True, help="Only this table; repeat it for several.")

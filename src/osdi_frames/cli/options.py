@@ -22,7 +22,9 @@ bom = click.option("--bom", is_flag=True, help="CSV: a byte-order mark, by which
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
 
-progress = click.option("--progress/--no-progress", default=None, help="A bar; by default on a terminal.")
+progress = click.option(
+    "--progress/--no-progress", default=None, help="A progress bar; by default on a terminal."
+)
 
 _on_error = click.option(
     "--on-error",
@@ -78,11 +80,6 @@ def listed(_context: click.Context, _parameter: click.Parameter, value: str | No
 HELP = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
-def example(*lines: str) -> str:
-    """Return the end of a command's help; click leaves the lines after a backspace as they are."""
-    return "\n  ".join(["\b\nExample:", *lines])
-
-
 #: An argument in a message, and after it in parentheses the option that is the same.
 _ARGUMENT = re.compile(r"\b(\w+)=[^;()]*\(--([\w-]+)([^()]*)\)")
 
@@ -115,15 +112,21 @@ _QUIET = click.Option(
 )
 
 
-class Group(click.Group):
-    """Commands that can be quiet; a mistyped one is answered with the nearest."""
+def runs(*example: str, group: click.Group | None = None) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command that can be quiet, and whose help ends with an example; a group's, if it is of one."""
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return a command with ``--quiet``."""
-        command = super().get_command(ctx, name)
-        if command and not isinstance(command, Group) and _QUIET not in command.params:
-            command.params.append(_QUIET)
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        # click leaves the lines after a backspace as they are.
+        epilog = "\n  ".join(["\b\nExample:", *example])
+        command = (group.command if group else click.command)(context_settings=HELP, epilog=epilog)(function)
+        command.params.append(_QUIET)
         return command
+
+    return decorate
+
+
+class Group(click.Group):
+    """Commands of which a mistyped one is answered with the nearest."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

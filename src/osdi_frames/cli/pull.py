@@ -8,18 +8,14 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, as_json, example, positive, prefix, progress
+from osdi_frames.cli.options import as_json, positive, prefix, progress, runs
 from osdi_frames.client import Client
 from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.resources import NAMES
 from osdi_frames.errors import IncompletePull, printable
 
-_EXAMPLE = (
-    "OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last"
-)
 
-
-@click.command(context_settings=HELP, epilog=example(_EXAMPLE))
+@runs("OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last")
 @click.argument("url")
 @click.argument("destination", type=click.Path(path_type=Path, file_okay=False))
 @click.option(

@@ -14,13 +14,11 @@ import click
 
 from osdi_frames import receiver
 from osdi_frames.archive.durable import sync, write_file
-from osdi_frames.cli.options import HELP, example, port
+from osdi_frames.cli.options import port, runs
 from osdi_frames.receiver.worker import make_archive
 
 
-@click.command(
-    context_settings=HELP, epilog=example("osdi-frames receive archive --host 0.0.0.0 --port 8080")
-)
+@runs("osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive")
 @click.argument("archive", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @port(8080)

@@ -9,17 +9,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from osdi_frames.cli.options import (
-    HELP,
-    as_json,
-    bom,
-    example,
-    listed,
-    positive,
-    reading,
-    sources,
-    with_options,
-)
+from osdi_frames.cli.options import as_json, bom, listed, positive, reading, runs, sources, with_options
 from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS
 from osdi_frames.reporting import PAGE, read, write
@@ -31,7 +21,7 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 _WIDTH = 60  # characters of a label
 
 
-@click.command(context_settings=HELP, epilog=example("osdi-frames report data --out report"))
+@runs("osdi-frames report data --out report")
 @sources
 @click.option("--out", type=click.Path(file_okay=False), help="Folder for a page, CSV and Parquet.")
 @click.option("--top", default=10, type=positive, help="Rows of each report to print; files have all.")

@@ -8,16 +8,11 @@ from typing import Any
 import click
 
 from osdi_frames import sample
-from osdi_frames.cli.options import HELP, example, natural, progress
+from osdi_frames.cli.options import natural, progress, runs
 from osdi_frames.errors import counted
 
-_EXAMPLE = (
-    "osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive",
-    "osdi-frames report archive",
-)
 
-
-@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
+@runs("osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive", "osdi-frames report archive")
 @click.argument("destination", type=click.Path(path_type=Path))
 @click.option("--signatures", type=natural, help="How many different signatures.  [default: 2000]")
 @click.option("--events", type=natural, help="How many different events.  [default: 200]")

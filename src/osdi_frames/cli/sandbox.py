@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import HELP, example, listed, port
+from osdi_frames.cli.options import listed, port, runs
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
@@ -23,13 +23,10 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
     return value
 
 
-_EXAMPLE = (
+@runs(
     "osdi-frames sandbox --demo --db sandbox.db",
     "curl -H 'OSDI-API-Token: sandbox-group-key' http://127.0.0.1:8700/api/v2/events",
 )
-
-
-@click.command(context_settings=HELP, epilog=example(*_EXAMPLE))
 @click.option("--db", type=click.Path(path_type=Path, dir_okay=False), help="Keep all in this SQLite file.")
 @port(8700)
 @click.option("--demo", is_flag=True, help="Fill an empty sandbox with events, petitions, people and more.")
@@ -38,7 +35,9 @@ _EXAMPLE = (
     "--retry-after", default="300,900,2400", callback=_seconds, help="Seconds before webhook retries."
 )
 @click.option(
-    "--lenient", is_flag=True, help="Take what the live service takes: no origin_system, times with a space."
+    "--lenient",
+    is_flag=True,
+    help="Take what the service probably takes: no origin_system, times with a space.",
 )
 @click.option(
     "--allow-webhook-hosts",
