@@ -297,12 +297,14 @@ def test_an_id_that_occurs_nowhere_is_an_error_that_names_the_nearest(filters, m
         ("picnic", r"nearest: c \(The Spring Picnic\)$"),
         ("the spring picnic", r"nearest: c \(The Spring Picnic\)$"),
         ("xyz", r"there are: c \(The Spring Picnic\), d, e$"),
+        ("ann", r"there are: c \(The Spring Picnic\), d, e$"),
     ],
-    ids=["a word of the title", "the title", "neither"],
+    ids=["a word of the title", "the title", "neither", "an address in a title"],
 )
 def test_a_campaign_that_occurs_nowhere_is_an_error_that_names_titles(asked, message, tmp_path):
-    campaign = {"identifiers": ["platform:c"], "title": "The Spring Picnic"}
-    source = [*ARCHIVE, {"_embedded": {"action_network:event_campaigns": [campaign]}}]
+    titles = {"c": "The Spring Picnic", "d": "ann@example.org"}
+    campaigns = [{"identifiers": [f"platform:{id_}"], "title": title} for id_, title in titles.items()]
+    source = [*ARCHIVE, {"_embedded": {"action_network:event_campaigns": campaigns}}]
     with pytest.raises(UnknownValue, match=message):
         of.report(source, campaign=asked)
     with pytest.raises(UnknownValue, match=message):

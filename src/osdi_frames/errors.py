@@ -239,7 +239,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
-def nearest(name: str, names: Iterable[str], titles: Mapping[str, str | None] | None = None) -> str:
+def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = None) -> str:
     """Say which of `names` are nearest to a mistyped `name`, by themselves or by their titles, in any case.
 
     >>> nearest("modified", ["modified_date", "created_date", "title"])
@@ -248,10 +248,10 @@ def nearest(name: str, names: Iterable[str], titles: Mapping[str, str | None] | 
     'nearest: 5f (The March)'
     """
     titles = titles or {}
-    shown = {named: f"{named} ({titles[named]})" if titles.get(named) else named for named in names}
+    shown = {named: f"{named} ({titles[named]})" if named in titles else named for named in names}
     spelled: dict[str, list[str]] = {}
     for named, text in shown.items():
-        for spelling in (named, titles.get(named) or named):
+        for spelling in (named, titles.get(named, named)):
             spelled.setdefault(spelling.casefold(), []).append(text)
     wanted = name.casefold()
     near = difflib.get_close_matches(wanted, spelled, cutoff=0.5) or [

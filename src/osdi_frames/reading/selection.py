@@ -106,7 +106,7 @@ class Selection:
     left_out: Mapping[str, Kind] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     met: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    titles: dict[str, str | None] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, filters: Filters, *, include: Iterable[str] | None = None) -> Selection:
@@ -197,8 +197,10 @@ class Selection:
             if not chosen.is_bound:  # also rows that other filters leave out show that an id exists
                 self.met[name].update(pc.unique(column).drop_null().to_pylist())
                 if element in _TITLED:
-                    titles = rows[f"{SELECTED_BY}title"].to_pylist()
-                    self.titles.update(zip(column.to_pylist(), titles, strict=True))
+                    titles = zip(column.to_pylist(), rows[f"{SELECTED_BY}title"].to_pylist(), strict=True)
+                    self.titles.update(
+                        (id_, title) for id_, title in titles if title and not _PERSONAL.search(title)
+                    )
             value = pa.scalar(asked.value, column.type) if chosen.is_bound else pa.array(asked.value)
             passes.append(pc.fill_null(chosen.compare(column, value), False))
         return rows.filter(_all(passes)) if passes else rows
@@ -261,6 +263,8 @@ def _asked(name: str, value: Any) -> Asked:
     return Asked(", ".join(values), values)
 
 
+#: What an e-mail address, a phone number or a query has: titles with one of these are not shown in an error.
+_PERSONAL: Final = re.compile(r"[@\uff20%+#]|\?\S")
 _HINT: Final = 300  # characters of the ids and titles that an error lists
 _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
