@@ -132,16 +132,8 @@ class ServiceTimeout(ServiceUnreachable, TimeoutError):
 class ServiceError(OsdiError, OSError):
     """The service answered with an error.
 
-    Attributes
-    ----------
-    status
-        The HTTP status.
-    address
-        What was asked for, without the values of its query.
-    words
-        What the service said about it, as short plain text.
-    retry_after
-        Seconds after which to ask again, where the service sent them.
+    It has the HTTP `status`, the `address` without the values of its query, what the service said as `words`
+    (short plain text), and `retry_after`: seconds after which to ask again, where the service sent them.
     """
 
     def __init__(
