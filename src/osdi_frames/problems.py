@@ -51,9 +51,7 @@ class ProblemKind(StrEnum):
     LARGE_INTEGER = "not an integer of 64 bits"
     NO_NUMBER = "not a number"
     LARGE_NUMBER = "not a number of 64 bits"
-    ODD_NUMBER = (
-        "a number not of JSON, or not of 64 bits"  # NaN, Infinity, 1e400: other readers refuse the file
-    )
+    ODD_NUMBER = "a number not of JSON, or not of 64 bits"  # NaN, Infinity, 1e400: others refuse the file
     NO_DATETIME = "not a datetime"  # of ISO 8601
     SURROGATE = "a lone surrogate, read as U+FFFD"  # half of a character
     DOUBTFUL_DATE = "doubtful date, far from most others"  # by more than ten years

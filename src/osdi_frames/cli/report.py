@@ -87,7 +87,8 @@ def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
 
 
 def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
-    return [justify(cell, max(map(len, cells))) for cell in cells]
+    width = max(map(len, cells))
+    return [justify(cell, width) for cell in cells]
 
 
 def _label(value: object) -> str:
