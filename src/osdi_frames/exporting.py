@@ -118,10 +118,7 @@ def export(
     """
     chosen = {name: declared(name) for name in named_tables(tables)}
     pseudonyms = Pseudonyms.of(
-        pseudonymize,
-        drop,
-        coordinate_decimals=coordinate_decimals,
-        postal_characters=postal_characters,
+        pseudonymize, drop, coordinate_decimals=coordinate_decimals, postal_characters=postal_characters
     )
     schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
     partitions = _partitions(chosen.values(), schemas, partition_by)

@@ -122,11 +122,7 @@ def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
 
 
 def write_csv(
-    frame: pd.DataFrame,
-    path: str | os.PathLike[str],
-    *,
-    escape_formulas: bool = True,
-    bom: bool = False,
+    frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formulas: bool = True, bom: bool = False
 ) -> None:
     """Write a report, or any frame, to a CSV file that is safe to open in a spreadsheet.
 

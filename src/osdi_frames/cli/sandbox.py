@@ -35,9 +35,7 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
     "--retry-after", default="300,900,2400", callback=_seconds, help="Seconds before webhook retries."
 )
 @click.option(
-    "--lenient",
-    is_flag=True,
-    help="Take what the service probably takes: no origin_system, times with a space.",
+    "--lenient", is_flag=True, help="Take what services probably take: no origin_system, times with a space."
 )
 @click.option(
     "--allow-webhook-hosts",
