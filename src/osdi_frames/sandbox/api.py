@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from osdi_frames.sandbox.faults import EFFECTS, Injection
+from osdi_frames.sandbox.faults import Injection, affect
 from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.paging import Row, asked_number, envelope, parse_filter
+from osdi_frames.sandbox.paging import Page, Row, asked_number, parse_filter
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
-from osdi_frames.sandbox.service import Service
+from osdi_frames.sandbox.service import Service, list_of
 from osdi_frames.sandbox.site import Site
 
 
@@ -31,7 +31,7 @@ class Call:
     injected: Sequence[Injection] = ()
 
 
-Handler = Callable[[Service, Call], str]
+Handler = Callable[[Service, Call], Any]  # of the admin interface JSON values, of the API JSON
 
 
 def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str]]:
@@ -47,16 +47,23 @@ def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str
     return found, where
 
 
+def _named(service: Service, call: Call) -> Resource:
+    found, _ = _owner(service, call)
+    if found is None:
+        raise refuse("unknown path")
+    return found
+
+
 def collection(kind: Kind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
     _, where = _owner(service, call)
     account = call.account.account_id
-    if not where:
-        where = {"member": account} if kind.name == "person" else {"account": account, "listed": "1"}
-    elif kind.name != "person":
-        where["account"] = account
+    if kind.name == "person":
+        where = {"listed_in": list_of(account)}
+    else:
+        where |= {"account": account} | ({} if where else {"listed": "1"})
     clauses = parse_filter(call.query["filter"], kind, call.site) if "filter" in call.query else []
-    number, most = asked_number(call.query, "page", 1), service.settings.per_page
+    number, most = asked_number(call.query, "page", 1), service.per_page
     per_page = min(asked_number(call.query, "per_page", most), most)
 
     def read(limit: int, offset: int) -> tuple[int, list[Row]]:
@@ -65,30 +72,27 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
 
     start = (number - 1) * per_page
     total, rows = read(per_page, start)
+    pages = -(-total // per_page)
+    embedded, linked = kind.keys(call.site)
+    links: Fields = {"self": call.site.link(call.path), linked: [row.link for row in rows]}
+    links["curies"] = call.site.curies()
+    counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
     kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
-    page = envelope(
-        kind, rows, call.site, path=call.path, number=number, per_page=per_page, total=total, kept=kept
-    )
-    if injections := [injection for injection in call.injected if injection.name in EFFECTS]:
-        page = replace(page, before=read(1, start - 1)[1] if start else ())
-        # Without totals the other faults could not tell which page is the last.
-        for injection in sorted(injections, key=lambda injection: injection.name == "totals_missing"):
-            page = EFFECTS[injection.name](page, injection)
+    page = Page(number, pages, {**counts, "_links": links}, rows, kept)
+    if number < pages:
+        links["next"] = page.to(number + 1)
+    for injection in call.injected:
+        if injection.name == "repeat_row" and start:
+            page.before = read(1, start - 1)[1]
+        affect(page, injection)
     if not kind.totals:
-        page = page.without("total_pages", "total_records")
-    return page.text(kind.keys(call.site)[0])
+        page.drop_totals()
+    return page.text(embedded)
 
 
 def one(service: Service, call: Call) -> str:
     """Answer the resource that the address names."""
     return service.text(_named(service, call), call.site)
-
-
-def _named(service: Service, call: Call) -> Resource:
-    found, _ = _owner(service, call)
-    if found is None:
-        raise refuse("unknown path")
-    return found
 
 
 def change(service: Service, call: Call) -> str:
@@ -107,31 +111,26 @@ def delete(service: Service, call: Call) -> str:
 
 def embed(service: Service, call: Call) -> str:
     """Answer the embed code of a resource."""
-    named = _named(service, call)
-    href = call.site.link(named.path(call.site))["href"]
-    rel = call.site.named(f"{named.declared.prefix}:{named.kind}")
-    code = f'<iframe src="{href}/embed"></iframe>'
-    links = {"self": {"href": f"{href}/embed"}, rel: {"href": href}}
-    return json.dumps({"embed_code": code, "_links": links})
+    href = call.site.link(_named(service, call).path(call.site), "embed")["href"]
+    return json.dumps({"embed_code": f'<iframe src="{href}"></iframe>', "_links": {"self": {"href": href}}})
 
 
 def create(kind: Kind, service: Service, call: Call) -> str:
     """Answer what a POST to a collection made, changed or recorded."""
-    return service.text(_CREATED[kind.name](service, call), call.site)
+    owner, _ = _owner(service, call)
+    return service.text(_CREATED[kind.name](service, call, owner), call.site)
 
 
 # What a POST to the collection of a kind does; nothing can be posted to the collections under a person.
-_CREATED: Mapping[str, Callable[[Service, Call], Resource]] = {
-    "event": lambda service, call: service.create_event(
-        call.account, call.body, call.site, campaign=_owner(service, call)[0]
+_CREATED: Mapping[str, Callable[[Service, Call, Any], Resource]] = {
+    "event": lambda service, call, campaign: service.create_event(
+        call.account, call.body, call.site, campaign=campaign
     ),
-    "attendance": lambda service, call: service.act(
-        "attendance", _named(service, call), call.body, call.site
-    ),
-    "signature": lambda service, call: service.act("signature", _named(service, call), call.body, call.site),
-    "person": lambda service, call: service.sign_up(call.account, call.body, call.site),
-    "tag": lambda service, call: service.add_tag(call.account, call.body, call.site),
-    "tagging": lambda service, call: service.add_tagging(_named(service, call), call.body, call.site),
+    "attendance": lambda service, call, event: service.act("attendance", event, call.body, call.site),
+    "signature": lambda service, call, petition: service.act("signature", petition, call.body, call.site),
+    "person": lambda service, call, _: service.sign_up(call.account, call.body, call.site),
+    "tag": lambda service, call, _: service.add_tag(call.account, call.body, call.site),
+    "tagging": lambda service, call, tag: service.add_tagging(tag, call.body, call.site),
 }
 _CHANGED = ("event", "attendance", "signature", "person")
 
@@ -151,7 +150,7 @@ def entry_point(service: Service, call: Call) -> str:
         "product_name": "osdi-frames sandbox",
         "osdi_version": "1.1.1",
         "namespace": site.prefix,
-        "max_page_size": service.settings.per_page,
+        "max_page_size": service.per_page,
         "_links": {**links, "curies": site.curies()},
     }
     return json.dumps(shown)

@@ -31,13 +31,12 @@ def fill(service: Service, *, origin: str, seed: int = 7) -> None:
     """
     if service.store.find("event"):
         return
-    settings = service.settings
-    replay = _Replay(service, Site(origin, settings.prefix, "v2"), seed)
+    clock, new_id = service.clock, service.new_id
     try:
         with service.store.transaction():
-            replay.run()
+            _Replay(service, Site(origin, service.prefix, "v2"), seed).run()
     finally:
-        service.settings = settings
+        service.clock, service.new_id = clock, new_id
 
 
 class _Replay:
@@ -50,11 +49,8 @@ class _Replay:
         self._attendees: list[str] = []
         # The same ids at every start: who pulls again from a demo that was started again finds the same events.
         random = Random(seed)  # noqa: S311 (ids of a demo are no secret)
-        self._service.settings = replace(
-            service.settings,
-            now=lambda: self._moment,
-            new_id=lambda: str(UUID(int=random.getrandbits(128), version=4)),
-        )
+        service.clock = lambda: self._moment
+        service.new_id = lambda: str(UUID(int=random.getrandbits(128), version=4))
 
     def run(self) -> None:
         group = self._service.account(GROUP)
@@ -119,7 +115,7 @@ class _Replay:
         petition = self._service.resource("petition", self._ids[signature["_links"]["osdi:petition"]["href"]])
         signed = self._service.act("signature", petition, _without_own_identifiers(signature), self._site)
         if signed.created_date != signature["created_date"]:
-            self._service.settings.new_id()  # a repeat draws one, too, so that the ids after it are always the same
+            self._service.new_id()  # a repeat draws one, too, so that the ids after it are always the same
 
     def _allow_referrer(self, data: Mapping[str, str]) -> None:
         """Make a referrer code one of the group's: another would be taken out."""

@@ -28,7 +28,7 @@ class Gazetteer:
     def __init__(self, places: list[Place]) -> None:
         self._by_code = {(place.country, _code(place.postal_code)): place for place in places}
         # the first place of a locality stands for it; later ones are other postal codes of the same city
-        self._by_city: dict[tuple[str | None, ...], Place] = {}
+        self._by_city: dict[tuple[str, ...], Place] = {}
         for place in reversed(places):
             city = place.country, place.locality.casefold()
             self._by_city |= {city: place, (*city, place.region): place}
@@ -38,13 +38,8 @@ class Gazetteer:
     def bundled(cls) -> Gazetteer:
         """Read the list that comes with the package."""
         lines = (resources.files(__package__) / "gazetteer.csv").read_text(encoding="utf-8").splitlines()
-        rows = csv.reader(lines[1:])
-        return cls(
-            [
-                Place(country, code, locality, region, float(latitude), float(longitude))
-                for country, code, locality, region, latitude, longitude in rows
-            ]
-        )
+        places = [Place(a, b, c, d, float(y), float(x)) for a, b, c, d, y, x in csv.reader(lines[1:])]
+        return cls(places)
 
     def geocode(self, entered: Mapping[str, Any]) -> Location:
         """Return a location as the service answers it (interface 2.2).
@@ -55,7 +50,8 @@ class Gazetteer:
         """
         located: Location = {"region": "", "country": "US", **entered, "language": "en"}
         coded = self._coded(located)
-        place = coded or self._city(located)
+        city = located["country"], located.get("locality", "").strip().casefold()
+        place = coded or self._by_city.get((*city, located["region"])) or self._by_city.get(city)
         if place is None:
             return located | {"location": {"accuracy": "Approximate"}}
         exact = coded and any(line.strip() for line in located.get("address_lines", ()))
@@ -79,10 +75,6 @@ class Gazetteer:
     def _coded(self, location: Location) -> Place | None:
         code = _code(location.get("postal_code", ""))
         return self._by_code.get((location["country"], code)) if code else None
-
-    def _city(self, location: Location) -> Place | None:
-        city = location["country"], location.get("locality", "").strip().casefold()
-        return self._by_city.get((*city, location["region"])) or self._by_city.get(city)
 
 
 def _code(postal_code: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from osdi_frames.sandbox.bodies import Shape, country, identifier, timestamp, utc, wall_clock
 from osdi_frames.sandbox.site import VERSIONS, Site
@@ -42,19 +43,18 @@ def _checked_in(value: object) -> str | None:
 
 
 REFERRER_DATA: Shape = _texts("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+_POSTAL_ADDRESS: Shape = {
+    "primary": bool,
+    "address_lines": [str],
+    **_texts("locality", "region", "postal_code", "country", "language"),
+    "location": {"latitude": float, "longitude": float, "accuracy": str},
+}
 PERSON: Shape = {
     "identifiers": [identifier],
     **_texts("given_name", "family_name"),
     "email_addresses": [{"primary": bool, **_texts("address", "status")}],
     "phone_numbers": [{"primary": bool, **_texts("number", "number_type", "status")}],
-    "postal_addresses": [
-        {
-            "primary": bool,
-            "address_lines": [str],
-            **_texts("locality", "region", "postal_code", "country", "language"),
-            "location": {"latitude": float, "longitude": float, "accuracy": str},
-        }
-    ],
+    "postal_addresses": [_POSTAL_ADDRESS],
     "languages_spoken": [str],
     "custom_fields": {str: str},
 }
@@ -64,6 +64,12 @@ HELPER: Shape = {"person": PERSON, "add_tags": [str], "remove_tags": [str]}
 EVENT = _shaped(*declared.EVENT)
 
 _MADE = (same("identifiers", [identifier], ALL), *_shaped(*declared.DATES))  # every resource has these
+_STATUS = same("status", _checked_in, ("put",), default="accepted")
+_PERSON_FIELDS = tuple(
+    same(name, shape, ALL, default={} if name == "custom_fields" else None)
+    for name, shape in PERSON.items()
+    if name != "identifiers"
+)
 _ORIGIN = Field(
     "origin_system", "origin_system", "originating_system", str, UI, default="osdi-frames sandbox"
 )
@@ -83,8 +89,7 @@ def _acted(parent_id: str) -> tuple[Field, ...]:
     return same("<p>:person_id", str), parent, same("<p>:referrer_data", REFERRER_DATA, ALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link of a resource; `path` has {self}, {parent} or {person_id}, and is left out where that is None."""
 
     rel: str
@@ -92,8 +97,7 @@ class Link:
     versions: tuple[str, ...] = VERSIONS
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """A name that `filter` takes, the field (and the key in its entries) that it compares, and how to write a value.
 
     `written` makes of what is asked for what is kept, `searched` of what is kept what is compared.
@@ -147,8 +151,7 @@ class Kind:
     def addresses(self, version: str) -> Iterator[str]:
         """Yield the paths of its collections below the base address, with the ids of what they stand under."""
         for owner in self.under:
-            above = KINDS[owner].addresses(version) if owner else [""]
-            for path in above:
+            for path in KINDS[owner].addresses(version) if owner else [""]:
                 yield f"{path}/{{{owner}_id}}/{self.at(version)}" if owner else f"/{self.at(version)}"
 
 
@@ -160,12 +163,12 @@ def _list(rel: str, *versions: str) -> Link:
 _EMBED = _list("<p>:embed")
 _ATTENDANCES = (_list("osdi:attendances", "v2"), _list("osdi:attendance", "v1"))
 _CREATOR = Link("osdi:creator", "people/{person_id}")
+_SIGN = Link("osdi:record_signature_helper", "{self}/signatures")
 _PERSON = Link("osdi:person", "people/{person_id}")
 
 _DATED = (
     Filter("identifier", "identifiers"),
-    Filter("created_date", "created_date", written=utc),
-    Filter("modified_date", "modified_date", written=utc),
+    *(Filter(name, name, written=utc) for name in ("created_date", "modified_date")),
 )
 _TITLED = (*_DATED, Filter("origin_system", "origin_system"), Filter("title", "title"))
 
@@ -179,14 +182,12 @@ KINDS = {
             fields=EVENT,
             filters=(
                 *_TITLED,
-                Filter("start_date", "start_date", written=wall_clock),
-                Filter("end_date", "end_date", written=wall_clock),
+                *(Filter(name, name, written=wall_clock) for name in ("start_date", "end_date")),
             ),
             links=(
                 *_ATTENDANCES,
                 Link("osdi:record_attendance_helper", "{self}/attendances", ("v2",)),
-                _CREATOR,
-                Link("osdi:organizer", "people/{person_id}"),  # always the creator (interface 2.8)
+                *(Link(rel, "people/{person_id}") for rel in ("osdi:creator", "osdi:organizer")),
                 Link("<p>:event_campaign", "event_campaigns/{parent}"),
                 _EMBED,
             ),
@@ -215,12 +216,7 @@ KINDS = {
                 same("total_signatures", int, default=0),
             ),
             filters=_TITLED,
-            links=(
-                _list("osdi:signatures"),
-                Link("osdi:record_signature_helper", "{self}/signatures"),
-                _CREATOR,
-                _EMBED,
-            ),
+            links=(_list("osdi:signatures"), _SIGN, _CREATOR, _EMBED),
             embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
         ),
         Kind(
@@ -228,11 +224,7 @@ KINDS = {
             "attendances",
             "events/{parent}/{segment}/{id}",
             under=("event", "person"),
-            fields=(
-                *_MADE,
-                same("status", _checked_in, ("put",), default="accepted"),
-                *_acted("<p>:event_id"),
-            ),
+            fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
             filters=_DATED,
             links=(Link("osdi:event", "events/{parent}"), _PERSON),
             counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
@@ -252,23 +244,13 @@ KINDS = {
         Kind(
             "person",
             "people",
-            fields=(
-                *_MADE,
-                _ORIGIN,
-                *(
-                    same(name, shape, ALL, default={} if name == "custom_fields" else None)
-                    for name, shape in PERSON.items()
-                    if name != "identifiers"
-                ),
-            ),
+            fields=(*_MADE, _ORIGIN, *_PERSON_FIELDS),
             filters=(
                 *_DATED,
-                Filter("given_name", "given_name"),
-                Filter("family_name", "family_name"),
+                *(Filter(name, name) for name in ("given_name", "family_name")),
                 Filter("email_address", "email_addresses", "address", str.casefold, str.casefold),
                 Filter("phone_number", "phone_numbers", "number"),
-                Filter("region", "postal_addresses", "region"),
-                Filter("postal_code", "postal_addresses", "postal_code"),
+                *(Filter(name, "postal_addresses", name) for name in ("region", "postal_code")),
             ),
             links=(
                 *_ATTENDANCES,
@@ -293,9 +275,7 @@ KINDS = {
             links=(Link("osdi:tag", "tags/{parent}"), _PERSON),
         ),
         Kind("campaign", "campaigns", prefix="<p>"),
-        Kind("submission", "submissions", under=("person",)),
-        Kind("donation", "donations", under=("person",)),
-        Kind("question_answer", "question_answers", under=("person",)),
+        *(Kind(one, f"{one}s", under=("person",)) for one in ("submission", "donation", "question_answer")),
         Kind("outreach", "outreaches", under=("person",)),
         Kind("response", "responses", under=("person",), prefix="<p>"),
     )

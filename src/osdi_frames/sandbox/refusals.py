@@ -27,10 +27,6 @@ REFUSALS: dict[str, tuple[int, str]] = {
 
 
 def refuse(name: str, **words: object) -> RequestRefused:
-    """Make the refusal of that name, to be raised.
-
-    >>> refuse("unknown path").status
-    404
-    """
+    """Make the refusal of that name, to be raised."""
     status, text = REFUSALS[name]
     return RequestRefused(status, text.format(**words))

@@ -28,7 +28,7 @@ class _Breakable(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
         super().connection_made(transport)
-        self.app_state = {**self.app_state, "abort": transport.abort, "close": transport.close}
+        self.app_state = {**self.app_state, "close": transport.close}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,6 @@ def server(app: Starlette) -> uvicorn.Server:
         app,
         http=_Breakable,
         ws="none",
-        lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
