@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from osdi_frames.sandbox.faults import Injection, affect
-from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.paging import Page, Row, asked_number, parse_filter
+from osdi_frames.sandbox.kinds import KINDS, Kind, comparable
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
-from osdi_frames.sandbox.service import Service, list_of
+from osdi_frames.sandbox.service import Row, Service, list_of
 from osdi_frames.sandbox.site import Site
+from osdi_frames.sandbox.store import Clause
+
+PER_PAGE = 25
+MOST_CLAUSES = 500
+_PAST_EVERY_END = 10**9
+
+_CLAUSE = re.compile(r"and\s+(\w+)\s+(\w+)\s+'((?:[^']|'')*)'\s*")
+_OPERATORS = {"eq": "=", "gt": ">", "lt": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +63,45 @@ def _named(service: Service, call: Call) -> Resource:
     return found
 
 
+# collections (interface 2.6, 8)
+
+
+@dataclass(slots=True)
+class Page:
+    """A page of a collection: what it counts, its links, its rows, and what `next` keeps of the query.
+
+    `before` is the row before its first one, for a fault.
+    """
+
+    counts: dict[str, int]
+    links: Fields
+    rows: list[Row]
+    kept: Mapping[str, str]
+    totals: bool
+    before: list[Row] = field(default_factory=list)
+
+    def to(self, number: int) -> dict[str, str]:
+        """Return the link to another page of the same collection."""
+        return {"href": f"{self.links['self']['href']}?{urlencode({'page': number, **self.kept})}"}
+
+    def text(self, name: str) -> str:
+        """Put the rows, which are JSON already, into their envelope, under the key of that name."""
+        counts = {what: n for what, n in self.counts.items() if self.totals or not what.startswith("total")}
+        head = json.dumps({**counts, "_links": self.links}, ensure_ascii=False)[:-1]
+        return f'{head}, "_embedded": {{"{name}": [{", ".join(text for _, text in self.rows)}]}}}}'
+
+
 def collection(kind: Kind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
     _, where = _owner(service, call)
-    account = call.account.account_id
     if kind.name == "person":
-        where = {"listed_in": list_of(account)}
+        where = {"listed_in": list_of(call.account.account_id)}
     else:
-        where |= {"account": account} | ({} if where else {"listed": "1"})
-    clauses = parse_filter(call.query["filter"], kind, call.site) if "filter" in call.query else []
-    number, most = asked_number(call.query, "page", 1), service.per_page
-    per_page = min(asked_number(call.query, "per_page", most), most)
+        where |= {"account": call.account.account_id} | ({} if where else {"listed": "1"})
+    kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
+    clauses = parse_filter(kept["filter"], kind, call.site) if "filter" in kept else []
+    number, most = _asked(call, "page", 1), service.per_page
+    per_page = min(_asked(call, "per_page", most), most)
 
     def read(limit: int, offset: int) -> tuple[int, list[Row]]:
         total, rows = service.store.page(kind.name, where=where, clauses=clauses, limit=limit, offset=offset)
@@ -73,21 +110,55 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
     start = (number - 1) * per_page
     total, rows = read(per_page, start)
     pages = -(-total // per_page)
-    embedded, linked = kind.keys(call.site)
-    links: Fields = {"self": call.site.link(call.path), linked: [row.link for row in rows]}
-    links["curies"] = call.site.curies()
     counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
-    kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
-    page = Page(number, pages, {**counts, "_links": links}, rows, kept)
+    embedded, linked = kind.keys(call.site)
+    links = {
+        "self": call.site.link(call.path),
+        linked: [link for link, _ in rows],
+        "curies": call.site.curies(),
+    }
+    page = Page(counts, links, rows, kept, kind.totals)
     if number < pages:
         links["next"] = page.to(number + 1)
     for injection in call.injected:
         if injection.name == "repeat_row" and start:
             page.before = read(1, start - 1)[1]
         affect(page, injection)
-    if not kind.totals:
-        page.drop_totals()
     return page.text(embedded)
+
+
+def _asked(call: Call, name: str, default: int) -> int:
+    """Return a number from 1 on of a query: its page, or how many records a page has."""
+    asked = call.query.get(name, str(default))
+    if not (asked.isascii() and asked.isdigit() and asked.strip("0")):
+        raise refuse("number", what=name, asked=asked[:40])
+    return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
+
+
+def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:
+    """Read the small OData subset: comparisons of a kind's filters, joined by `and`, in that version's names."""
+    filters, clauses, rest = kind.filtered(site), list[Clause](), f"and {text}"
+    while rest:
+        match = _CLAUSE.match(rest)
+        if match is None:
+            raise refuse("filter", why=f"not understood from {rest[4:44]!r} on")
+        name, operator, value = match.groups()
+        for part, known in ((name, filters), (operator, _OPERATORS)):
+            if part not in known:
+                raise refuse("filter", why=f"{part[:40]} is none of {', '.join(known) or 'no names'}")
+        if name == "identifier":  # the service's own is kept without prefix
+            value = value.removeprefix(f"{site.prefix}:")
+        written = comparable(filters[name], value.replace("''", "'"))
+        if written is None:
+            raise refuse("filter", why=f"{value[:40]!r} is no date or time of the calendar")
+        clauses.append((filters[name], _OPERATORS[operator], written))
+        if len(clauses) > MOST_CLAUSES:
+            raise refuse("filter", why=f"more than {MOST_CLAUSES} comparisons")
+        rest = rest[match.end() :]
+    return clauses
+
+
+# resources
 
 
 def one(service: Service, call: Call) -> str:

@@ -24,7 +24,6 @@ from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox import admin, api, faults
 from osdi_frames.sandbox.bodies import parse_object
-from osdi_frames.sandbox.paging import PER_PAGE
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.service import Service
@@ -45,7 +44,7 @@ def create_app(
     db: str | Path | None = None,
     *,
     prefix: str = "platform",
-    per_page: int = PER_PAGE,
+    per_page: int = api.PER_PAGE,
     retry_after: Sequence[float] = OVER_AN_HOUR,
     lenient: bool = False,
     webhook_hosts: Sequence[str] = (),
@@ -182,7 +181,7 @@ class _Endpoint:
         """Return what is listed of a request, and the faults that apply to it; neither is of the admin interface."""
         is_collection = not self._path.endswith("}")
         page = request.query_params.get("page", "1" if is_collection else "")
-        number = int(page) if page.isascii() and page.isdigit() and len(page) < 10 else None
+        number = int(page) if page.isdecimal() and len(page) < 10 else None
         at, path = self._service.clock().timestamp(), request.scope["path"]
         seen = faults.Seen(at, request.method, path, number)
         if self._version == ADMIN:

@@ -8,7 +8,8 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from itertools import count
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus, urlsplit
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -16,8 +17,10 @@ from starlette.types import Scope, Send
 
 from osdi_frames.errors import nearest
 from osdi_frames.sandbox.bodies import conform
-from osdi_frames.sandbox.paging import Page
 from osdi_frames.sandbox.refusals import refuse
+
+if TYPE_CHECKING:
+    from osdi_frames.sandbox.api import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +62,13 @@ class Injection:
     """An injected fault: how many chosen requests came (`met`), how many were faulted (`injected`)."""
 
     injection_id: int
-    fault: Fault
+    name: str
+    at: str
     settings: Mapping[str, Any]
     chance: random.Random
     met: int = 0
     injected: int = 0
     let_through: list[float] = field(default_factory=list)  # of rate_limit: when
-
-    @property
-    def name(self) -> str:
-        """Return the fault's name."""
-        return self.fault.name
 
     def applies(self, method: str, path: str, page: int | None) -> bool:
         """Tell whether a request is one of the chosen, and count it."""
@@ -104,7 +103,7 @@ class Faults:
 
     def __init__(self) -> None:
         self.injections: list[Injection] = []
-        self._count = 0
+        self._ids = count(1)
 
     def inject(self, name: str, /, **settings: Any) -> Injection:
         """Inject a fault; an unknown name or setting is refused with the ones that there are."""
@@ -114,8 +113,8 @@ class Faults:
         known = {**SELECTION, **fault.settings}
         for setting, value in settings.items():
             _check(setting, value, known)
-        self._count += 1
-        injection = Injection(self._count, fault, known | settings, random.Random(settings.get("seed", 0)))  # noqa: S311 (reproducible, not secret)
+        chance = random.Random(settings.get("seed", 0))  # noqa: S311 (reproducible, not secret)
+        injection = Injection(next(self._ids), name, fault.at, known | settings, chance)
         self.injections.append(injection)
         return injection
 
@@ -130,7 +129,7 @@ class Faults:
         return [
             injection
             for injection in self.injections
-            if injection.fault.at in at and injection.applies(method, path, page)
+            if injection.at in at and injection.applies(method, path, page)
         ]
 
 
@@ -173,20 +172,21 @@ def _failed(status: int, retry_after: int | None) -> Response:
 
 def affect(page: Page, injection: Injection) -> None:
     """Change a page of a collection as a fault of pages does."""
+    number, links = page.counts["page"], page.links
     match injection.name:
-        case "next_on_last" if page.number == max(page.pages, 1):
-            page.links["next"] = page.to(page.number + 1)
+        case "next_on_last" if number == max(page.counts["total_pages"], 1):
+            links["next"] = page.to(number + 1)
         case "next_repeats":
-            page.links["next"] = page.to(page.number)
+            links["next"] = page.to(number)
         case "next_elsewhere":
-            parts = urlsplit(page.to(page.number + 1)["href"])
-            page.links["next"] = {"href": f"{injection.settings['origin']}{parts.path}?{parts.query}"}
+            parts = urlsplit(page.to(number + 1)["href"])
+            links["next"] = {"href": f"{injection.settings['origin']}{parts.path}?{parts.query}"}
         case "next_missing":
-            page.links.pop("next", None)
-        case "next_unescaped" if "next" in page.links:
-            page.links["next"] = {"href": unquote_plus(page.links["next"]["href"])}
+            links.pop("next", None)
+        case "next_unescaped" if "next" in links:
+            links["next"] = {"href": unquote_plus(links["next"]["href"])}
         case "totals_missing":
-            page.drop_totals()
+            page.totals = False
         case "repeat_row" if page.before:
             page.rows = page.before + page.rows[1 if injection.settings["instead"] else 0 :]
         case "row_twice":

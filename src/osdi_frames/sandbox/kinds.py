@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from osdi_frames.sandbox.bodies import Shape, country, identifier, timestamp, utc, wall_clock
 from osdi_frames.sandbox.site import VERSIONS, Site
@@ -64,6 +64,7 @@ HELPER: Shape = {"person": PERSON, "add_tags": [str], "remove_tags": [str]}
 EVENT = _shaped(*declared.EVENT)
 
 _MADE = (same("identifiers", [identifier], ALL), *_shaped(*declared.DATES))  # every resource has these
+_NAME = same("name", str, ALL, required=True)
 _STATUS = same("status", _checked_in, ("put",), default="accepted")
 _PERSON_FIELDS = tuple(
     same(name, shape, ALL, default={} if name == "custom_fields" else None)
@@ -97,56 +98,41 @@ class Link(NamedTuple):
     versions: tuple[str, ...] = VERSIONS
 
 
-class Filter(NamedTuple):
-    """A name that `filter` takes, the field (and the key in its entries) that it compares, and how to write a value.
-
-    `written` makes of what is asked for what is kept, `searched` of what is kept what is compared.
-    """
-
-    name: str
-    field: str
-    key: str | None = None
-    written: Callable[[str], str | None] = str
-    searched: Callable[[str], str] = str
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of resource.
 
-    `under` names the kinds in whose addresses its collections stand; None is the base address. `path` is where one
-    of them is. `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on.
-    `embeds` are the keys under which a version embeds the person who made it. The link array of a collection page has
-    the key of its embedded rows, but for attendances in v2.
+    `under` names the kinds in whose addresses its collections stand, the first of which its own address names, too;
+    None is the base address. `filters` are the names that `filter` takes. `counted` are the fields that count it: of
+    the kind of its parent, of that one's parent, and so on. `embeds` are the keys under which a version embeds the
+    person who made it.
     """
 
     name: str
-    segment: str
-    path: str = "{segment}/{id}"
+    plural: str = ""
+    v1_plural: str = ""
     under: tuple[str | None, ...] = (None,)
     fields: tuple[Field, ...] = ()
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     counted: tuple[tuple[str, str], ...] = ()
     embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prefix: str = "osdi"
-    v1_segment: str | None = None
-    link_array: str | None = None
     totals: bool = True
 
     def at(self, version: str) -> str:
         """Return the last segment of its collections' addresses."""
-        return (self.v1_segment if version == "v1" else None) or self.segment
+        return (self.v1_plural if version == "v1" else "") or self.plural or f"{self.name}s"
 
     def keys(self, site: Site) -> tuple[str, str]:
-        """Return the keys of a page's embedded rows and of its link array."""
-        key = site.named(f"{self.prefix}:{self.at(site.version)}")
-        return key, key if site.version == "v1" else self.link_array or key
+        """Return the keys of a page's embedded rows and of its link array, which v2 calls as v1 does."""
+        rows, links = (site.named(f"{self.prefix}:{self.at(version)}") for version in (site.version, "v1"))
+        return rows, links
 
-    def filtered(self, site: Site) -> dict[str, Filter]:
+    def filtered(self, site: Site) -> dict[str, str]:
         """Return what its collections can be filtered by, under the names of the version (interface 9)."""
         named = {field.name: site.field(field) for field in self.fields}
-        return {name: by for by in self.filters if (name := named.get(by.name, by.name))}
+        return {name: by for by in self.filters if (name := named.get(by, by))}
 
     def addresses(self, version: str) -> Iterator[str]:
         """Yield the paths of its collections below the base address, with the ids of what they stand under."""
@@ -166,24 +152,46 @@ _CREATOR = Link("osdi:creator", "people/{person_id}")
 _SIGN = Link("osdi:record_signature_helper", "{self}/signatures")
 _PERSON = Link("osdi:person", "people/{person_id}")
 
-_DATED = (
-    Filter("identifier", "identifiers"),
-    *(Filter(name, name, written=utc) for name in ("created_date", "modified_date")),
-)
-_TITLED = (*_DATED, Filter("origin_system", "origin_system"), Filter("title", "title"))
+_DATED = ("identifier", "created_date", "modified_date")
+_TITLED = (*_DATED, "origin_system", "title")
+_CONTACTS = ("email_address", "phone_number", "region", "postal_code")
+
+# Where the field that a filter compares has another name: that, and the key in its entries.
+_COMPARED: dict[str, tuple[str, str | None]] = {
+    "identifier": ("identifiers", None),
+    "email_address": ("email_addresses", "address"),
+    "phone_number": ("phone_numbers", "number"),
+    **{name: ("postal_addresses", name) for name in ("region", "postal_code")},
+}
+_WRITTEN: dict[str, Callable[[str], str | None]] = {
+    **dict.fromkeys(("created_date", "modified_date"), utc),
+    **dict.fromkeys(("start_date", "end_date"), wall_clock),
+    "email_address": str.casefold,
+}
+
+
+def comparable(name: str, text: str) -> str | None:
+    """Write a value as the filter of a name compares it; None is no value of such a field."""
+    return _WRITTEN.get(name, str)(text)
+
+
+def compared(name: str, values: Mapping[str, Any]) -> list[str | None]:
+    """Return what the filter of a name compares of a resource's values."""
+    field_name, key = _COMPARED.get(name, (name, None))
+    value = values[field_name]
+    entries = filter(None, value if isinstance(value, list) else [value])
+    texts = (entry.get(key) for entry in entries) if key else entries
+    return [comparable(name, text) for text in texts if text]
+
 
 KINDS = {
     kind.name: kind
     for kind in (
         Kind(
             "event",
-            "events",
             under=(None, "event_campaign"),
             fields=EVENT,
-            filters=(
-                *_TITLED,
-                *(Filter(name, name, written=wall_clock) for name in ("start_date", "end_date")),
-            ),
+            filters=(*_TITLED, "start_date", "end_date"),
             links=(
                 *_ATTENDANCES,
                 Link("osdi:record_attendance_helper", "{self}/attendances", ("v2",)),
@@ -196,7 +204,6 @@ KINDS = {
         ),
         Kind(
             "event_campaign",
-            "event_campaigns",
             fields=(
                 *_PUBLISHED,
                 *(same(name, str, UI) for name in ("host_pitch", "host_instructions", "host_url")),
@@ -208,7 +215,6 @@ KINDS = {
         ),
         Kind(
             "petition",
-            "petitions",
             fields=(
                 *_PUBLISHED,
                 same("petition_text", str, UI),
@@ -221,20 +227,15 @@ KINDS = {
         ),
         Kind(
             "attendance",
-            "attendances",
-            "events/{parent}/{segment}/{id}",
             under=("event", "person"),
             fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
             filters=_DATED,
             links=(Link("osdi:event", "events/{parent}"), _PERSON),
             counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
-            v1_segment="attendance",
-            link_array="osdi:attendance",
+            v1_plural="attendance",
         ),
         Kind(
             "signature",
-            "signatures",
-            "petitions/{parent}/signatures/{id}",
             under=("petition", "person"),
             fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
             filters=_DATED,
@@ -245,13 +246,7 @@ KINDS = {
             "person",
             "people",
             fields=(*_MADE, _ORIGIN, *_PERSON_FIELDS),
-            filters=(
-                *_DATED,
-                *(Filter(name, name) for name in ("given_name", "family_name")),
-                Filter("email_address", "email_addresses", "address", str.casefold, str.casefold),
-                Filter("phone_number", "phone_numbers", "number"),
-                *(Filter(name, "postal_addresses", name) for name in ("region", "postal_code")),
-            ),
+            filters=(*_DATED, "given_name", "family_name", *_CONTACTS),
             links=(
                 *_ATTENDANCES,
                 *map(_list, ("osdi:signatures", "osdi:submissions", "osdi:donations")),
@@ -260,23 +255,16 @@ KINDS = {
             ),
             totals=False,
         ),
-        Kind(
-            "tag",
-            "tags",
-            fields=(*_MADE, same("name", str, ALL, required=True)),
-            links=(_list("osdi:taggings"),),
-        ),
+        Kind("tag", fields=(*_MADE, _NAME), links=(_list("osdi:taggings"),)),
         Kind(
             "tagging",
-            "taggings",
-            "tags/{parent}/taggings/{id}",
             under=("tag", "person"),
             fields=(*_MADE, same("item_type", str, default="osdi:person")),
             links=(Link("osdi:tag", "tags/{parent}"), _PERSON),
         ),
-        Kind("campaign", "campaigns", prefix="<p>"),
-        *(Kind(one, f"{one}s", under=("person",)) for one in ("submission", "donation", "question_answer")),
+        Kind("campaign", prefix="<p>"),
+        *(Kind(name, under=("person",)) for name in ("submission", "donation", "question_answer")),
         Kind("outreach", "outreaches", under=("person",)),
-        Kind("response", "responses", under=("person",), prefix="<p>"),
+        Kind("response", under=("person",), prefix="<p>"),
     )
 }

@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.site import VERSIONS, Site
 
-ROLES = ("creator", "administrator", "organizer", "member")
-
 # Whom a group key may name as an event's creator (interface 4, rule 2). Whoever founded the group administers it.
 CREATOR_ROLES = {
     "v2": ("creator", "administrator", "organizer"),
@@ -49,6 +47,11 @@ class Account:
         else:
             allowed = self.roles.get(person_id or "") in CREATOR_ROLES[version]
         return (person_id, True) if person_id and allowed else (self.default_creator, False)
+
+
+def role(value: object) -> str | None:
+    """Keep the name of a role that a person can have in a group."""
+    return str(value) if value in ("creator", "administrator", "organizer", "member") else None
 
 
 NOBODY = Account("", "", "", "")  # who asks without a key

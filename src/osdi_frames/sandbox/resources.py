@@ -9,7 +9,7 @@ from typing import Any
 
 from osdi_frames.sandbox.bodies import conform
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS, Kind
+from osdi_frames.sandbox.kinds import KINDS, Kind, compared
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.site import Site
 
@@ -46,8 +46,9 @@ class Resource:
 
     def path(self, site: Site) -> str:
         """Return its address below the base address."""
-        segment = self.declared.at(site.version)
-        return self.declared.path.format(id=self.resource_id, parent=self.parent, segment=segment)
+        owner = self.declared.under[0]
+        above = f"{KINDS[owner].at(site.version)}/{self.parent}/" if owner else ""
+        return f"{above}{self.declared.at(site.version)}/{self.resource_id}"
 
     def changed(self, fields: Mapping[str, Any]) -> Resource:
         """Return the resource with these fields; identifiers are added, never removed (interface 4, rule 3)."""
@@ -139,12 +140,7 @@ def links(resource: Resource, site: Site) -> Fields:
     return shown
 
 
-def searched(resource: Resource) -> dict[str, list[str]]:
+def searched(resource: Resource) -> dict[str, list[str | None]]:
     """Return the values that filters compare, by the name of the filter."""
-    values, found = resource.values(resource.resource_id), {}
-    for by in resource.declared.filters:
-        value = values[by.field]
-        many = filter(None, value if isinstance(value, list) else [value])
-        texts = (entry.get(by.key) for entry in many) if by.key else many
-        found[by.name] = [by.searched(text) for text in texts if text]
-    return found
+    values = resource.values(resource.resource_id)
+    return {name: compared(name, values) for name in resource.declared.filters}

@@ -14,7 +14,6 @@ from osdi_frames.sandbox.bodies import conform
 from osdi_frames.sandbox.faults import Faults, Injection, Seen
 from osdi_frames.sandbox.gazetteer import Gazetteer
 from osdi_frames.sandbox.kinds import HELPER, KINDS
-from osdi_frames.sandbox.paging import Row
 from osdi_frames.sandbox.people import Account, contacts_of, linked_person, named_creator, recorded
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource, enter, foreign, relocate, represent, require
@@ -24,6 +23,7 @@ from osdi_frames.sandbox.webhooks import Act, announce
 
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
+Row = tuple[dict[str, str], str]  # one resource of a collection: its own link, and its JSON
 _TIMES = ("start_date", "end_date", "start")
 
 # What the service writes as source and website of an act over the API that gives none; deliveries leave both out.
@@ -81,14 +81,15 @@ class Service:
     def row(self, stored: Stored, site: Site) -> Row:
         """Return a stored resource as a row of a collection."""
         kind, person_id, *_ = stored
-        embedded = site.version in KINDS[kind].embeds
-        people = self.store.stored("person", resource_id=person_id) if embedded else []
+        people = site.version in KINDS[kind].embeds and self.store.stored(
+            "person", resource_id=str(person_id)
+        )
         return _row(stored, people[0] if people else None, site)
 
     def text(self, resource: Resource, site: Site) -> str:
         """Return the JSON of a resource as the API answers it."""
         [stored] = self.store.stored(resource.kind, resource_id=resource.resource_id)
-        return self.row(stored, site).text
+        return self.row(stored, site)[1]
 
     def add(self, kind: str, account: str | None, entered: Fields, site: Site, **more: Any) -> Resource:
         """Write a new resource with what was entered, and count it in what it belongs to."""
@@ -239,13 +240,7 @@ class Service:
     # events, campaigns, petitions
 
     def create_event(
-        self,
-        account: Account,
-        body: Body,
-        site: Site,
-        *,
-        campaign: Resource | None = None,
-        by: str | None = None,
+        self, account: Account, body: Body, site: Site, *, campaign: Resource | None = None, by: str = ""
     ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
         by = by or site.version
@@ -339,7 +334,7 @@ def list_of(account_id: str) -> str:
 def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
     shown = represent(read(stored), site, person=read(person) if person else None)
     shown["_links"]["curies"] = site.curies()
-    return Row(shown["_links"]["self"], json.dumps(shown, ensure_ascii=False))
+    return shown["_links"]["self"], json.dumps(shown, ensure_ascii=False)
 
 
 def _sponsored(account: Account) -> Fields:

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from osdi_frames.errors import DatabaseUnusable
-from osdi_frames.sandbox.paging import Clause
 from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Resource, searched
 
-Stored = tuple[Any, ...]  # a row of the table of resources: kind, person_id, and the rest, which `read` reads
+Stored = tuple[str, str | None, str]  # kind, person and document of a resource, which `read` reads
+Clause = tuple[
+    str, str, str
+]  # one comparison of a filter: the filter's name, the SQL operator, and the value
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts
@@ -31,14 +33,14 @@ _SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit is on disk before a 200 says so
 )
 
-_COLUMNS = ("kind", "person_id", "resource_id", "account", "parent", "listed")
-_REST = tuple(field.name for field in fields(Resource) if field.name not in _COLUMNS)
-_READ = f"SELECT {', '.join(_COLUMNS)}, document FROM resource"  # noqa: S608 (the names above)
+_FIELDS = tuple(field.name for field in fields(Resource))
+_COLUMNS = ("kind", "resource_id", "account", "parent", "person_id", "listed")
 _WRITTEN = (*_COLUMNS, "searched", "document")
 _WRITE = (
     f"INSERT INTO resource ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"  # noqa: S608 (the names above)
     f" ON CONFLICT (kind, resource_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _WRITTEN)}"
 )
+_READ = "SELECT kind, person_id, document FROM resource"
 _MESSAGE = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure", "body")
 
 
@@ -66,9 +68,9 @@ class Store:
 
     def put(self, resource: Resource) -> None:
         """Write a resource; a new one is the first of its collections."""
-        columns = [getattr(resource, name) for name in _COLUMNS]
-        documents = searched(resource), {name: getattr(resource, name) for name in _REST}
-        self._sql.execute(_WRITE, (*columns, *(json.dumps(part, ensure_ascii=False) for part in documents)))
+        document = {name: getattr(resource, name) for name in _FIELDS}
+        texts = [json.dumps(part, ensure_ascii=False) for part in (searched(resource), document)]
+        self._sql.execute(_WRITE, (*(document[name] for name in _COLUMNS), *texts))
 
     def stored(self, kind: str, **where: str) -> list[Stored]:
         """Return the rows of the resources of a kind whose columns have these values, oldest first."""
@@ -91,10 +93,10 @@ class Store:
         `where` has values of columns; that of ``listed_in`` is a list, as `names` has it, on which they are.
         """
         chosen = f"FROM resource WHERE {_condition(where)}"
-        for clause in clauses:
-            entries = f"json_each(searched, '$.{clause.name}')"
-            chosen += f" AND EXISTS (SELECT 1 FROM {entries} WHERE value {clause.operator} ?)"  # noqa: S608 (a declared filter)
-        values = (kind, *where.values(), *(clause.value for clause in clauses))
+        for name, operator, _ in clauses:
+            entries = f"json_each(searched, '$.{name}')"
+            chosen += f" AND EXISTS (SELECT 1 FROM {entries} WHERE value {operator} ?)"  # noqa: S608 (a declared filter)
+        values = (kind, *where.values(), *(value for _, _, value in clauses))
         # the inner query walks an index only, so that a late page costs little more than the first
         inner = f"SELECT position {chosen} ORDER BY position DESC LIMIT ? OFFSET ?"
         query = f"{_READ} JOIN ({inner}) USING (position) ORDER BY position DESC"
@@ -194,10 +196,9 @@ def _condition(where: Mapping[str, str]) -> str:
     )
 
 
-def read(row: Stored) -> Resource:
-    """Return the resource of a row."""
-    values = dict(zip(_COLUMNS, row, strict=False))
-    return Resource(**values | {"listed": bool(values["listed"])}, **json.loads(row[-1]))
+def read(stored: Stored) -> Resource:
+    """Return a stored resource."""
+    return Resource(**json.loads(stored[-1]))
 
 
 def _opened(path: Path | None) -> sqlite3.Connection:
