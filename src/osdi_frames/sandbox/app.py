@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -83,16 +82,7 @@ def create_app(
     if not (prefix.isascii() and prefix.isidentifier()):
         raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
     store = Store(Path(db) if db is not None else None)
-    service = Service(
-        store,
-        prefix,
-        per_page,
-        retry_after,
-        lenient,
-        webhook_hosts,
-        clock=now,
-        new_id=lambda: str(uuid.uuid4()),
-    )
+    service = Service(store, prefix, per_page, retry_after, lenient, webhook_hosts, clock=now)
     with store.transaction():
         admin.ensure_accounts(service)
 
@@ -105,30 +95,11 @@ def create_app(
         await asyncio.gather(delivering, return_exceptions=True)
         store.close()
 
-    app = Starlette(
-        routes=list(_routes(service)), lifespan=lifespan, exception_handlers={HTTPException: _unknown_path}
-    )
+    unknown = {HTTPException: lambda *_: _refused(refuse("unknown path"), {})}
+    app = Starlette(routes=list(_routes(service)), lifespan=lifespan, exception_handlers=unknown)
     app.router.redirect_slashes = False
     app.state.service = service
     return app
-
-
-def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
-    """Fill an empty sandbox with a made-up world: campaigns, events, RSVPs, petitions, people, signatures.
-
-    They belong to the group, whose key sees them. A sandbox that has events is left as it is.
-
-    Examples
-    --------
-    >>> app = create_app()
-    >>> fill_demo(app)
-    >>> len(app.state.service.store.resources("event"))
-    120
-    >>> app.state.service.store.close()
-    """
-    from osdi_frames.sandbox import demo  # the sample is needed by nothing else here
-
-    demo.fill(app.state.service, origin=origin, seed=seed)
 
 
 def _routes(service: Service) -> Iterator[Route]:
@@ -138,16 +109,8 @@ def _routes(service: Service) -> Iterator[Route]:
                 yield Route(f"/api/{version}{path}{slash}", _Endpoint(service, handlers, version, path))
         for path, answers in admin.ADDRESSES.items():
             yield Route(f"{path}{slash}", _Endpoint(service, answers, ADMIN, path))
-    yield Route("/docs/{version}/{rel:path}", _documentation)
-
-
-async def _documentation(_request: Request) -> Response:
-    """Answer where the curies lead."""
-    return PlainTextResponse("A relation of the interface's section 2.\n")
-
-
-async def _unknown_path(_request: Request, _error: Exception) -> Response:
-    return _refused(refuse("unknown path"), {})
+    here = PlainTextResponse("A relation of the interface's section 2.\n")
+    yield Route("/docs/{version}/{rel:path}", lambda _: here)  # where the curies lead
 
 
 @dataclass(frozen=True, slots=True)

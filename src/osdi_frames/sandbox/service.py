@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from osdi_frames.sandbox.bodies import conform
 from osdi_frames.sandbox.faults import Faults, Injection, Seen
@@ -44,7 +45,7 @@ class Service:
     lenient: bool
     webhook_hosts: Collection[str]
     clock: Callable[[], datetime]
-    new_id: Callable[[], str]
+    new_id: Callable[[], str] = lambda: str(uuid4())
     faults: Faults = field(default_factory=Faults)
     seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=100_000))
     gazetteer: Gazetteer = field(default_factory=Gazetteer.bundled)

@@ -42,12 +42,10 @@ class Webhook:
 
     def triggered(self, act: Act) -> bool:
         """Tell whether an act is delivered."""
-        parents = [parent for parent in (self.petition, self.event) if parent]
-        return (
-            (not parents or act.recorded.parent in parents)
-            and (self.account is None or self.account in [account.account_id for account in act.accounts])
-            and (self.uploads or not act.uploaded)
-        )
+        parents = {self.petition, self.event} - {None}
+        accounts = {None, *(account.account_id for account in act.accounts)}
+        of_parent = not parents or act.recorded.parent in parents
+        return of_parent and self.account in accounts and (self.uploads or not act.uploaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class Act:
     accounts: Sequence[Account]
     uploaded: bool
 
-    def element(self, site: Site, key: str) -> Fields:
+    def element(self, site: Site, message_id: str) -> Fields:
         """Return one element of a delivery: the act with what was entered, its siblings sponsor and idempotency_key.
 
         The hash names its person and its parent by links only (interface 2.7), and has v2 names (interface 9).
@@ -71,17 +69,15 @@ class Act:
         site = replace(site, version="v2")
         shown = represent(replace(self.recorded, parent=None, person_id=None), site)
         shown["_links"] = links(self.recorded, site)
-        own_name = site.named("<p>:referrer_data")
-        shown.pop(own_name, None)
+        del shown[own_name := site.named("<p>:referrer_data")]
         for name, field in ((own_name, "referrer_data"), ("add_tags", "add_tags")):
             if field in self.entered:
                 shown[name] = self.entered[field]
         dates = {"created_date": self.person.created_date, "modified_date": self.person.modified_date}
         shown["person"] = dates | self.entered.get("person", {})
         # only a group's code changes where an act originated (interface 2.4)
-        parent_s, referring = self.accounts[0], self.accounts[-1]
-        sponsor = parent_s if referring.roles is None else referring
-        return _element(f"osdi:{self.recorded.kind}", shown, site, sponsor=sponsor, key=key)
+        sponsor = self.accounts[0] if self.accounts[-1].roles is None else self.accounts[-1]
+        return _element(f"osdi:{self.recorded.kind}", shown, site, sponsor, message_id)
 
 
 def sample_element(site: Site, sponsor: Account) -> Fields:
@@ -94,16 +90,13 @@ def sample_element(site: Site, sponsor: Account) -> Fields:
         "person": {"given_name": "Sample", "email_addresses": [email]},
         "_links": links(sample, site),
     }
-    return _element("osdi:signature", signature, site, sponsor=sponsor, key=idempotency_key("test"))
+    return _element("osdi:signature", signature, site, sponsor, "test")
 
 
-def _element(name: str, shown: Fields, site: Site, *, sponsor: Account, key: str) -> Fields:
+def _element(name: str, shown: Fields, site: Site, sponsor: Account, message_id: str) -> Fields:
+    # the key is the same over all retries of a message
+    key = hashlib.sha256(message_id.encode()).hexdigest()
     return {name: shown, site.named("<p>:sponsor"): sponsor.sponsor, "idempotency_key": key}
-
-
-def idempotency_key(message_id: str) -> str:
-    """Return the hash of a message's id, the same over all of its retries (interface 2.7)."""
-    return hashlib.sha256(message_id.encode()).hexdigest()
 
 
 def announce(service: Service, act: Act, site: Site) -> None:
@@ -117,8 +110,8 @@ def announce(service: Service, act: Act, site: Site) -> None:
         overlap = injected.get("webhook_overlap")
         for _ in range(overlap.settings["copies"] if overlap else 1):
             message_id, before, due = _message(service, webhook, injected)
-            element = act.element(site, idempotency_key(message_id))
-            service.store.put_message(message_id, webhook.webhook_id, [*before, element], due=due)
+            body = [*before, act.element(site, message_id)]
+            service.store.put_message(message_id, webhook.webhook_id, body, due=due)
 
 
 def _message(
