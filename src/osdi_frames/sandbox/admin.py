@@ -9,14 +9,13 @@ from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.api import Call, Handler
-from osdi_frames.sandbox.bodies import Shape, conform
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
-from osdi_frames.sandbox.kinds import REFERRER_DATA
+from osdi_frames.sandbox.kinds import REFERRER_DATA, Shape, conform
 from osdi_frames.sandbox.people import Account, role
-from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Resource
-from osdi_frames.sandbox.service import Service, list_of
+from osdi_frames.sandbox.service import Service, list_of, there
 from osdi_frames.sandbox.webhooks import Webhook, deliverable, sample_element
 
 INDIVIDUAL_KEY = "sandbox-individual-key"
@@ -44,7 +43,7 @@ def _sent(call: Call, name: str, shape: Shape = str, *, needed: bool = True) -> 
     """Return what a body has under a name; what has not that shape is refused."""
     value = call.body.get(name)
     if (needed or value is not None) and (not value or conform(value, shape) != value):
-        raise refuse("setting", why=f"{name} cannot be {str(value)[:40]!r}")
+        raise RequestRefused(400, f"{name} cannot be {str(value)[:40]!r}")
     return value
 
 
@@ -156,10 +155,10 @@ def add_webhook(service: Service, call: Call) -> Any:
     except ValueError:
         fits = False
     if not fits:
-        raise refuse("setting", why="url must be an http or https address")
+        raise RequestRefused(400, "url must be an http or https address")
     if not deliverable(url, service.webhook_hosts):
         allowing = f"--allow-webhook-hosts {parts.hostname} allows it"
-        raise refuse("setting", why=f"url must lead to this machine; {allowing}")
+        raise RequestRefused(400, f"url must lead to this machine; {allowing}")
     trigger = {name: _sent(call, name, needed=False) for name in ("petition", "event", "account")}
     for kind, named in trigger.items():
         if named:
@@ -172,8 +171,7 @@ def add_webhook(service: Service, call: Call) -> Any:
 def send_test(service: Service, call: Call) -> None:
     """Put a "send test" message into the outbox: without dates, and with the same key each time."""
     webhook_id, now = call.ids["webhook_id"], service.clock().timestamp()
-    if service.store.named("webhook", webhook_id) is None:
-        raise refuse("unknown", what="webhook", id=webhook_id)
+    there(service.store.named("webhook", webhook_id), "webhook", webhook_id)
     element = sample_element(call.site, _account(service, call))
     service.store.put_message(service.new_id(), webhook_id, [element], due=now)
 

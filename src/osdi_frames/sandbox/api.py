@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.faults import Injection, affect
 from osdi_frames.sandbox.kinds import KINDS, Kind, comparable
 from osdi_frames.sandbox.people import NOBODY, Account
-from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Row, Service, list_of
 from osdi_frames.sandbox.site import Site
@@ -43,8 +43,8 @@ class Call:
 Handler = Callable[[Service, Call], Any]  # of the admin interface JSON values, of the API JSON
 
 
-def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str]]:
-    """Return the last resource that an address names, and what says that another is in its collection.
+def _owner(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
+    """Return the last resource that an address names, if any, and what says that another is in its collection.
 
     Each must be in the collection of the one before it.
     """
@@ -57,10 +57,8 @@ def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str
 
 
 def _named(service: Service, call: Call) -> Resource:
-    found, _ = _owner(service, call)
-    if found is None:
-        raise refuse("unknown path")
-    return found
+    named: Resource = _owner(service, call)[0]
+    return named
 
 
 # collections (interface 2.6, 8)
@@ -131,7 +129,7 @@ def _asked(call: Call, name: str, default: int) -> int:
     """Return a number from 1 on of a query: its page, or how many records a page has."""
     asked = call.query.get(name, str(default))
     if not (asked.isascii() and asked.isdigit() and asked.strip("0")):
-        raise refuse("number", what=name, asked=asked[:40])
+        raise RequestRefused(400, f"{name} must be a number from 1 on, not {asked[:40]!r}")
     return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
 
 
@@ -141,21 +139,26 @@ def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:
     while rest:
         match = _CLAUSE.match(rest)
         if match is None:
-            raise refuse("filter", why=f"not understood from {rest[4:44]!r} on")
+            raise _unclear(f"not understood from {rest[4:44]!r} on")
         name, operator, value = match.groups()
         for part, known in ((name, filters), (operator, _OPERATORS)):
             if part not in known:
-                raise refuse("filter", why=f"{part[:40]} is none of {', '.join(known) or 'no names'}")
+                raise _unclear(f"{part[:40]} is none of {', '.join(known) or 'no names'}")
         if name == "identifier":  # the service's own is kept without prefix
             value = value.removeprefix(f"{site.prefix}:")
         written = comparable(filters[name], value.replace("''", "'"))
         if written is None:
-            raise refuse("filter", why=f"{value[:40]!r} is no date or time of the calendar")
+            raise _unclear(f"{value[:40]!r} is no date or time of the calendar")
         clauses.append((filters[name], _OPERATORS[operator], written))
         if len(clauses) > MOST_CLAUSES:
-            raise refuse("filter", why=f"more than {MOST_CLAUSES} comparisons")
+            raise _unclear(f"more than {MOST_CLAUSES} comparisons")
         rest = rest[match.end() :]
     return clauses
+
+
+def _unclear(why: str) -> RequestRefused:
+    example = "modified_date gt '2026-01-01' and title eq 'Picnic'"
+    return RequestRefused(400, f"filter: {why}; write for example {example}")
 
 
 # resources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -22,14 +23,14 @@ from starlette.types import Receive, Scope, Send
 from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox import admin, api, faults
-from osdi_frames.sandbox.bodies import parse_object
 from osdi_frames.sandbox.people import NOBODY, Account
-from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import KEY_HEADERS, VERSIONS, Site
 from osdi_frames.sandbox.store import Store
 from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, Deliverer
 
+# json.dumps writes NUL as an escape, as it does a backslash before the letters "u0000"
+_NOT_TEXT = re.compile("[\ud800-\udfff\ufdd0-\ufdef]|" + r"(?<!\\)(?:\\\\)*\\u0000")
 _HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 ADMIN = "admin"  # the admin interface, where others are a version of the API
@@ -95,7 +96,9 @@ def create_app(
         await asyncio.gather(delivering, return_exceptions=True)
         store.close()
 
-    unknown = {HTTPException: lambda *_: _refused(refuse("unknown path"), {})}
+    unknown = {
+        HTTPException: lambda *_: _refused(RequestRefused(404, "there is nothing at this address"), {})
+    }
     app = Starlette(routes=list(_routes(service)), lifespan=lifespan, exception_handlers=unknown)
     app.router.redirect_slashes = False
     app.state.service = service
@@ -157,10 +160,12 @@ class _Endpoint:
         account, method = self._admitted(request), request.method
         if method not in self._handlers:
             if method == "DELETE" and self._version != ADMIN:
-                raise refuse("delete", what=self._path.split("/")[1] if self._path else "the entry point")
-            raise refuse("method", method=method[:20], allowed=", ".join(self._handlers))
+                what = self._path.split("/")[1] if self._path else "the entry point"
+                raise RequestRefused(405, f"{what} cannot be deleted")
+            allowed = ", ".join(self._handlers)
+            raise RequestRefused(405, f"{method[:20]} is not possible here; these are: {allowed}")
         sent = await _body(request, BODY_LIMITS[self._version]) if method in ("POST", "PUT") else b"{}"
-        body = {} if self._version == ADMIN and not sent else parse_object(sent)
+        body = {} if self._version == ADMIN and not sent else _parsed(sent)
         version = "v2" if self._version == ADMIN else self._version
         site = Site(_origin(request), self._service.prefix, version)
         path = request.scope["path"].removeprefix(f"/api/{self._version}/").rstrip("/")
@@ -183,7 +188,7 @@ class _Endpoint:
         header = KEY_HEADERS[self._version]
         account = self._service.account_of(request.headers.get(header, ""))
         if account is None and self._path:  # the entry point asks for none
-            raise refuse("key", header=header)
+            raise RequestRefused(403, f"API key invalid or not present: send it in the header {header}")
         return account or NOBODY
 
     def _response(self, answer: Any) -> Response:
@@ -199,10 +204,10 @@ def _check_sender(request: Request) -> None:
         here = is_loopback(urlsplit(f"//{host}").hostname)
     except ValueError:
         here = False
-    if not here:
-        raise refuse("elsewhere", why=f"of the host {host[:40]!r}")
-    if origin not in (None, f"{request.scope['scheme']}://{host}"):
-        raise refuse("elsewhere", why=f"of a page of {origin[:40]!r}")
+    own_page = origin in (None, f"{request.scope['scheme']}://{host}")
+    if not here or not own_page:
+        why = f"of a page of {str(origin)[:40]!r}" if here else f"of the host {host[:40]!r}"
+        raise RequestRefused(403, f"the admin interface answers requests of this machine only, not {why}")
 
 
 def _refused(error: RequestRefused, handlers: Mapping[str, object]) -> Response:
@@ -211,12 +216,28 @@ def _refused(error: RequestRefused, handlers: Mapping[str, object]) -> Response:
     return JSONResponse({"error": str(error)}, status_code=error.status, headers=headers)
 
 
+def _parsed(body: bytes) -> dict[str, Any]:
+    """Parse the body of a request, which must be a JSON object of interchangeable text."""
+    try:
+        parsed = json.loads(body)
+        text = json.dumps(parsed, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise RequestRefused(400, f"the body is not JSON: {str(error)[:100]}") from error
+    if not isinstance(parsed, dict):
+        raise RequestRefused(400, "the body must be a JSON object")
+    if _NOT_TEXT.search(text):
+        raise RequestRefused(
+            400, "the body holds a NUL, a lone surrogate or a noncharacter, which is no text"
+        )
+    return parsed
+
+
 async def _body(request: Request, limit: int) -> bytes:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
-            raise refuse("too large", limit=limit)
+            raise RequestRefused(413, f"the body is larger than {limit} bytes")
     return bytes(body)
 
 

@@ -1,69 +1,121 @@
 """Every resource as one declaration: its addresses, keys, fields, filters, links and counts.
 
-A field has its names in v2 and v1, its shape, and who may set it. Store, paging, endpoints and representations are
+A field has its names in v2 and v1, its shape, and who may set it. Store, pages, endpoints and representations are
 the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link leads to its
 collection: that is then empty.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from osdi_frames.sandbox.bodies import Shape, country, identifier, timestamp, utc, wall_clock
 from osdi_frames.sandbox.site import VERSIONS, Site
-from osdi_frames.tables import fields as declared
-from osdi_frames.tables.fields import ALL, UI, Field, same
+from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, Field, same
 
-_SHAPES: dict[str, Shape] = {
-    "text": str,
-    "flag": bool,
-    "number": int,
-    "list": list,
-    "object": dict,
-    "lines": [str],
-    "identifiers": [identifier],
-    "wall clock": timestamp,
-    "country": country,
-}
-_SHAPES["location"] = {field.name: _SHAPES[field.kind] for field in declared.LOCATION if field.set_by}
+# A shape is str, bool, int or float; [shape] for an array; {name: shape} for an object; {str: shape} for an object
+# with any names; a function from a value to what is kept of it; or the name of one.
+Shape = Any
 
 
-def _shaped(*fields: Field) -> tuple[Field, ...]:
-    return tuple(replace(field, kind=_SHAPES[field.kind]) for field in fields)
+def conform(value: object, shape: Shape) -> Any:
+    """Return what of `value` has `shape`; None where nothing has: invalid entries are ignored (interface 4, rule 1).
+
+    >>> conform({"title": "Picnic", "capacity": "lots", "colour": "red"}, {"title": str, "capacity": int})
+    {'title': 'Picnic'}
+    """
+    shape = _SHAPES.get(shape, shape) if isinstance(shape, str) else shape
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return None
+        return [kept for entry in value if (kept := conform(entry, shape[0])) is not None]
+    if isinstance(shape, dict):
+        if not isinstance(value, Mapping):
+            return None
+        named = dict.fromkeys(value, shape[str]) if str in shape else shape
+        found = {name: conform(value[name], inner) for name, inner in named.items() if name in value}
+        return {name: kept for name, kept in found.items() if kept is not None}
+    if shape is float and type(value) is int:
+        return float(value) if abs(value) < 2**53 else None
+    if isinstance(shape, type):
+        return value if type(value) is shape else None
+    return shape(value)
+
+
+def identifier(value: object) -> str | None:
+    """Keep text of the form ``[system name]:[id]`` (interface 2.1)."""
+    system, _, name = value.partition(":") if isinstance(value, str) else ("", "", "")
+    return str(value) if system.strip() and name.strip() else None
+
+
+def country(value: object) -> str | None:
+    """Keep an ISO 3166-1 alpha-2 code, in capitals (interface 2.2)."""
+    return value.upper() if isinstance(value, str) and re.fullmatch("[A-Za-z]{2}", value) else None
+
+
+def utc(text: str) -> str | None:
+    """Write a moment in UTC, as which one without an offset is taken; None where it is no moment of the calendar."""
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return None
+
+
+def wall_clock(text: str) -> str | None:
+    """Keep a date and time as the wall clock that it shows, written with ``Z``: local to the place (interface 2.1).
+
+    >>> wall_clock("2026-03-01T18:30:00-05:00")
+    '2026-03-01T18:30:00Z'
+    """
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+    except ValueError:
+        return None
+
+
+def timestamp(value: object) -> str | None:
+    """Keep a wall clock whose date and time are written as ISO 8601 does, with a ``T`` between them (interface 2)."""
+    return wall_clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None
+
+
+def _checked_in(value: object) -> str | None:
+    return str(value) if value in ("accepted", "attended") else None
 
 
 def _texts(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, str)
 
 
-def _checked_in(value: object) -> str | None:
-    return value if isinstance(value, str) and value in ("accepted", "attended") else None
-
-
-REFERRER_DATA: Shape = _texts("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
-_POSTAL_ADDRESS: Shape = {
-    "primary": bool,
-    "address_lines": [str],
-    **_texts("locality", "region", "postal_code", "country", "language"),
-    "location": {"latitude": float, "longitude": float, "accuracy": str},
+_PLAIN = {"text": str, "flag": bool, "number": int, "list": list, "object": dict}
+_SHAPES: dict[str, Shape] = {
+    **_PLAIN,
+    "lines": [str],
+    "identifiers": [identifier],
+    "wall clock": timestamp,
+    "country": country,
+    "location": {field.name: field.kind for field in LOCATION if field.set_by},
 }
+REFERRER_DATA: Shape = _texts("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+_PLACE = _texts("locality", "region", "postal_code", "country", "language")
+_POINT = {"latitude": float, "longitude": float, "accuracy": str}
 PERSON: Shape = {
     "identifiers": [identifier],
     **_texts("given_name", "family_name"),
     "email_addresses": [{"primary": bool, **_texts("address", "status")}],
     "phone_numbers": [{"primary": bool, **_texts("number", "number_type", "status")}],
-    "postal_addresses": [_POSTAL_ADDRESS],
+    "postal_addresses": [{"primary": bool, "address_lines": [str], **_PLACE, "location": _POINT}],
     "languages_spoken": [str],
     "custom_fields": {str: str},
 }
 # What a helper's body has besides the fields of what it records (interface 2.7): who acts, and tags for that person.
 HELPER: Shape = {"person": PERSON, "add_tags": [str], "remove_tags": [str]}
 
-EVENT = _shaped(*declared.EVENT)
-
-_MADE = (same("identifiers", [identifier], ALL), *_shaped(*declared.DATES))  # every resource has these
+_MADE = (same("identifiers", "identifiers", ALL), *DATES)  # every resource has these
 _NAME = same("name", str, ALL, required=True)
 _STATUS = same("status", _checked_in, ("put",), default="accepted")
 _PERSON_FIELDS = tuple(
@@ -71,9 +123,8 @@ _PERSON_FIELDS = tuple(
     for name, shape in PERSON.items()
     if name != "identifiers"
 )
-_ORIGIN = Field(
-    "origin_system", "origin_system", "originating_system", str, UI, default="osdi-frames sandbox"
-)
+_OWN = "osdi-frames sandbox"
+_ORIGIN = Field("origin_system", "origin_system", "originating_system", str, UI, default=_OWN)
 _PUBLISHED = (
     *_MADE,
     _ORIGIN,

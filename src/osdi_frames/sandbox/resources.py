@@ -7,10 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from osdi_frames.sandbox.bodies import conform
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS, Kind, compared
-from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.kinds import KINDS, Kind, compared, conform
 from osdi_frames.sandbox.site import Site
 
 Fields = dict[str, Any]
@@ -89,7 +88,7 @@ def require(kind: str, entered: Fields, site: Site) -> None:
     if site.version == "v1" and "location" in entered and not entered["location"].get("postal_code"):
         missing.append("location.postal_code")
     if missing:
-        raise refuse("missing", fields=", ".join(map(str, missing)))
+        raise RequestRefused(400, f"required and missing: {', '.join(map(str, missing))}")
 
 
 def relocate(event: Resource, entered: Fields, site: Site, gazetteer: Gazetteer) -> Resource:

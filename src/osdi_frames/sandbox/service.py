@@ -11,12 +11,11 @@ from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from osdi_frames.sandbox.bodies import conform
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.faults import Faults, Injection, Seen
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import HELPER, KINDS
+from osdi_frames.sandbox.kinds import HELPER, KINDS, conform
 from osdi_frames.sandbox.people import Account, contacts_of, linked_person, named_creator, recorded
-from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource, enter, foreign, relocate, represent, require
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store, Stored, read
@@ -25,6 +24,7 @@ from osdi_frames.sandbox.webhooks import Act, announce
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
 Row = tuple[dict[str, str], str]  # one resource of a collection: its own link, and its JSON
+_NO_PERSON = "a person is needed: an object under person, or the link osdi:person"
 _TIMES = ("start_date", "end_date", "start")
 
 # What the service writes as source and website of an act over the API that gives none; deliveries leave both out.
@@ -58,7 +58,7 @@ class Service:
 
     def account(self, account_id: str) -> Account:
         """Return an account; an unknown one is refused."""
-        return Account(**_there(self.store.named("account", account_id), "account", account_id))
+        return Account(**there(self.store.named("account", account_id), "account", account_id))
 
     def save_account(self, account: Account) -> None:
         """Write an account, under its referrer code if it has one."""
@@ -77,7 +77,7 @@ class Service:
         """Return a resource; another account's is as unknown as none, but every key can read every person."""
         if account and kind != "person":
             where["account"] = account.account_id
-        return _there(self.store.find(kind, resource_id=resource_id, **where), kind, resource_id)
+        return there(self.store.find(kind, resource_id=resource_id, **where), kind, resource_id)
 
     def row(self, stored: Stored, site: Site) -> Row:
         """Return a stored resource as a row of a collection."""
@@ -162,7 +162,7 @@ class Service:
         inline = body.get("person")
         entered = enter("person", inline, site, site.version) if isinstance(inline, Mapping) else {}
         if not contacts_of(entered):
-            raise refuse("contact")
+            raise RequestRefused(400, "a person needs an e-mail address or a phone number under person")
         person = self._record_person(entered, site, self._known_again(entered))
         self._enlist(account.account_id, person)
         self._tag(account.account_id, person, body, site)
@@ -171,7 +171,7 @@ class Service:
     def change_person(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
         """Change a person of the account's list; with an e-mail address of somebody else nothing is changed."""
         listed = self.store.named(list_of(account.account_id), known.resource_id)
-        _there(listed, "person", known.resource_id)
+        there(listed, "person", known.resource_id)
         entered = enter("person", body, site, site.version)
         owners = {self.store.named(kind, name) for kind, name in contacts_of(entered) if kind == "email"}
         return self._record_person(entered, site, known) if owners <= {None, known.resource_id} else known
@@ -203,7 +203,7 @@ class Service:
             linked = linked_person(body, ("_links", "osdi:person"), site)
             known = self.store.find("person", resource_id=linked or "")
             if known is None:
-                raise refuse("person")
+                raise RequestRefused(400, _NO_PERSON)
             person = known
         return self._save(person, self._moved(person))
 
@@ -251,7 +251,8 @@ class Service:
         if matched := self._matched(entered.get("identifiers", ()), site):
             event = self.store.find("event", resource_id=matched.pop(), account=account.account_id)
             if matched or event is None:
-                raise refuse("identifier", identifiers=", ".join(entered["identifiers"]))
+                identifiers = ", ".join(entered["identifiers"])
+                raise RequestRefused(409, f"identifiers belong to another event: {identifiers}")
             return self._change(event, entered, site)
         creator_id, named = account.creator(named_creator(body, site), site.version)
         parent = campaign.resource_id if campaign else entered.pop("parent", None)
@@ -342,7 +343,8 @@ def _sponsored(account: Account) -> Fields:
     return {"sponsor": account.sponsor} if account.roles is not None else {}
 
 
-def _there(found: Found | None, what: str, resource_id: str) -> Found:
+def there(found: Found | None, what: str, resource_id: str) -> Found:
+    """Return what was looked for; what is not there is refused."""
     if found is None:
-        raise refuse("unknown", what=what, id=resource_id)
+        raise RequestRefused(404, f"there is no {what} {resource_id!r} for this API key")
     return found

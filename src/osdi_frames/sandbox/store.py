@@ -18,8 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from osdi_frames.errors import DatabaseUnusable
-from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.errors import DatabaseUnusable, RequestRefused
 from osdi_frames.sandbox.resources import Resource, searched
 
 Stored = tuple[str, str | None, str]  # kind, person and document of a resource, which `read` reads
@@ -62,7 +61,7 @@ class Store:
                 self._sql.execute("BEGIN IMMEDIATE")
                 yield
         except sqlite3.OperationalError as error:
-            raise refuse("database", why=error) from error
+            raise RequestRefused(503, f"nothing was written: {error}") from error
 
     # resources
 
