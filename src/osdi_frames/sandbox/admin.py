@@ -16,7 +16,7 @@ from osdi_frames.sandbox.kinds import REFERRER_DATA, Shape, conform
 from osdi_frames.sandbox.people import Account, role
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service, list_of, there
-from osdi_frames.sandbox.webhooks import Webhook, deliverable, sample_element
+from osdi_frames.sandbox.webhooks import deliverable, sample_element
 
 INDIVIDUAL_KEY = "sandbox-individual-key"
 GROUP_KEY = "sandbox-group-key"
@@ -163,9 +163,10 @@ def add_webhook(service: Service, call: Call) -> Any:
     for kind, named in trigger.items():
         if named:
             service.account(named) if kind == "account" else service.resource(kind, named)
-    webhook = Webhook(service.new_id(), url, **trigger, uploads=call.body.get("uploads") is True)
-    service.store.bind("webhook", webhook.webhook_id, asdict(webhook))
-    return asdict(webhook)
+    webhook_id, uploads = service.new_id(), call.body.get("uploads") is True
+    webhook = {"webhook_id": webhook_id, "url": url, **trigger, "uploads": uploads}
+    service.store.bind("webhook", webhook_id, webhook)
+    return webhook
 
 
 def send_test(service: Service, call: Call) -> None:
@@ -186,18 +187,15 @@ def inject(service: Service, call: Call) -> Any:
 
 
 def _list(kind: str) -> Handler:
-    """Answer the resources of a kind, newest first, as the API does."""
-    return lambda service, call: [
-        _shown(service, call, resource) for resource in service.store.resources(kind)
-    ][::-1]
+    """Answer the resources of a kind, of one `account` or any, oldest first, as `version` v2 or v1 of the API does."""
 
+    def listed(service: Service, call: Call) -> Any:
+        where = {"account": call.query["account"]} if "account" in call.query else {}
+        if call.query.get("version") == "v1":
+            call = replace(call, site=replace(call.site, version="v1"))
+        return [_shown(service, call, resource) for resource in service.store.resources(kind, **where)]
 
-def events(service: Service, call: Call) -> Any:
-    """Answer every event of an account, of `version` v2 or v1, those of no collection included, oldest first."""
-    if call.query.get("version") == "v1":
-        call = replace(call, site=replace(call.site, version="v1"))
-    account_id = _account(service, call).account_id
-    return [_shown(service, call, event) for event in service.store.resources("event", account=account_id)]
+    return listed
 
 
 def targeting(service: Service, _call: Call) -> Any:
@@ -227,16 +225,13 @@ ADDRESSES: Mapping[str, Mapping[str, Handler]] = {
     },
     "/sandbox/campaigns": {"GET": _list("event_campaign"), "POST": _add("event_campaign")},
     "/sandbox/petitions": {"GET": _list("petition"), "POST": _add("petition")},
-    "/sandbox/events": {"GET": events, "POST": add_events},
+    "/sandbox/events": {"GET": _list("event"), "POST": add_events},
     "/sandbox/signatures": {"GET": _list("signature"), "POST": _act("signature", "petition")},
     "/sandbox/attendances": {"GET": _list("attendance"), "POST": _act("attendance", "event")},
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {
         "GET": lambda service, _: list(service.store.names("webhook").values()),
         "POST": add_webhook,
-    },
-    "/sandbox/webhooks/{webhook_id}": {  # what waits for it is set aside
-        "DELETE": lambda service, call: service.store.free("webhook", call.ids["webhook_id"]),
     },
     "/sandbox/webhooks/{webhook_id}/test": {"POST": send_test},
     "/sandbox/messages": {"GET": lambda service, call: service.store.messages(call.query.get("state"))},

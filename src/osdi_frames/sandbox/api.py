@@ -191,21 +191,23 @@ def embed(service: Service, call: Call) -> str:
 
 def create(kind: Kind, service: Service, call: Call) -> str:
     """Answer what a POST to a collection made, changed or recorded."""
-    owner, _ = _owner(service, call)
-    return service.text(_CREATED[kind.name](service, call, owner), call.site)
+    owner, body, site = _owner(service, call)[0], call.body, call.site
+    match kind.name:
+        case "event":
+            made = service.create_event(call.account, body, site, campaign=owner)
+        case "person":
+            made = service.sign_up(call.account, body, site)
+        case "tag":
+            made = service.add_tag(call.account, body, site)
+        case "tagging":
+            made = service.give(owner, service.acting(body, site), site)
+        case _:
+            made = service.act(kind.name, owner, body, site)
+    return service.text(made, site)
 
 
-# What a POST to the collection of a kind does; nothing can be posted to the collections under a person.
-_CREATED: Mapping[str, Callable[[Service, Call, Any], Resource]] = {
-    "event": lambda service, call, campaign: service.create_event(
-        call.account, call.body, call.site, campaign=campaign
-    ),
-    "attendance": lambda service, call, event: service.act("attendance", event, call.body, call.site),
-    "signature": lambda service, call, petition: service.act("signature", petition, call.body, call.site),
-    "person": lambda service, call, _: service.sign_up(call.account, call.body, call.site),
-    "tag": lambda service, call, _: service.add_tag(call.account, call.body, call.site),
-    "tagging": lambda service, call, tag: service.add_tagging(tag, call.body, call.site),
-}
+# What can be posted, but to the collections under a person, and what can be changed.
+_CREATED = ("event", "attendance", "signature", "person", "tag", "tagging")
 _CHANGED = ("event", "attendance", "signature", "person")
 
 
@@ -244,6 +246,6 @@ def addresses(version: str) -> dict[str, dict[str, Handler]]:
                 found[here]["PUT"] = change
             if kind.name == "tagging":
                 found[here]["DELETE"] = delete
-            if any(link.path == "{self}/embed" for link in kind.links):
+            if "<p>:embed" in kind.links:
                 found[f"{here}/embed"] = {"GET": embed}
     return found

@@ -160,7 +160,8 @@ async def instead(injected: Sequence[Injection], seen: Seen) -> Response | None:
         elif injection.name == "status":
             return _failed(settings["status"], settings["retry_after"])
         elif injection.name == "html_error":
-            return HTMLResponse("<!DOCTYPE html><title>Injected error</title>", settings["status"])
+            page = "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>"
+            return HTMLResponse(page, settings["status"])
     return None
 
 

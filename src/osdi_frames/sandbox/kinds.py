@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from osdi_frames.sandbox.site import VERSIONS, Site
 from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, Field, same
@@ -141,12 +141,14 @@ def _acted(parent_id: str) -> tuple[Field, ...]:
     return same("<p>:person_id", str), parent, same("<p>:referrer_data", REFERRER_DATA, ALL)
 
 
-class Link(NamedTuple):
-    """A link of a resource; `path` has {self}, {parent} or {person_id}, and is left out where that is None."""
-
-    rel: str
-    path: str
-    versions: tuple[str, ...] = VERSIONS
+# Where a link leads, if not to what stands under the resource itself under the link's own name.
+_PATHS = {
+    **dict.fromkeys(("osdi:creator", "osdi:organizer", "osdi:person"), "people/{person_id}"),
+    **{f"osdi:{parent}": f"{parent}s/{{parent}}" for parent in ("event", "petition", "tag")},
+    "<p>:event_campaign": "event_campaigns/{parent}",
+    "osdi:record_attendance_helper": "{self}/attendances",
+    "osdi:record_signature_helper": "{self}/signatures",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +156,9 @@ class Kind:
     """One kind of resource.
 
     `under` names the kinds in whose addresses its collections stand, the first of which its own address names, too;
-    None is the base address. `filters` are the names that `filter` takes. `counted` are the fields that count it: of
-    the kind of its parent, of that one's parent, and so on. `embeds` are the keys under which a version embeds the
-    person who made it.
+    None is the base address. `filters` are the names that `filter` takes; a link that one version lacks names the
+    other. `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on. `embeds`
+    are the keys under which a version embeds the person who made it.
     """
 
     name: str
@@ -165,7 +167,7 @@ class Kind:
     under: tuple[str | None, ...] = (None,)
     fields: tuple[Field, ...] = ()
     filters: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[str, ...] = ()
     counted: tuple[tuple[str, str], ...] = ()
     embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prefix: str = "osdi"
@@ -185,6 +187,12 @@ class Kind:
         named = {field.name: site.field(field) for field in self.fields}
         return {name: by for by in self.filters if (name := named.get(by, by))}
 
+    def linked(self, version: str) -> Iterator[tuple[str, str]]:
+        """Yield its links and their paths, in which {self}, {parent} and {person_id} stand for addresses and ids."""
+        for rel, _, only in (link.partition(" ") for link in self.links):
+            if only in ("", version):
+                yield rel, _PATHS.get(rel, f"{{self}}/{rel.partition(':')[2]}")
+
     def addresses(self, version: str) -> Iterator[str]:
         """Yield the paths of its collections below the base address, with the ids of what they stand under."""
         for owner in self.under:
@@ -192,17 +200,7 @@ class Kind:
                 yield f"{path}/{{{owner}_id}}/{self.at(version)}" if owner else f"/{self.at(version)}"
 
 
-def _list(rel: str, *versions: str) -> Link:
-    """Declare the link to what stands below a resource under the link's own name."""
-    return Link(rel, f"{{self}}/{rel.partition(':')[2]}", versions or VERSIONS)
-
-
-_EMBED = _list("<p>:embed")
-_ATTENDANCES = (_list("osdi:attendances", "v2"), _list("osdi:attendance", "v1"))
-_CREATOR = Link("osdi:creator", "people/{person_id}")
-_SIGN = Link("osdi:record_signature_helper", "{self}/signatures")
-_PERSON = Link("osdi:person", "people/{person_id}")
-
+_ATTENDANCES = ("osdi:attendances v2", "osdi:attendance v1")
 _DATED = ("identifier", "created_date", "modified_date")
 _TITLED = (*_DATED, "origin_system", "title")
 _CONTACTS = ("email_address", "phone_number", "region", "postal_code")
@@ -244,11 +242,8 @@ KINDS = {
             fields=EVENT,
             filters=(*_TITLED, "start_date", "end_date"),
             links=(
-                *_ATTENDANCES,
-                Link("osdi:record_attendance_helper", "{self}/attendances", ("v2",)),
-                *(Link(rel, "people/{person_id}") for rel in ("osdi:creator", "osdi:organizer")),
-                Link("<p>:event_campaign", "event_campaigns/{parent}"),
-                _EMBED,
+                *(*_ATTENDANCES, "osdi:record_attendance_helper v2"),
+                *("osdi:creator", "osdi:organizer", "<p>:event_campaign", "<p>:embed"),
             ),
             counted=(("event_campaign", "total_events"),),
             embeds={"v1": ("osdi:creator", "osdi:organizer")},
@@ -261,7 +256,7 @@ KINDS = {
                 *(same(name, int, default=0) for name in ("total_events", "total_rsvps")),
             ),
             filters=_TITLED,
-            links=(_list("osdi:events"), _EMBED),
+            links=("osdi:events", "<p>:embed"),
             prefix="<p>",
         ),
         Kind(
@@ -273,7 +268,7 @@ KINDS = {
                 same("total_signatures", int, default=0),
             ),
             filters=_TITLED,
-            links=(_list("osdi:signatures"), _SIGN, _CREATOR, _EMBED),
+            links=("osdi:signatures", "osdi:record_signature_helper", "osdi:creator", "<p>:embed"),
             embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
         ),
         Kind(
@@ -281,7 +276,7 @@ KINDS = {
             under=("event", "person"),
             fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
             filters=_DATED,
-            links=(Link("osdi:event", "events/{parent}"), _PERSON),
+            links=("osdi:event", "osdi:person"),
             counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
             v1_plural="attendance",
         ),
@@ -290,7 +285,7 @@ KINDS = {
             under=("petition", "person"),
             fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
             filters=_DATED,
-            links=(Link("osdi:petition", "petitions/{parent}"), _PERSON),
+            links=("osdi:petition", "osdi:person"),
             counted=(("petition", "total_signatures"),),
         ),
         Kind(
@@ -299,19 +294,17 @@ KINDS = {
             fields=(*_MADE, _ORIGIN, *_PERSON_FIELDS),
             filters=(*_DATED, "given_name", "family_name", *_CONTACTS),
             links=(
-                *_ATTENDANCES,
-                *map(_list, ("osdi:signatures", "osdi:submissions", "osdi:donations")),
-                _list("osdi:question_answers", "v1"),
-                *(_list(rel, "v2") for rel in ("osdi:outreaches", "osdi:taggings", "<p>:responses")),
+                *(*_ATTENDANCES, "osdi:signatures", "osdi:submissions", "osdi:donations"),
+                *("osdi:question_answers v1", "osdi:outreaches v2", "osdi:taggings v2", "<p>:responses v2"),
             ),
             totals=False,
         ),
-        Kind("tag", fields=(*_MADE, _NAME), links=(_list("osdi:taggings"),)),
+        Kind("tag", fields=(*_MADE, _NAME), links=("osdi:taggings",)),
         Kind(
             "tagging",
             under=("tag", "person"),
             fields=(*_MADE, same("item_type", str, default="osdi:person")),
-            links=(Link("osdi:tag", "tags/{parent}"), _PERSON),
+            links=("osdi:tag", "osdi:person"),
         ),
         Kind("campaign", prefix="<p>"),
         *(Kind(name, under=("person",)) for name in ("submission", "donation", "question_answer")),

@@ -132,10 +132,9 @@ def links(resource: Resource, site: Site) -> Fields:
     ids = {"self": own, "parent": resource.parent, "person_id": resource.person_id}
     known = {name: value for name, value in ids.items() if value}
     shown: Fields = {"self": site.link(own)}
-    for link in resource.declared.links:
-        if site.version in link.versions:
-            with suppress(KeyError):  # one that needs an id which the resource lacks
-                shown[site.named(link.rel)] = site.link(link.path.format(**known))
+    for rel, path in resource.declared.linked(site.version):
+        with suppress(KeyError):  # one that needs an id which the resource lacks
+            shown[site.named(rel)] = site.link(path.format(**known))
     return shown
 
 

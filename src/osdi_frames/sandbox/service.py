@@ -48,7 +48,7 @@ class Service:
     new_id: Callable[[], str] = lambda: str(uuid4())
     faults: Faults = field(default_factory=Faults)
     seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=100_000))
-    gazetteer: Gazetteer = field(default_factory=Gazetteer.bundled)
+    gazetteer: Gazetteer = field(default_factory=Gazetteer)
 
     def now(self) -> str:
         """Return the time as the service writes it (interface 2)."""
@@ -82,9 +82,8 @@ class Service:
     def row(self, stored: Stored, site: Site) -> Row:
         """Return a stored resource as a row of a collection."""
         kind, person_id, *_ = stored
-        people = site.version in KINDS[kind].embeds and self.store.stored(
-            "person", resource_id=str(person_id)
-        )
+        embedded = site.version in KINDS[kind].embeds
+        people = self.store.stored("person", resource_id=person_id or "") if embedded else []
         return _row(stored, people[0] if people else None, site)
 
     def text(self, resource: Resource, site: Site) -> str:
@@ -107,16 +106,14 @@ class Service:
 
     def change(self, known: Resource, body: Body, site: Site) -> Resource:
         """Change what a partial body names; what is not editable or not valid is ignored (interface 4, rule 1; 7.3)."""
-        return self._change(known, self._enter(known.kind, body, site, site.version, "put"), site)
+        entered = self._enter(known.kind, body, site, site.version, "put")
+        return self._save(known, self._claimed(known, entered, site))
 
     def _enter(self, kind: str, body: Body, site: Site, *by: str) -> Fields:
         if self.lenient:  # a time may have a space for its ``T``
             times = {name: body[name] for name in _TIMES if isinstance(body.get(name), str)}
             body = {**body, **{name: time.replace(" ", "T", 1) for name, time in times.items()}}
         return enter(kind, body, site, *by)
-
-    def _change(self, known: Resource, entered: Fields, site: Site) -> Resource:
-        return self._save(known, self._claimed(known, entered, site))
 
     def _claimed(self, known: Resource, entered: Fields, site: Site) -> Resource:
         """Return a resource with what was entered; identifiers of other resources stay theirs (interface 2.1)."""
@@ -151,7 +148,10 @@ class Service:
     def _record_person(self, entered: Fields, site: Site, known: Resource | None = None) -> Resource:
         """Make or change a person, whose e-mail addresses and phone numbers they are known again by."""
         fields = recorded(known.fields if known else {}, entered)
-        person = self._change(known, fields, site) if known else self.add("person", None, fields, site)
+        if known:
+            person = self._save(known, self._claimed(known, fields, site))
+        else:
+            person = self.add("person", None, fields, site)
         for kind, name in contacts_of(fields):
             if self.store.named(kind, name) is None:  # what is somebody's stays theirs
                 self.store.bind(kind, name, person.resource_id)
@@ -193,7 +193,7 @@ class Service:
                     return known
         return None
 
-    def _acting(self, body: Body, site: Site) -> Resource:
+    def acting(self, body: Body, site: Site) -> Resource:
         """Return who acts: the person inline, known again by a contact, or the linked one; modified by acting."""
         inline = body.get("person")
         if isinstance(inline, Mapping):
@@ -220,11 +220,8 @@ class Service:
         self.store.bind("tag", key, made.resource_id)
         return made
 
-    def add_tagging(self, tag: Resource, body: Body, site: Site) -> Resource:
-        """Give the linked person a tag."""
-        return self._give(tag, self._acting(body, site), site)
-
-    def _give(self, tag: Resource, person: Resource, site: Site) -> Resource:
+    def give(self, tag: Resource, person: Resource, site: Site) -> Resource:
+        """Give a person a tag, once."""
         ids = {"parent": tag.resource_id, "person_id": person.resource_id}
         return self.store.find("tagging", **ids) or self.add("tagging", tag.account, {}, site, **ids)
 
@@ -233,7 +230,7 @@ class Service:
         sent = conform(body, HELPER)
         for name in sent.get("add_tags", ()):
             if tag := self.store.named("tag", f"{account_id} {name}"):
-                self._give(self.resource("tag", tag), person, site)
+                self.give(self.resource("tag", tag), person, site)
         for name in sent.get("remove_tags", ()):
             if tag := self.store.named("tag", f"{account_id} {name}"):
                 self.store.remove("tagging", parent=tag, person_id=person.resource_id)
@@ -253,7 +250,7 @@ class Service:
             if matched or event is None:
                 identifiers = ", ".join(entered["identifiers"])
                 raise RequestRefused(409, f"identifiers belong to another event: {identifiers}")
-            return self._change(event, entered, site)
+            return self._save(event, self._claimed(event, entered, site))
         creator_id, named = account.creator(named_creator(body, site), site.version)
         parent = campaign.resource_id if campaign else entered.pop("parent", None)
         around = {"parent": parent, "person_id": creator_id, "made_by": by, "creator_named": named}
@@ -299,7 +296,7 @@ class Service:
             body = {**body, own_name: body.get("referrer_data")}
         entered = enter(kind, body, site, site.version)
         accounts = [self.account(str(parent.account)), *self._referring(entered)]
-        person, owner = self._acting(body, site), accounts[0].account_id
+        person, owner = self.acting(body, site), accounts[0].account_id
         unknown = _UNKNOWN if by == "api" else dict.fromkeys(_UNKNOWN, "none")
         kept = {**entered, "referrer_data": {**unknown, **entered.get("referrer_data", {})}}
         ids = {"parent": parent.resource_id, "person_id": person.resource_id}

@@ -22,9 +22,7 @@ from osdi_frames.errors import DatabaseUnusable, RequestRefused
 from osdi_frames.sandbox.resources import Resource, searched
 
 Stored = tuple[str, str | None, str]  # kind, person and document of a resource, which `read` reads
-Clause = tuple[
-    str, str, str
-]  # one comparison of a filter: the filter's name, the SQL operator, and the value
+Clause = tuple[str, str, str]  # one comparison of a filter: its name, the SQL operator, and the value
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts
@@ -124,10 +122,6 @@ class Store:
             (kind, name, json.dumps(value)),
         )
 
-    def free(self, kind: str, name: str) -> None:
-        """Let a name stand for nothing."""
-        self._sql.execute("DELETE FROM entry WHERE kind = ? AND name = ?", (kind, name))
-
     def named(self, kind: str, name: str) -> Any:
         """Return what a name stands for, or None."""
         query = "SELECT value FROM entry WHERE kind = ? AND name = ?"
@@ -158,19 +152,13 @@ class Store:
         ).fetchone()
         return (row[0], json.loads(row[1])) if row else None
 
-    def due_messages(self, now: float, limit: int) -> list[tuple[str, str, str, int]]:
-        """Return id, webhook, body and number of past attempts of the messages whose time has come."""
+    def waiting_messages(self, limit: int) -> list[tuple[str, str, str, int, float]]:
+        """Return the next messages: id, webhook, body, number of past attempts, and when each is due."""
         return self._sql.execute(
-            "SELECT message_id, webhook_id, body, attempts FROM message WHERE state = 'waiting' AND due <= ?"
+            "SELECT message_id, webhook_id, body, attempts, due FROM message WHERE state = 'waiting'"
             " ORDER BY due, position LIMIT ?",
-            (now, limit),
+            (limit,),
         ).fetchall()
-
-    def next_due(self) -> float | None:
-        """Return when the next message is due, or None when none waits."""
-        due: float | None
-        (due,) = self._sql.execute("SELECT min(due) FROM message WHERE state = 'waiting'").fetchone()
-        return due
 
     def mark_message(
         self, message_id: str, *, state: str, attempts: int, due: float, failure: str | None

@@ -30,25 +30,6 @@ _ROUND = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
-    """A receiver and its trigger: one petition or one event, or all; of one account or any; with uploads or without."""
-
-    webhook_id: str
-    url: str
-    petition: str | None = None
-    event: str | None = None
-    account: str | None = None
-    uploads: bool = False
-
-    def triggered(self, act: Act) -> bool:
-        """Tell whether an act is delivered."""
-        parents = {self.petition, self.event} - {None}
-        accounts = {None, *(account.account_id for account in act.accounts)}
-        of_parent = not parents or act.recorded.parent in parents
-        return of_parent and self.account in accounts and (self.uploads or not act.uploaded)
-
-
-@dataclass(frozen=True, slots=True)
 class Act:
     """A signature or an attendance as it was made: what was entered and by whom.
 
@@ -60,6 +41,13 @@ class Act:
     person: Resource
     accounts: Sequence[Account]
     uploaded: bool
+
+    def triggers(self, webhook: Mapping[str, Any]) -> bool:
+        """Tell whether a webhook is sent the act: one of its petition or event, of its account, an upload or not."""
+        parents = {webhook["petition"], webhook["event"]} - {None}
+        accounts = {None, *(account.account_id for account in self.accounts)}
+        of_parent = not parents or self.recorded.parent in parents
+        return of_parent and webhook["account"] in accounts and (webhook["uploads"] or not self.uploaded)
 
     def element(self, site: Site, message_id: str) -> Fields:
         """Return one element of a delivery: the act with what was entered, its siblings sponsor and idempotency_key.
@@ -101,26 +89,25 @@ def _element(name: str, shown: Fields, site: Site, sponsor: Account, message_id:
 
 def announce(service: Service, act: Act, site: Site) -> None:
     """Put an act into the outbox for every webhook that it triggers (interface 6)."""
-    for document in service.store.names("webhook").values():
-        webhook = Webhook(**document)
-        if not webhook.triggered(act):
+    for webhook_id, webhook in service.store.names("webhook").items():
+        if not act.triggers(webhook):
             continue
-        faults = service.faults.injected(("signature",), "POST", webhook.url)
+        faults = service.faults.injected(("signature",), "POST", webhook["url"])
         injected = {injection.name: injection for injection in faults}
         overlap = injected.get("webhook_overlap")
         for _ in range(overlap.settings["copies"] if overlap else 1):
-            message_id, before, due = _message(service, webhook, injected)
+            message_id, before, due = _message(service, webhook_id, injected)
             body = [*before, act.element(site, message_id)]
-            service.store.put_message(message_id, webhook.webhook_id, body, due=due)
+            service.store.put_message(message_id, webhook_id, body, due=due)
 
 
 def _message(
-    service: Service, webhook: Webhook, injected: Mapping[str, Injection]
+    service: Service, webhook_id: str, injected: Mapping[str, Injection]
 ) -> tuple[str, list[Any], float]:
     """Return the message that an element goes into: its id, the elements before it, when it is due."""
     due = now = service.clock().timestamp()
     if batch := injected.get("webhook_batch"):
-        unfilled = service.store.unfilled_message(webhook.webhook_id, batch.settings["size"], now=now)
+        unfilled = service.store.unfilled_message(webhook_id, batch.settings["size"], now=now)
         if unfilled:
             return (*unfilled, now)
         due += batch.settings["seconds"]
@@ -153,27 +140,24 @@ class Deliverer:
         while True:
             self._woken.clear()
             try:
-                if not await self._round():
-                    await self._wait()
+                await self._round()
             except RequestRefused as refusal:  # a full disk: what could not be marked is delivered again
                 _LOG.warning("the outbox: %s", refusal)
                 await asyncio.sleep(1)
 
-    async def _round(self) -> int:
-        """Deliver messages that are due, side by side; return how many."""
-        due = self._store.due_messages(self._now(), _ROUND)
-        failures = await asyncio.gather(*(self._deliver(webhook_id, body) for _, webhook_id, body, _ in due))
-        if due:
-            with self._store.transaction():
-                for (message_id, _, _, attempts), failure in zip(due, failures, strict=True):
-                    self._mark(message_id, attempts + 1, failure)
-        return len(due)
-
-    async def _wait(self) -> None:
-        due = self._store.next_due()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(None if due is None else max(0.0, due - self._now())):
-                await self._woken.wait()
+    async def _round(self) -> None:
+        """Deliver the messages that are due, side by side; without any, wait for the next one."""
+        now, waiting = self._now(), self._store.waiting_messages(_ROUND)
+        due = [message for message in waiting if message[-1] <= now]
+        if not due:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(waiting[0][-1] - now if waiting else None):
+                    await self._woken.wait()
+            return
+        failures = await asyncio.gather(*(self._deliver(webhook, body) for _, webhook, body, _, _ in due))
+        with self._store.transaction():
+            for (message_id, _, _, attempts, _), failure in zip(due, failures, strict=True):
+                self._mark(message_id, attempts + 1, failure)
 
     def _mark(self, message_id: str, attempts: int, failure: str | None) -> None:
         due, retry_after = self._now(), self._service.retry_after
@@ -184,17 +168,15 @@ class Deliverer:
 
     async def _deliver(self, webhook_id: str, body: str) -> str | None:
         """Send a message; return why that failed, or None."""
-        webhook = self._store.named("webhook", webhook_id)
-        if webhook is None:
-            return "the webhook was removed"
-        if not deliverable(webhook["url"], self._service.webhook_hosts):
+        url = self._store.named("webhook", webhook_id)["url"]
+        if not deliverable(url, self._service.webhook_hosts):
             return "the host is not this machine; --allow-webhook-hosts allows others"
-        faults = self._service.faults.injected(("delivery",), "POST", webhook["url"])
+        faults = self._service.faults.injected(("delivery",), "POST", url)
         injected = {injection.name for injection in faults}
         async with self._slots:
-            failure = await _attempt(webhook["url"], body.encode())
+            failure = await _attempt(url, body.encode())
             if "webhook_duplicate" in injected:
-                await _attempt(webhook["url"], body.encode())
+                await _attempt(url, body.encode())
         return failure or ("injected fault: webhook_retry" if "webhook_retry" in injected else None)
 
 
