@@ -162,8 +162,7 @@ class _Endpoint:
                 raise RequestRefused(405, f"{what} cannot be deleted")
             allowed = ", ".join(self._handlers)
             raise RequestRefused(405, f"{method[:20]} is not possible here; these are: {allowed}")
-        sent = await _body(request, BODY_LIMITS[self._version]) if method in ("POST", "PUT") else b"{}"
-        body = {} if self._version == ADMIN and not sent else _parsed(sent)
+        body = await _body(request, self._version) if method in ("POST", "PUT") else {}
         version = "v2" if self._version == ADMIN else self._version
         site = Site(_origin(request), self._service.prefix, version)
         path = request.scope["path"].removeprefix(f"/api/{self._version}/").rstrip("/")
@@ -211,10 +210,15 @@ def _refused(error: RequestRefused, handlers: Mapping[str, object]) -> Response:
     return JSONResponse({"error": str(error)}, status_code=error.status, headers=headers)
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
-    """Parse the body of a request, which must be a JSON object of interchangeable text."""
+async def _body(request: Request, version: str) -> dict[str, Any]:
+    """Read the body of a request, which must be a JSON object of interchangeable text."""
+    body, limit = bytearray(), BODY_LIMITS[version]
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise RequestRefused(413, f"the body is larger than {limit} bytes")
     try:
-        parsed = json.loads(body)
+        parsed = json.loads(body if body or version != ADMIN else "{}")
         text = json.dumps(parsed, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise RequestRefused(400, f"the body is not JSON: {str(error)[:100]}") from error
@@ -224,15 +228,6 @@ def _parsed(body: bytes) -> dict[str, Any]:
         why = "a NUL, a lone surrogate or a noncharacter, which is no text"
         raise RequestRefused(400, f"the body holds {why}")
     return parsed
-
-
-async def _body(request: Request, limit: int) -> bytes:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise RequestRefused(413, f"the body is larger than {limit} bytes")
-    return bytes(body)
 
 
 def _origin(request: Request) -> str:

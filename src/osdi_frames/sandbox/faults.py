@@ -72,8 +72,8 @@ class Injection:
     def applies(self, method: str, path: str, page: int | None) -> bool:
         """Tell whether a request is one of the chosen, and count it."""
         chosen = self.settings
-        of_path = chosen["path"] is None or chosen["path"] in path
-        if chosen["method"] not in (None, method) or not of_path or not _among(page, chosen["page"]):
+        of_method = chosen["method"] in (None, method) and (chosen["path"] or "") in path
+        if not of_method or not _among(page, chosen["page"]):
             return False
         self.met += 1
         # drawn for every request, so that the same seed applies the same ones whatever else is chosen
