@@ -52,11 +52,6 @@ def _account(service: Service, call: Call) -> Account:
     return service.account(_sent(call, "account", needed=False) or call.query.get("account", INDIVIDUAL))
 
 
-def _shown(service: Service, call: Call, resource: Resource) -> Any:
-    """Return a resource as the API answers it."""
-    return json.loads(service.text(resource, call.site))
-
-
 # what is made and done
 
 
@@ -108,7 +103,7 @@ def _add(kind: str) -> Handler:
 
     def add(service: Service, call: Call) -> Any:
         made = service.add_titled(kind, _account(service, call), call.body, call.site)
-        return _shown(service, call, made) | {"id": made.resource_id}
+        return json.loads(service.text(made, call.site)) | {"id": made.resource_id}
 
     return add
 
@@ -131,7 +126,7 @@ def _act(kind: str, parent: str) -> Handler:
         acted_on = service.resource(parent, _sent(call, parent))
         referrer_data = {key: call.body[key] for key in REFERRER_DATA if key in call.body}
         body = {**call.body, "referrer_data": referrer_data}
-        return _shown(service, call, service.act(kind, acted_on, body, call.site, by="page"))
+        return service.act(kind, acted_on, body, call.site, by="page")
 
     return act
 
@@ -187,13 +182,11 @@ def inject(service: Service, call: Call) -> Any:
 
 
 def _list(kind: str) -> Handler:
-    """Answer the resources of a kind, of one `account` or any, oldest first, as `version` v2 or v1 of the API does."""
+    """Answer the resources of a kind, of one `account` or any, oldest first."""
 
     def listed(service: Service, call: Call) -> Any:
         where = {"account": call.query["account"]} if "account" in call.query else {}
-        if call.query.get("version") == "v1":
-            call = replace(call, site=replace(call.site, version="v1"))
-        return [_shown(service, call, resource) for resource in service.store.resources(kind, **where)]
+        return service.store.resources(kind, **where)
 
     return listed
 

@@ -40,7 +40,7 @@ class Call:
     injected: Sequence[Injection] = ()
 
 
-Handler = Callable[[Service, Call], Any]  # of the admin interface JSON values, of the API JSON
+Handler = Callable[[Service, Call], Any]  # it answers a value with resources in it, or JSON
 
 
 def _owner(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
@@ -56,7 +56,8 @@ def _owner(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
     return found, where
 
 
-def _named(service: Service, call: Call) -> Resource:
+def one(service: Service, call: Call) -> Resource:
+    """Answer the resource that the address names."""
     named: Resource = _owner(service, call)[0]
     return named
 
@@ -164,46 +165,39 @@ def _unclear(why: str) -> RequestRefused:
 # resources
 
 
-def one(service: Service, call: Call) -> str:
-    """Answer the resource that the address names."""
-    return service.text(_named(service, call), call.site)
-
-
-def change(service: Service, call: Call) -> str:
+def change(service: Service, call: Call) -> Resource:
     """Answer the whole resource after a PUT."""
-    named = _named(service, call)
+    named = one(service, call)
     if named.kind == "person":
-        return service.text(service.change_person(named, call.account, call.body, call.site), call.site)
-    return service.text(service.change(named, call.body, call.site), call.site)
+        return service.change_person(named, call.account, call.body, call.site)
+    return service.change(named, call.body, call.site)
 
 
-def delete(service: Service, call: Call) -> str:
+def delete(service: Service, call: Call) -> Any:
     """Answer that a tagging was deleted; nothing else can be."""
-    service.store.remove("tagging", resource_id=_named(service, call).resource_id)
-    return json.dumps({"notice": "This tagging was successfully deleted."})
+    service.store.remove("tagging", resource_id=one(service, call).resource_id)
+    return {"notice": "This tagging was successfully deleted."}
 
 
-def embed(service: Service, call: Call) -> str:
+def embed(service: Service, call: Call) -> Any:
     """Answer the embed code of a resource."""
-    href = call.site.link(_named(service, call).path(call.site), "embed")["href"]
-    return json.dumps({"embed_code": f'<iframe src="{href}"></iframe>', "_links": {"self": {"href": href}}})
+    href = call.site.link(one(service, call).path(call.site), "embed")["href"]
+    return {"embed_code": f'<iframe src="{href}"></iframe>', "_links": {"self": {"href": href}}}
 
 
-def create(kind: Kind, service: Service, call: Call) -> str:
+def create(kind: Kind, service: Service, call: Call) -> Resource:
     """Answer what a POST to a collection made, changed or recorded."""
     owner, body, site = _owner(service, call)[0], call.body, call.site
     match kind.name:
         case "event":
-            made = service.create_event(call.account, body, site, campaign=owner)
+            return service.create_event(call.account, body, site, campaign=owner)
         case "person":
-            made = service.sign_up(call.account, body, site)
+            return service.sign_up(call.account, body, site)
         case "tag":
-            made = service.add_tag(call.account, body, site)
+            return service.add_tag(call.account, body, site)
         case "tagging":
-            made = service.give(owner, service.acting(body, site), site)
-        case _:
-            made = service.act(kind.name, owner, body, site)
-    return service.text(made, site)
+            return service.give(owner, service.acting(body, site), site)
+    return service.act(kind.name, owner, body, site)
 
 
 # What can be posted, but to the collections under a person, and what can be changed.
@@ -211,7 +205,7 @@ _CREATED = ("event", "attendance", "signature", "person", "tag", "tagging")
 _CHANGED = ("event", "attendance", "signature", "person")
 
 
-def entry_point(service: Service, call: Call) -> str:
+def entry_point(service: Service, call: Call) -> Any:
     """Answer where the service's collections are; tags are for a valid key only."""
     site = call.site
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
@@ -220,7 +214,7 @@ def entry_point(service: Service, call: Call) -> str:
             at = kind.at(site.version)
             links[kind.keys(site)[0]] = site.link(at) | {"title": f"Collection of {at}"}
     links["osdi:person_signup_helper"] = site.link("people") | {"title": "Person signup helper"}
-    shown = {
+    return {
         "motd": "A sandbox: nothing here is real.",
         "vendor_name": "osdi-frames",
         "product_name": "osdi-frames sandbox",
@@ -229,7 +223,6 @@ def entry_point(service: Service, call: Call) -> str:
         "max_page_size": service.per_page,
         "_links": {**links, "curies": site.curies()},
     }
-    return json.dumps(shown)
 
 
 def addresses(version: str) -> dict[str, dict[str, Handler]]:

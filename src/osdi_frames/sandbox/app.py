@@ -23,6 +23,7 @@ from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox import admin, api, faults
 from osdi_frames.sandbox.people import NOBODY, Account
+from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import KEY_HEADERS, VERSIONS, Site
 from osdi_frames.sandbox.store import Store
@@ -35,8 +36,8 @@ _HOST = re.compile(r"[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 ADMIN = "admin"  # the admin interface, where others are a version of the API
 BODY_LIMITS = {**dict.fromkeys(VERSIONS, 1024 * 1024), ADMIN: 64 * 1024 * 1024}
 
-# interface 4
-HEADERS = {"Content-Type": "application/hal+json", "Cache-Control": "max-age=0, private, must-revalidate"}
+_HAL = {"Content-Type": "application/hal+json", "Cache-Control": "max-age=0, private, must-revalidate"}
+HEADERS = {**dict.fromkeys(VERSIONS, _HAL), ADMIN: {"Content-Type": "application/json"}}  # interface 4
 
 
 def create_app(
@@ -163,19 +164,18 @@ class _Endpoint:
             allowed = ", ".join(self._handlers)
             raise RequestRefused(405, f"{method[:20]} is not possible here; these are: {allowed}")
         body = await _body(request, self._version) if method in ("POST", "PUT") else {}
-        version = "v2" if self._version == ADMIN else self._version
-        site = Site(_origin(request), self._service.prefix, version)
-        path = request.scope["path"].removeprefix(f"/api/{self._version}/").rstrip("/")
-        query = request.query_params
-        call = api.Call(site, request.path_params, query, body, account, path, injected)
+        path, query = request.scope["path"].removeprefix(f"/api/{self._version}/"), request.query_params
+        version = query.get("version") if self._version == ADMIN else self._version
+        site = Site(_origin(request), self._service.prefix, version if version in VERSIONS else "v2")
+        call = api.Call(site, request.path_params, query, body, account, path.rstrip("/"), injected)
         if method == "GET":
             self._service.shift_rows(account, injected)
-            return self._response(self._handlers[method](self._service, call))
+            return self._response(self._handlers[method](self._service, call), site)
         with self._service.store.transaction():
             answer = self._handlers[method](self._service, call)
         request.app.state.deliverer.wake()
         # a write in the background is answered at once, before there is anything to show
-        return self._response({} if query.get("background_request") == "true" else answer)
+        return self._response({} if query.get("background_request") == "true" else answer, site)
 
     def _admitted(self, request: Request) -> Account:
         """Return whose request it is; one without a valid key, or to the admin interface from elsewhere, is refused."""
@@ -188,10 +188,13 @@ class _Endpoint:
             raise RequestRefused(403, f"API key invalid or not present: send it in the header {header}")
         return account or NOBODY
 
-    def _response(self, answer: Any) -> Response:
-        if self._version == ADMIN:
-            return JSONResponse({} if answer is None else answer)
-        return Response(answer or "{}", headers=HEADERS)
+    def _response(self, answer: Any, site: Site) -> Response:
+        def shown(resource: Resource) -> Any:
+            return json.loads(self._service.text(resource, site))
+
+        if not isinstance(answer, str):
+            answer = json.dumps({} if answer is None else answer, default=shown)
+        return Response(answer, headers=HEADERS[self._version])
 
 
 def _check_sender(request: Request) -> None:
