@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from osdi_frames.sandbox.gazetteer import Gazetteer
 
-GAZETTEER = Gazetteer.bundled()
+GAZETTEER = Gazetteer()
 PLACES = list(
     csv.DictReader((resources.files("osdi_frames.sandbox") / "gazetteer.csv").read_text("utf-8").splitlines())
 )

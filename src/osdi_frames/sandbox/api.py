@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
-from osdi_frames.sandbox.faults import EFFECTS, Injection
-from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.paging import Row, asked_number, envelope, parse_filter
+from osdi_frames.errors import RequestRefused
+from osdi_frames.sandbox.faults import Injection, affect
+from osdi_frames.sandbox.kinds import KINDS, Kind, comparable
 from osdi_frames.sandbox.people import NOBODY, Account
-from osdi_frames.sandbox.refusals import refuse
 from osdi_frames.sandbox.resources import Fields, Resource
-from osdi_frames.sandbox.service import Service
+from osdi_frames.sandbox.service import Row, Service, list_of
 from osdi_frames.sandbox.site import Site
+from osdi_frames.sandbox.store import Clause
+
+PER_PAGE = 25
+MOST_CLAUSES = 500
+_PAST_EVERY_END = 10**9
+
+_CLAUSE = re.compile(r"and\s+(\w+)\s+(\w+)\s+'((?:[^']|'')*)'\s*")
+_OPERATORS = {"eq": "=", "gt": ">", "lt": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +40,11 @@ class Call:
     injected: Sequence[Injection] = ()
 
 
-Handler = Callable[[Service, Call], str]
+Handler = Callable[[Service, Call], Any]  # it answers a value with resources in it, or JSON
 
 
-def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str]]:
-    """Return the last resource that an address names, and what says that another is in its collection.
+def _owner(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
+    """Return the last resource that an address names, if any, and what says that another is in its collection.
 
     Each must be in the collection of the one before it.
     """
@@ -47,17 +56,51 @@ def _owner(service: Service, call: Call) -> tuple[Resource | None, dict[str, str
     return found, where
 
 
+def one(service: Service, call: Call) -> Resource:
+    """Answer the resource that the address names."""
+    named: Resource = _owner(service, call)[0]
+    return named
+
+
+# collections (interface 2.6, 8)
+
+
+@dataclass(slots=True)
+class Page:
+    """A page of a collection: what it counts, its links, its rows, and what `next` keeps of the query.
+
+    `before` is the row before its first one, for a fault.
+    """
+
+    counts: dict[str, int]
+    links: Fields
+    rows: list[Row]
+    kept: Mapping[str, str]
+    totals: bool
+    before: list[Row] = field(default_factory=list)
+
+    def to(self, number: int) -> dict[str, str]:
+        """Return the link to another page of the same collection."""
+        return {"href": f"{self.links['self']['href']}?{urlencode({'page': number, **self.kept})}"}
+
+    def text(self, name: str) -> str:
+        """Put the rows, which are JSON already, into their envelope, under the key of that name."""
+        counts = {what: n for what, n in self.counts.items() if self.totals or not what.startswith("total")}
+        head = json.dumps({**counts, "_links": self.links}, ensure_ascii=False)[:-1]
+        return f'{head}, "_embedded": {{"{name}": [{", ".join(text for _, text in self.rows)}]}}}}'
+
+
 def collection(kind: Kind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
     _, where = _owner(service, call)
-    account = call.account.account_id
-    if not where:
-        where = {"member": account} if kind.name == "person" else {"account": account, "listed": "1"}
-    elif kind.name != "person":
-        where["account"] = account
-    clauses = parse_filter(call.query["filter"], kind, call.site) if "filter" in call.query else []
-    number, most = asked_number(call.query, "page", 1), service.settings.per_page
-    per_page = min(asked_number(call.query, "per_page", most), most)
+    if kind.name == "person":
+        where = {"listed_in": list_of(call.account.account_id)}
+    else:
+        where |= {"account": call.account.account_id} | ({} if where else {"listed": "1"})
+    kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
+    clauses = parse_filter(kept["filter"], kind, call.site) if "filter" in kept else []
+    number, most = _asked(call, "page", 1), service.per_page
+    per_page = min(_asked(call, "per_page", most), most)
 
     def read(limit: int, offset: int) -> tuple[int, list[Row]]:
         total, rows = service.store.page(kind.name, where=where, clauses=clauses, limit=limit, offset=offset)
@@ -65,78 +108,104 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
 
     start = (number - 1) * per_page
     total, rows = read(per_page, start)
-    kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
-    page = envelope(
-        kind, rows, call.site, path=call.path, number=number, per_page=per_page, total=total, kept=kept
-    )
-    if injections := [injection for injection in call.injected if injection.name in EFFECTS]:
-        page = replace(page, before=read(1, start - 1)[1] if start else ())
-        # Without totals the other faults could not tell which page is the last.
-        for injection in sorted(injections, key=lambda injection: injection.name == "totals_missing"):
-            page = EFFECTS[injection.name](page, injection)
-    if not kind.totals:
-        page = page.without("total_pages", "total_records")
-    return page.text(kind.keys(call.site)[0])
+    pages = -(-total // per_page)
+    counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
+    embedded, linked = kind.keys(call.site)
+    links = {
+        "self": call.site.link(call.path),
+        linked: [link for link, _ in rows],
+        "curies": call.site.curies(),
+    }
+    page = Page(counts, links, rows, kept, kind.totals)
+    if number < pages:
+        links["next"] = page.to(number + 1)
+    for injection in call.injected:
+        if injection.name == "repeat_row" and start:
+            page.before = read(1, start - 1)[1]
+        affect(page, injection)
+    return page.text(embedded)
 
 
-def one(service: Service, call: Call) -> str:
-    """Answer the resource that the address names."""
-    return service.text(_named(service, call), call.site)
+def _asked(call: Call, name: str, default: int) -> int:
+    """Return a number from 1 on of a query: its page, or how many records a page has."""
+    asked = call.query.get(name, str(default))
+    if not (asked.isascii() and asked.isdigit() and asked.strip("0")):
+        raise RequestRefused(400, f"{name} must be a number from 1 on, not {asked[:40]!r}")
+    return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
 
 
-def _named(service: Service, call: Call) -> Resource:
-    found, _ = _owner(service, call)
-    if found is None:
-        raise refuse("unknown path")
-    return found
+def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:
+    """Read the small OData subset: comparisons of a kind's filters, joined by `and`, in that version's names."""
+    filters, clauses, rest = kind.filtered(site), list[Clause](), f"and {text}"
+    while rest:
+        match = _CLAUSE.match(rest)
+        if match is None:
+            raise _unclear(f"not understood from {rest[4:44]!r} on")
+        name, operator, value = match.groups()
+        for part, known in ((name, filters), (operator, _OPERATORS)):
+            if part not in known:
+                raise _unclear(f"{part[:40]} is none of {', '.join(known) or 'no names'}")
+        if name == "identifier":  # the service's own is kept without prefix
+            value = value.removeprefix(f"{site.prefix}:")
+        written = comparable(filters[name], value.replace("''", "'"))
+        if written is None:
+            raise _unclear(f"{value[:40]!r} is no date or time of the calendar")
+        clauses.append((filters[name], _OPERATORS[operator], written))
+        if len(clauses) > MOST_CLAUSES:
+            raise _unclear(f"more than {MOST_CLAUSES} comparisons")
+        rest = rest[match.end() :]
+    return clauses
 
 
-def change(service: Service, call: Call) -> str:
+def _unclear(why: str) -> RequestRefused:
+    example = "modified_date gt '2026-01-01' and title eq 'Picnic'"
+    return RequestRefused(400, f"filter: {why}; write for example {example}")
+
+
+# resources
+
+
+def change(service: Service, call: Call) -> Resource:
     """Answer the whole resource after a PUT."""
-    named = _named(service, call)
+    named = one(service, call)
     if named.kind == "person":
-        return service.text(service.change_person(named, call.account, call.body, call.site), call.site)
-    return service.text(service.change(named, call.body, call.site), call.site)
+        return service.change_person(named, call.account, call.body, call.site)
+    return service.change(named, call.body, call.site)
 
 
-def delete(service: Service, call: Call) -> str:
+def delete(service: Service, call: Call) -> Any:
     """Answer that a tagging was deleted; nothing else can be."""
-    service.store.remove("tagging", resource_id=_named(service, call).resource_id)
-    return json.dumps({"notice": "This tagging was successfully deleted."})
+    service.store.remove("tagging", resource_id=one(service, call).resource_id)
+    return {"notice": "This tagging was successfully deleted."}
 
 
-def embed(service: Service, call: Call) -> str:
+def embed(service: Service, call: Call) -> Any:
     """Answer the embed code of a resource."""
-    named = _named(service, call)
-    href = call.site.link(named.path(call.site))["href"]
-    rel = call.site.named(f"{named.declared.prefix}:{named.kind}")
-    code = f'<iframe src="{href}/embed"></iframe>'
-    links = {"self": {"href": f"{href}/embed"}, rel: {"href": href}}
-    return json.dumps({"embed_code": code, "_links": links})
+    href = call.site.link(one(service, call).path(call.site), "embed")["href"]
+    return {"embed_code": f'<iframe src="{href}"></iframe>', "_links": {"self": {"href": href}}}
 
 
-def create(kind: Kind, service: Service, call: Call) -> str:
+def create(kind: Kind, service: Service, call: Call) -> Resource:
     """Answer what a POST to a collection made, changed or recorded."""
-    return service.text(_CREATED[kind.name](service, call), call.site)
+    owner, body, site = _owner(service, call)[0], call.body, call.site
+    match kind.name:
+        case "event":
+            return service.create_event(call.account, body, site, campaign=owner)
+        case "person":
+            return service.sign_up(call.account, body, site)
+        case "tag":
+            return service.add_tag(call.account, body, site)
+        case "tagging":
+            return service.give(owner, service.acting(body, site), site)
+    return service.act(kind.name, owner, body, site)
 
 
-# What a POST to the collection of a kind does; nothing can be posted to the collections under a person.
-_CREATED: Mapping[str, Callable[[Service, Call], Resource]] = {
-    "event": lambda service, call: service.create_event(
-        call.account, call.body, call.site, campaign=_owner(service, call)[0]
-    ),
-    "attendance": lambda service, call: service.act(
-        "attendance", _named(service, call), call.body, call.site
-    ),
-    "signature": lambda service, call: service.act("signature", _named(service, call), call.body, call.site),
-    "person": lambda service, call: service.sign_up(call.account, call.body, call.site),
-    "tag": lambda service, call: service.add_tag(call.account, call.body, call.site),
-    "tagging": lambda service, call: service.add_tagging(_named(service, call), call.body, call.site),
-}
+# What can be posted, but to the collections under a person, and what can be changed.
+_CREATED = ("event", "attendance", "signature", "person", "tag", "tagging")
 _CHANGED = ("event", "attendance", "signature", "person")
 
 
-def entry_point(service: Service, call: Call) -> str:
+def entry_point(service: Service, call: Call) -> Any:
     """Answer where the service's collections are; tags are for a valid key only."""
     site = call.site
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
@@ -145,16 +214,15 @@ def entry_point(service: Service, call: Call) -> str:
             at = kind.at(site.version)
             links[kind.keys(site)[0]] = site.link(at) | {"title": f"Collection of {at}"}
     links["osdi:person_signup_helper"] = site.link("people") | {"title": "Person signup helper"}
-    shown = {
+    return {
         "motd": "A sandbox: nothing here is real.",
         "vendor_name": "osdi-frames",
         "product_name": "osdi-frames sandbox",
         "osdi_version": "1.1.1",
         "namespace": site.prefix,
-        "max_page_size": service.settings.per_page,
+        "max_page_size": service.per_page,
         "_links": {**links, "curies": site.curies()},
     }
-    return json.dumps(shown)
 
 
 def addresses(version: str) -> dict[str, dict[str, Handler]]:
@@ -171,6 +239,6 @@ def addresses(version: str) -> dict[str, dict[str, Handler]]:
                 found[here]["PUT"] = change
             if kind.name == "tagging":
                 found[here]["DELETE"] = delete
-            if any(link.path == "{self}/embed" for link in kind.links):
+            if "<p>:embed" in kind.links:
                 found[f"{here}/embed"] = {"GET": embed}
     return found

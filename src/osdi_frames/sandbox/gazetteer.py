@@ -6,45 +6,24 @@ import csv
 import re
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 Location = dict[str, Any]
 
 
-class Place(NamedTuple):
-    """One line of the list, its columns in their order."""
-
-    country: str
-    postal_code: str
-    locality: str
-    region: str
-    latitude: float
-    longitude: float
-
-
 class Gazetteer:
-    """Places by postal code and by name."""
+    """The places of the list that comes with the package, by postal code and by name."""
 
-    def __init__(self, places: list[Place]) -> None:
-        self._by_code = {(place.country, _code(place.postal_code)): place for place in places}
-        # the first place of a locality stands for it; later ones are other postal codes of the same city
-        self._by_city: dict[tuple[str | None, ...], Place] = {}
-        for place in reversed(places):
-            city = place.country, place.locality.casefold()
-            self._by_city |= {city: place, (*city, place.region): place}
-        self._countries = {_code(place.postal_code): place.country for place in reversed(places)}
-
-    @classmethod
-    def bundled(cls) -> Gazetteer:
-        """Read the list that comes with the package."""
+    def __init__(self) -> None:
         lines = (resources.files(__package__) / "gazetteer.csv").read_text(encoding="utf-8").splitlines()
-        rows = csv.reader(lines[1:])
-        return cls(
-            [
-                Place(country, code, locality, region, float(latitude), float(longitude))
-                for country, code, locality, region, latitude, longitude in rows
-            ]
-        )
+        # the first place of a locality stands for it; later ones are other postal codes of the same city
+        places = list(csv.DictReader(lines))[::-1]
+        self._by_code = {(place["country"], _code(place["postal_code"])): place for place in places}
+        self._countries = {_code(place["postal_code"]): place["country"] for place in places}
+        self._by_city: dict[tuple[str, ...], dict[str, str]] = {}
+        for place in places:
+            city = place["country"], place["locality"].casefold()
+            self._by_city |= {city: place, (*city, place["region"]): place}
 
     def geocode(self, entered: Mapping[str, Any]) -> Location:
         """Return a location as the service answers it (interface 2.2).
@@ -55,13 +34,14 @@ class Gazetteer:
         """
         located: Location = {"region": "", "country": "US", **entered, "language": "en"}
         coded = self._coded(located)
-        place = coded or self._city(located)
+        city = located["country"], located.get("locality", "").strip().casefold()
+        place = coded or self._by_city.get((*city, located["region"])) or self._by_city.get(city)
         if place is None:
             return located | {"location": {"accuracy": "Approximate"}}
         exact = coded and any(line.strip() for line in located.get("address_lines", ()))
         accuracy = "Rooftop" if exact else "Approximate"
-        point = {"latitude": place.latitude, "longitude": place.longitude, "accuracy": accuracy}
-        return located | {"locality": place.locality, "region": place.region, "location": point}
+        point = {name: float(place[name]) for name in ("latitude", "longitude")} | {"accuracy": accuracy}
+        return located | {"locality": place["locality"], "region": place["region"], "location": point}
 
     def country_of(self, entered: Mapping[str, Any]) -> dict[str, str]:
         """Return the country that a v1 location is given: that of its postal code, whatever was entered."""
@@ -74,15 +54,11 @@ class Gazetteer:
     def contradicts(self, location: Mapping[str, Any]) -> bool:
         """Tell whether a location's postal code is known as one of another city."""
         place = self._coded({"country": "US", **location})
-        return place is not None and place.locality.casefold() != location["locality"].strip().casefold()
+        return place is not None and place["locality"].casefold() != location["locality"].strip().casefold()
 
-    def _coded(self, location: Location) -> Place | None:
+    def _coded(self, location: Location) -> dict[str, str] | None:
         code = _code(location.get("postal_code", ""))
         return self._by_code.get((location["country"], code)) if code else None
-
-    def _city(self, location: Location) -> Place | None:
-        city = location["country"], location.get("locality", "").strip().casefold()
-        return self._by_city.get((*city, location["region"])) or self._by_city.get(city)
 
 
 def _code(postal_code: str) -> str:

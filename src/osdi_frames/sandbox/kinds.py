@@ -1,72 +1,130 @@
 """Every resource as one declaration: its addresses, keys, fields, filters, links and counts.
 
-A field has its names in v2 and v1, its shape, and who may set it. Store, paging, endpoints and representations are
+A field has its names in v2 and v1, its shape, and who may set it. Store, pages, endpoints and representations are
 the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link leads to its
 collection: that is then empty.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
 
-from osdi_frames.sandbox.bodies import Shape, country, identifier, timestamp, utc, wall_clock
 from osdi_frames.sandbox.site import VERSIONS, Site
-from osdi_frames.tables import fields as declared
-from osdi_frames.tables.fields import ALL, UI, Field, same
+from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, Field, same
 
-_SHAPES: dict[str, Shape] = {
-    "text": str,
-    "flag": bool,
-    "number": int,
-    "list": list,
-    "object": dict,
-    "lines": [str],
-    "identifiers": [identifier],
-    "wall clock": timestamp,
-    "country": country,
-}
-_SHAPES["location"] = {field.name: _SHAPES[field.kind] for field in declared.LOCATION if field.set_by}
+# A shape is str, bool, int or float; [shape] for an array; {name: shape} for an object; {str: shape} for an object
+# with any names; a function from a value to what is kept of it; or the name of one.
+Shape = Any
 
 
-def _shaped(*fields: Field) -> tuple[Field, ...]:
-    return tuple(replace(field, kind=_SHAPES[field.kind]) for field in fields)
+def conform(value: object, shape: Shape) -> Any:
+    """Return what of `value` has `shape`; None where nothing has: invalid entries are ignored (interface 4, rule 1).
+
+    >>> conform({"title": "Picnic", "capacity": "lots", "colour": "red"}, {"title": str, "capacity": int})
+    {'title': 'Picnic'}
+    """
+    shape = _SHAPES.get(shape, shape) if isinstance(shape, str) else shape
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return None
+        return [kept for entry in value if (kept := conform(entry, shape[0])) is not None]
+    if isinstance(shape, dict):
+        if not isinstance(value, Mapping):
+            return None
+        named = dict.fromkeys(value, shape[str]) if str in shape else shape
+        found = {name: conform(value[name], inner) for name, inner in named.items() if name in value}
+        return {name: kept for name, kept in found.items() if kept is not None}
+    if shape is float and type(value) is int:
+        return float(value) if abs(value) < 2**53 else None
+    if isinstance(shape, type):
+        return value if type(value) is shape else None
+    return shape(value)
+
+
+def identifier(value: object) -> str | None:
+    """Keep text of the form ``[system name]:[id]`` (interface 2.1)."""
+    system, _, name = value.partition(":") if isinstance(value, str) else ("", "", "")
+    return str(value) if system.strip() and name.strip() else None
+
+
+def country(value: object) -> str | None:
+    """Keep an ISO 3166-1 alpha-2 code, in capitals (interface 2.2)."""
+    return value.upper() if isinstance(value, str) and re.fullmatch("[A-Za-z]{2}", value) else None
+
+
+def utc(text: str) -> str | None:
+    """Write a moment in UTC, as which one without an offset is taken; None where it is no moment of the calendar."""
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return None
+
+
+def wall_clock(text: str) -> str | None:
+    """Keep a date and time as the wall clock that it shows, written with ``Z``: local to the place (interface 2.1).
+
+    >>> wall_clock("2026-03-01T18:30:00-05:00")
+    '2026-03-01T18:30:00Z'
+    """
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+    except ValueError:
+        return None
+
+
+def timestamp(value: object) -> str | None:
+    """Keep a wall clock whose date and time are written as ISO 8601 does, with a ``T`` between them (interface 2)."""
+    return wall_clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None
+
+
+def _checked_in(value: object) -> str | None:
+    return str(value) if value in ("accepted", "attended") else None
 
 
 def _texts(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, str)
 
 
-def _checked_in(value: object) -> str | None:
-    return value if isinstance(value, str) and value in ("accepted", "attended") else None
-
-
+_PLAIN = {"text": str, "flag": bool, "number": int, "list": list, "object": dict}
+_SHAPES: dict[str, Shape] = {
+    **_PLAIN,
+    "lines": [str],
+    "identifiers": [identifier],
+    "wall clock": timestamp,
+    "country": country,
+    "location": {field.name: field.kind for field in LOCATION if field.set_by},
+}
 REFERRER_DATA: Shape = _texts("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+_PLACE = _texts("locality", "region", "postal_code", "country", "language")
+_POINT = {"latitude": float, "longitude": float, "accuracy": str}
 PERSON: Shape = {
     "identifiers": [identifier],
     **_texts("given_name", "family_name"),
     "email_addresses": [{"primary": bool, **_texts("address", "status")}],
     "phone_numbers": [{"primary": bool, **_texts("number", "number_type", "status")}],
-    "postal_addresses": [
-        {
-            "primary": bool,
-            "address_lines": [str],
-            **_texts("locality", "region", "postal_code", "country", "language"),
-            "location": {"latitude": float, "longitude": float, "accuracy": str},
-        }
-    ],
+    "postal_addresses": [{"primary": bool, "address_lines": [str], **_PLACE, "location": _POINT}],
     "languages_spoken": [str],
     "custom_fields": {str: str},
 }
 # What a helper's body has besides the fields of what it records (interface 2.7): who acts, and tags for that person.
 HELPER: Shape = {"person": PERSON, "add_tags": [str], "remove_tags": [str]}
 
-EVENT = _shaped(*declared.EVENT)
-
-_MADE = (same("identifiers", [identifier], ALL), *_shaped(*declared.DATES))  # every resource has these
-_ORIGIN = Field(
-    "origin_system", "origin_system", "originating_system", str, UI, default="osdi-frames sandbox"
+_MADE = (same("identifiers", "identifiers", ALL), *DATES)  # every resource has these
+_NAME = same("name", str, ALL, required=True)
+_STATUS = same("status", _checked_in, ("put",), default="accepted")
+_PERSON_FIELDS = tuple(
+    same(name, shape, ALL, default={} if name == "custom_fields" else None)
+    for name, shape in PERSON.items()
+    if name != "identifiers"
 )
+_OWN = "osdi-frames sandbox"
+_ORIGIN = Field("origin_system", "origin_system", "originating_system", str, UI, default=_OWN)
 _PUBLISHED = (
     *_MADE,
     _ORIGIN,
@@ -83,131 +141,126 @@ def _acted(parent_id: str) -> tuple[Field, ...]:
     return same("<p>:person_id", str), parent, same("<p>:referrer_data", REFERRER_DATA, ALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link of a resource; `path` has {self}, {parent} or {person_id}, and is left out where that is None."""
-
-    rel: str
-    path: str
-    versions: tuple[str, ...] = VERSIONS
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A name that `filter` takes, the field (and the key in its entries) that it compares, and how to write a value.
-
-    `written` makes of what is asked for what is kept, `searched` of what is kept what is compared.
-    """
-
-    name: str
-    field: str
-    key: str | None = None
-    written: Callable[[str], str | None] = str
-    searched: Callable[[str], str] = str
+# Where a link leads, if not to what stands under the resource itself under the link's own name.
+_PATHS = {
+    **dict.fromkeys(("osdi:creator", "osdi:organizer", "osdi:person"), "people/{person_id}"),
+    **{f"osdi:{parent}": f"{parent}s/{{parent}}" for parent in ("event", "petition", "tag")},
+    "<p>:event_campaign": "event_campaigns/{parent}",
+    "osdi:record_attendance_helper": "{self}/attendances",
+    "osdi:record_signature_helper": "{self}/signatures",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of resource.
 
-    `under` names the kinds in whose addresses its collections stand; None is the base address. `path` is where one
-    of them is. `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on.
-    `embeds` are the keys under which a version embeds the person who made it. The link array of a collection page has
-    the key of its embedded rows, but for attendances in v2.
+    `under` names the kinds in whose addresses its collections stand, the first of which its own address names, too;
+    None is the base address. `filters` are the names that `filter` takes; a link that one version lacks names the
+    other. `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on. `embeds`
+    are the keys under which a version embeds the person who made it.
     """
 
     name: str
-    segment: str
-    path: str = "{segment}/{id}"
+    plural: str = ""
+    v1_plural: str = ""
     under: tuple[str | None, ...] = (None,)
     fields: tuple[Field, ...] = ()
-    filters: tuple[Filter, ...] = ()
-    links: tuple[Link, ...] = ()
+    filters: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
     counted: tuple[tuple[str, str], ...] = ()
     embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prefix: str = "osdi"
-    v1_segment: str | None = None
-    link_array: str | None = None
     totals: bool = True
 
     def at(self, version: str) -> str:
         """Return the last segment of its collections' addresses."""
-        return (self.v1_segment if version == "v1" else None) or self.segment
+        return (self.v1_plural if version == "v1" else "") or self.plural or f"{self.name}s"
 
     def keys(self, site: Site) -> tuple[str, str]:
-        """Return the keys of a page's embedded rows and of its link array."""
-        key = site.named(f"{self.prefix}:{self.at(site.version)}")
-        return key, key if site.version == "v1" else self.link_array or key
+        """Return the keys of a page's embedded rows and of its link array, which v2 calls as v1 does."""
+        rows, links = (site.named(f"{self.prefix}:{self.at(version)}") for version in (site.version, "v1"))
+        return rows, links
 
-    def filtered(self, site: Site) -> dict[str, Filter]:
+    def filtered(self, site: Site) -> dict[str, str]:
         """Return what its collections can be filtered by, under the names of the version (interface 9)."""
         named = {field.name: site.field(field) for field in self.fields}
-        return {name: by for by in self.filters if (name := named.get(by.name, by.name))}
+        return {name: by for by in self.filters if (name := named.get(by, by))}
+
+    def linked(self, version: str) -> Iterator[tuple[str, str]]:
+        """Yield its links and their paths, in which {self}, {parent} and {person_id} stand for addresses and ids."""
+        for rel, _, only in (link.partition(" ") for link in self.links):
+            if only in ("", version):
+                yield rel, _PATHS.get(rel, f"{{self}}/{rel.partition(':')[2]}")
 
     def addresses(self, version: str) -> Iterator[str]:
         """Yield the paths of its collections below the base address, with the ids of what they stand under."""
         for owner in self.under:
-            above = KINDS[owner].addresses(version) if owner else [""]
-            for path in above:
+            for path in KINDS[owner].addresses(version) if owner else [""]:
                 yield f"{path}/{{{owner}_id}}/{self.at(version)}" if owner else f"/{self.at(version)}"
 
 
-def _list(rel: str, *versions: str) -> Link:
-    """Declare the link to what stands below a resource under the link's own name."""
-    return Link(rel, f"{{self}}/{rel.partition(':')[2]}", versions or VERSIONS)
+_ATTENDANCES = ("osdi:attendances v2", "osdi:attendance v1")
+_DATED = ("identifier", "created_date", "modified_date")
+_TITLED = (*_DATED, "origin_system", "title")
+_CONTACTS = ("email_address", "phone_number", "region", "postal_code")
+
+# Where the field that a filter compares has another name: that, and the key in its entries.
+_COMPARED: dict[str, tuple[str, str | None]] = {
+    "identifier": ("identifiers", None),
+    "email_address": ("email_addresses", "address"),
+    "phone_number": ("phone_numbers", "number"),
+    **{name: ("postal_addresses", name) for name in ("region", "postal_code")},
+}
+_WRITTEN: dict[str, Callable[[str], str | None]] = {
+    **dict.fromkeys(("created_date", "modified_date"), utc),
+    **dict.fromkeys(("start_date", "end_date"), wall_clock),
+    "email_address": str.casefold,
+}
 
 
-_EMBED = _list("<p>:embed")
-_ATTENDANCES = (_list("osdi:attendances", "v2"), _list("osdi:attendance", "v1"))
-_CREATOR = Link("osdi:creator", "people/{person_id}")
-_PERSON = Link("osdi:person", "people/{person_id}")
+def comparable(name: str, text: str) -> str | None:
+    """Write a value as the filter of a name compares it; None is no value of such a field."""
+    return _WRITTEN.get(name, str)(text)
 
-_DATED = (
-    Filter("identifier", "identifiers"),
-    Filter("created_date", "created_date", written=utc),
-    Filter("modified_date", "modified_date", written=utc),
-)
-_TITLED = (*_DATED, Filter("origin_system", "origin_system"), Filter("title", "title"))
+
+def compared(name: str, values: Mapping[str, Any]) -> list[str | None]:
+    """Return what the filter of a name compares of a resource's values."""
+    field_name, key = _COMPARED.get(name, (name, None))
+    value = values[field_name]
+    entries = filter(None, value if isinstance(value, list) else [value])
+    texts = (entry.get(key) for entry in entries) if key else entries
+    return [comparable(name, text) for text in texts if text]
+
 
 KINDS = {
     kind.name: kind
     for kind in (
         Kind(
             "event",
-            "events",
             under=(None, "event_campaign"),
             fields=EVENT,
-            filters=(
-                *_TITLED,
-                Filter("start_date", "start_date", written=wall_clock),
-                Filter("end_date", "end_date", written=wall_clock),
-            ),
+            filters=(*_TITLED, "start_date", "end_date"),
             links=(
-                *_ATTENDANCES,
-                Link("osdi:record_attendance_helper", "{self}/attendances", ("v2",)),
-                _CREATOR,
-                Link("osdi:organizer", "people/{person_id}"),  # always the creator (interface 2.8)
-                Link("<p>:event_campaign", "event_campaigns/{parent}"),
-                _EMBED,
+                *(*_ATTENDANCES, "osdi:record_attendance_helper v2"),
+                *("osdi:creator", "osdi:organizer", "<p>:event_campaign", "<p>:embed"),
             ),
             counted=(("event_campaign", "total_events"),),
             embeds={"v1": ("osdi:creator", "osdi:organizer")},
         ),
         Kind(
             "event_campaign",
-            "event_campaigns",
             fields=(
                 *_PUBLISHED,
                 *(same(name, str, UI) for name in ("host_pitch", "host_instructions", "host_url")),
                 *(same(name, int, default=0) for name in ("total_events", "total_rsvps")),
             ),
             filters=_TITLED,
-            links=(_list("osdi:events"), _EMBED),
+            links=("osdi:events", "<p>:embed"),
             prefix="<p>",
         ),
         Kind(
             "petition",
-            "petitions",
             fields=(
                 *_PUBLISHED,
                 same("petition_text", str, UI),
@@ -215,88 +268,47 @@ KINDS = {
                 same("total_signatures", int, default=0),
             ),
             filters=_TITLED,
-            links=(
-                _list("osdi:signatures"),
-                Link("osdi:record_signature_helper", "{self}/signatures"),
-                _CREATOR,
-                _EMBED,
-            ),
+            links=("osdi:signatures", "osdi:record_signature_helper", "osdi:creator", "<p>:embed"),
             embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
         ),
         Kind(
             "attendance",
-            "attendances",
-            "events/{parent}/{segment}/{id}",
             under=("event", "person"),
-            fields=(
-                *_MADE,
-                same("status", _checked_in, ("put",), default="accepted"),
-                *_acted("<p>:event_id"),
-            ),
+            fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
             filters=_DATED,
-            links=(Link("osdi:event", "events/{parent}"), _PERSON),
+            links=("osdi:event", "osdi:person"),
             counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
-            v1_segment="attendance",
-            link_array="osdi:attendance",
+            v1_plural="attendance",
         ),
         Kind(
             "signature",
-            "signatures",
-            "petitions/{parent}/signatures/{id}",
             under=("petition", "person"),
             fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
             filters=_DATED,
-            links=(Link("osdi:petition", "petitions/{parent}"), _PERSON),
+            links=("osdi:petition", "osdi:person"),
             counted=(("petition", "total_signatures"),),
         ),
         Kind(
             "person",
             "people",
-            fields=(
-                *_MADE,
-                _ORIGIN,
-                *(
-                    same(name, shape, ALL, default={} if name == "custom_fields" else None)
-                    for name, shape in PERSON.items()
-                    if name != "identifiers"
-                ),
-            ),
-            filters=(
-                *_DATED,
-                Filter("given_name", "given_name"),
-                Filter("family_name", "family_name"),
-                Filter("email_address", "email_addresses", "address", str.casefold, str.casefold),
-                Filter("phone_number", "phone_numbers", "number"),
-                Filter("region", "postal_addresses", "region"),
-                Filter("postal_code", "postal_addresses", "postal_code"),
-            ),
+            fields=(*_MADE, _ORIGIN, *_PERSON_FIELDS),
+            filters=(*_DATED, "given_name", "family_name", *_CONTACTS),
             links=(
-                *_ATTENDANCES,
-                *map(_list, ("osdi:signatures", "osdi:submissions", "osdi:donations")),
-                _list("osdi:question_answers", "v1"),
-                *(_list(rel, "v2") for rel in ("osdi:outreaches", "osdi:taggings", "<p>:responses")),
+                *(*_ATTENDANCES, "osdi:signatures", "osdi:submissions", "osdi:donations"),
+                *("osdi:question_answers v1", "osdi:outreaches v2", "osdi:taggings v2", "<p>:responses v2"),
             ),
             totals=False,
         ),
-        Kind(
-            "tag",
-            "tags",
-            fields=(*_MADE, same("name", str, ALL, required=True)),
-            links=(_list("osdi:taggings"),),
-        ),
+        Kind("tag", fields=(*_MADE, _NAME), links=("osdi:taggings",)),
         Kind(
             "tagging",
-            "taggings",
-            "tags/{parent}/taggings/{id}",
             under=("tag", "person"),
             fields=(*_MADE, same("item_type", str, default="osdi:person")),
-            links=(Link("osdi:tag", "tags/{parent}"), _PERSON),
+            links=("osdi:tag", "osdi:person"),
         ),
-        Kind("campaign", "campaigns", prefix="<p>"),
-        Kind("submission", "submissions", under=("person",)),
-        Kind("donation", "donations", under=("person",)),
-        Kind("question_answer", "question_answers", under=("person",)),
+        Kind("campaign", prefix="<p>"),
+        *(Kind(name, under=("person",)) for name in ("submission", "donation", "question_answer")),
         Kind("outreach", "outreaches", under=("person",)),
-        Kind("response", "responses", under=("person",), prefix="<p>"),
+        Kind("response", under=("person",), prefix="<p>"),
     )
 }

@@ -10,12 +10,17 @@ from urllib.parse import urlsplit
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.site import VERSIONS, Site
 
-ROLES = ("creator", "administrator", "organizer", "member")
-
 # Whom a group key may name as an event's creator (interface 4, rule 2). Whoever founded the group administers it.
 CREATOR_ROLES = {
     "v2": ("creator", "administrator", "organizer"),
     "v1": ("creator", "administrator", "member"),
+}
+
+# What an entry of a person's record is unless something else was entered.
+_DEFAULTS = {
+    "email_addresses": {"status": "subscribed"},
+    "phone_numbers": {"status": "unsubscribed", "number_type": "Mobile"},
+    "postal_addresses": {"country": "US"},
 }
 
 
@@ -44,38 +49,31 @@ class Account:
         return (person_id, True) if person_id and allowed else (self.default_creator, False)
 
 
+def role(value: object) -> str | None:
+    """Keep the name of a role that a person can have in a group."""
+    return str(value) if value in ("creator", "administrator", "organizer", "member") else None
+
+
 NOBODY = Account("", "", "", "")  # who asks without a key
 
 
 def named_creator(body: Mapping[str, Any], site: Site) -> str | None:
     """Return the id of the person that a body names as creator, by link or, in v1, embedded (interface 2.8, 4)."""
-    places = [(body, "osdi:creator")]
+    places: list[tuple[str, ...]] = [("_links", "osdi:creator")]
     if site.version == "v1":
-        embedded = _at(body, "osdi:creator"), _at(body, "_embedded", "osdi:creator")
-        places += [(person, "self") for person in embedded]
-    return next(filter(None, (linked_person(*place, site) for place in places)), None)
+        places += [("osdi:creator", "_links", "self"), ("_embedded", "osdi:creator", "_links", "self")]
+    return next(filter(None, (linked_person(body, place, site) for place in places)), None)
 
 
-def _at(value: Any, *path: str) -> Any:
-    """Return what stands in a value under nested keys, or None."""
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
+def linked_person(body: Any, place: tuple[str, ...], site: Site) -> str | None:
+    """Return the id of ``people/<person_id>`` of this service where a link leads there, or None.
 
-
-def linked_person(body: Any, name: str, site: Site) -> str | None:
-    """Return the id of a body's link to ``people/<person_id>`` of this service, or None.
-
-    >>> here = Site("http://127.0.0.1:8700", "platform", "v2")
-    >>> for host in ("http://localhost:8700", "https://example.org"):
-    ...     link = {"href": f"{host}/api/v1/people/p1"}
-    ...     print(linked_person({"_links": {"osdi:person": link}}, "osdi:person", here))
-    p1
-    None
+    `place` are the keys under which the link stands in the body.
     """
-    href = _at(body, "_links", name, "href")
+    for name in (*place, "href"):
+        body = body.get(name) if isinstance(body, Mapping) else None
     try:
-        there, here = urlsplit(href if isinstance(href, str) else ""), urlsplit(site.origin)
+        there, here = urlsplit(body if isinstance(body, str) else ""), urlsplit(site.origin)
         same_host = there.hostname == here.hostname or (
             is_loopback(there.hostname) and is_loopback(here.hostname)
         )
@@ -101,20 +99,15 @@ def contacts_of(entered: Mapping[str, Any]) -> list[tuple[str, str]]:
 def recorded(known: Mapping[str, Any], entered: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record keeps of what was entered: it replaces what was known, custom fields one by one.
 
-    The first of several entries is the primary one unless another is; an e-mail address is subscribed and a phone is
-    not, unless the entry has a status; an address is in the US unless it has a country.
+    The first of several entries is the primary one unless another is.
     """
-    kept = {name: value for name, value in entered.items() if name != "identifiers"}
+    kept = dict(entered)
     if "custom_fields" in kept:
         kept["custom_fields"] = {**known.get("custom_fields", {}), **kept["custom_fields"]}
-    for name, default in (
-        ("email_addresses", {"status": "subscribed"}),
-        ("phone_numbers", {"status": "unsubscribed", "number_type": "Mobile"}),
-        ("postal_addresses", {"country": "US"}),
-    ):
-        if name in kept:
-            primary = next((n for n, entry in enumerate(kept[name]) if entry.get("primary")), 0)
-            kept[name] = [
-                {**default, **entry, "primary": number == primary} for number, entry in enumerate(kept[name])
-            ]
+    for name in _DEFAULTS.keys() & kept.keys():
+        primary = next((n for n, entry in enumerate(kept[name]) if entry.get("primary")), 0)
+        kept[name] = [
+            {**_DEFAULTS[name], **entry, "primary": number == primary}
+            for number, entry in enumerate(kept[name])
+        ]
     return kept

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from osdi_frames.sandbox.bodies import conform
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS, Kind
-from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.sandbox.kinds import KINDS, Kind, compared, conform
 from osdi_frames.sandbox.site import Site
 
 Fields = dict[str, Any]
 
 # What a sponsor's title and url are called in events (interface 2.4, 9); in all else they are called that.
 SPONSOR = {"v2": ("title", "browser_url"), "v1": ("summary", "url")}
-
-# What the service writes as source and website of an act over the API that gives none; deliveries leave both out.
-UNKNOWN_REFERRER = {"source": "none", "website": "api"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +45,24 @@ class Resource:
 
     def path(self, site: Site) -> str:
         """Return its address below the base address."""
-        segment = self.declared.at(site.version)
-        return self.declared.path.format(id=self.resource_id, parent=self.parent, segment=segment)
+        owner = self.declared.under[0]
+        above = f"{KINDS[owner].at(site.version)}/{self.parent}/" if owner else ""
+        return f"{above}{self.declared.at(site.version)}/{self.resource_id}"
 
     def changed(self, fields: Mapping[str, Any]) -> Resource:
         """Return the resource with these fields; identifiers are added, never removed (interface 4, rule 3)."""
-        known, new = self.fields.get("identifiers", []), fields.get("identifiers", [])
         merged = {**self.fields, **fields}
-        if known or new:
-            merged["identifiers"] = list(dict.fromkeys((*known, *new)))
+        if "identifiers" in merged:
+            both = (*self.fields.get("identifiers", ()), *merged["identifiers"])
+            merged["identifiers"] = list(dict.fromkeys(both))
         return replace(self, fields=merged)
 
-    def values(self) -> Fields:
-        """Return everything that its declared fields can show, by their names; defaults are the declaration's."""
-        shown = self.fields | {"created_date": self.created_date, "modified_date": self.modified_date}
-        shown |= {"parent": self.parent, "person_id": self.person_id}
+    def values(self, own: str) -> Fields:
+        """Return what its declared fields show, by their names; `own` is its own identifier."""
+        shown = {field.name: field.default for field in self.declared.fields} | self.fields
+        shown["identifiers"] = [own, *self.fields.get("identifiers", ())]
+        for name in ("created_date", "modified_date", "parent", "person_id"):
+            shown[name] = getattr(self, name)
         return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
@@ -81,15 +81,14 @@ def enter(kind: str, body: Mapping[str, object], site: Site, *by: str) -> Fields
 def require(kind: str, entered: Fields, site: Site) -> None:
     """Refuse what lacks a field that POST requires, by its name in that version (interface 2.1, 2.8).
 
-    v1 requires location.postal_code of a location; a v1 event without any location is answered 200, as the
-    contract's sample is.
+    v1 requires the postal code of a location, and no location: the contract's sample has none.
     """
     required = [field for field in KINDS[kind].fields if field.required]
     missing = [site.field(field) for field in required if field.name not in entered]
     if site.version == "v1" and "location" in entered and not entered["location"].get("postal_code"):
         missing.append("location.postal_code")
     if missing:
-        raise refuse("missing", fields=", ".join(map(str, missing)))
+        raise RequestRefused(400, f"required and missing: {', '.join(map(str, missing))}")
 
 
 def relocate(event: Resource, entered: Fields, site: Site, gazetteer: Gazetteer) -> Resource:
@@ -115,16 +114,12 @@ def foreign(identifiers: Collection[str], site: Site) -> list[str]:
 
 def represent(resource: Resource, site: Site, *, person: Resource | None = None) -> Fields:
     """Return a resource in the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
-    values = resource.values()
-    values["identifiers"] = [site.native(resource.resource_id), *resource.fields.get("identifiers", ())]
-    if resource.kind == "event" and "sponsor" in values:
+    values = resource.values(site.native(resource.resource_id))
+    if resource.kind == "event" and values["sponsor"]:
         title, url = SPONSOR[site.version]
         values["sponsor"] = {title: values["sponsor"]["title"], url: values["sponsor"]["url"]}
-    shown: Fields = {}
-    for field in resource.declared.fields:
-        value = values.get(field.name, field.default)
-        if value is not None and (name := site.field(field)):
-            shown[name] = value
+    named = [(site.field(field), values[field.name]) for field in resource.declared.fields]
+    shown: Fields = {name: value for name, value in named if name and value is not None}
     shown["_links"] = links(resource, site)
     if person and (keys := resource.declared.embeds.get(site.version)):
         shown["_embedded"] = dict.fromkeys(keys, represent(person, site))
@@ -134,62 +129,16 @@ def represent(resource: Resource, site: Site, *, person: Resource | None = None)
 def links(resource: Resource, site: Site) -> Fields:
     """Return the links of a resource, without curies, which stand once in a document."""
     own = resource.path(site)
+    ids = {"self": own, "parent": resource.parent, "person_id": resource.person_id}
+    known = {name: value for name, value in ids.items() if value}
     shown: Fields = {"self": site.link(own)}
-    ids = {"parent": resource.parent, "person_id": resource.person_id}
-    missing = [f"{{{name}}}" for name, at in ids.items() if not at]
-    for link in resource.declared.links:
-        if site.version in link.versions and not any(name in link.path for name in missing):
-            shown[site.named(link.rel)] = site.link(link.path.format(self=own, **ids))
+    for rel, path in resource.declared.linked(site.version):
+        with suppress(KeyError):  # one that needs an id which the resource lacks
+            shown[site.named(rel)] = site.link(path.format(**known))
     return shown
 
 
-def webhook_element(
-    action: Resource, site: Site, *, entered: Fields, person: Resource, sponsor: Mapping[str, str], key: str
-) -> Fields:
-    """Return one element of a delivery: the act with what was `entered`, its siblings sponsor and idempotency key.
-
-    The hash names its person and its parent by links only (interface 2.7).
-    """
-    shown = represent(replace(action, parent=None, person_id=None), site)
-    shown["_links"] = links(action, site)
-    own_name = site.named("<p>:referrer_data")
-    shown.pop(own_name, None)
-    for name, field in ((own_name, "referrer_data"), ("add_tags", "add_tags")):
-        if field in entered:
-            shown[name] = entered[field]
-    dates = {"created_date": person.created_date, "modified_date": person.modified_date}
-    shown["person"] = dates | entered.get("person", {})
-    return _element(f"osdi:{action.kind}", shown, site, sponsor=sponsor, key=key)
-
-
-def sample_element(site: Site, *, sponsor: Mapping[str, str], key: str) -> Fields:
-    """Return the element of a "send test" delivery: as in real ones of deployments, much of it is missing."""
-    signature = {
-        "identifiers": [site.native("sample")],
-        site.named("<p>:referrer_data"): {},
-        "person": {
-            "given_name": "Sample",
-            "email_addresses": [{"primary": True, "address": "sample@example.org"}],
-        },
-        "_links": links(
-            Resource("signature", "sample", "", "", {}, parent="sample", person_id="sample"), site
-        ),
-    }
-    return _element("osdi:signature", signature, site, sponsor=sponsor, key=key)
-
-
-def _element(name: str, shown: Fields, site: Site, *, sponsor: Mapping[str, str], key: str) -> Fields:
-    return {name: shown, site.named("<p>:sponsor"): sponsor, "idempotency_key": key}
-
-
-def searched(resource: Resource) -> dict[str, list[str]]:
+def searched(resource: Resource) -> dict[str, list[str | None]]:
     """Return the values that filters compare, by the name of the filter."""
-    values = {field.name: field.default for field in resource.declared.fields} | resource.values()
-    values["identifiers"] = [resource.resource_id, *resource.fields.get("identifiers", ())]
-    found = {}
-    for by in resource.declared.filters:
-        value = values[by.field]
-        many = filter(None, value if isinstance(value, list) else [value])
-        texts = (entry.get(by.key) for entry in many) if by.key else many
-        found[by.name] = [by.searched(text) for text in texts if text]
-    return found
+    values = resource.values(resource.resource_id)
+    return {name: compared(name, values) for name in resource.declared.filters}

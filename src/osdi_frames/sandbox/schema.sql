@@ -5,17 +5,11 @@ CREATE TABLE IF NOT EXISTS resource (
 CREATE INDEX IF NOT EXISTS resource_account ON resource (kind, account, listed, position);
 CREATE INDEX IF NOT EXISTS resource_parent ON resource (kind, parent, account, position);
 CREATE INDEX IF NOT EXISTS resource_person ON resource (kind, person_id, account, position);
-CREATE TABLE IF NOT EXISTS record (
-    kind TEXT NOT NULL, id TEXT NOT NULL, document TEXT NOT NULL, PRIMARY KEY (kind, id)
+CREATE TABLE IF NOT EXISTS entry (
+    position INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (kind, name)
 );
-CREATE TABLE IF NOT EXISTS name (
-    kind TEXT NOT NULL, name TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (kind, name)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS member (
-    account TEXT NOT NULL, person_id TEXT NOT NULL, PRIMARY KEY (account, person_id)
-) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS message (
     position INTEGER PRIMARY KEY, message_id TEXT NOT NULL UNIQUE, webhook_id TEXT NOT NULL, body TEXT NOT NULL,
-    elements INTEGER NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL, due REAL NOT NULL, last_failure TEXT
+    state TEXT NOT NULL, attempts INTEGER NOT NULL, due REAL NOT NULL, last_failure TEXT
 );
 CREATE INDEX IF NOT EXISTS message_due ON message (state, due);

@@ -8,7 +8,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,6 @@ from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import listen
 from osdi_frames.sandbox.admin import GROUP_KEY, INDIVIDUAL_KEY
 from osdi_frames.sandbox.app import create_app
-from osdi_frames.sandbox.site import Site
 
 
 class _Breakable(H11Protocol):
@@ -28,7 +27,7 @@ class _Breakable(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
         super().connection_made(transport)
-        self.app_state = {**self.app_state, "abort": transport.abort, "close": transport.close}
+        self.app_state = {**self.app_state, "close": transport.close}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +47,22 @@ class Running:
     @property
     def base_url(self) -> str:
         """Return the root of the v2 API."""
-        return Site(self.origin, "", "v2").base_url
+        return f"{self.origin}/api/v2"
 
     @property
     def base_url_v1(self) -> str:
         """Return the root of the v1 API."""
-        return Site(self.origin, "", "v1").base_url
+        return f"{self.origin}/api/v1"
 
     def admin(self, method: str, path: str, /, **body: Any) -> Any:
         """Ask the admin interface: a path below ``/sandbox/``, with the body's fields as keywords.
 
         A refusal is raised as `RequestRefused`.
         """
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
-        try:
+        with closing(http.client.HTTPConnection(self.host, self.port, timeout=60)) as connection:
             connection.request(method, f"/sandbox/{path}", json.dumps(body) if body else None)
             response = connection.getresponse()
             answer = json.loads(response.read())
-        finally:
-            connection.close()
         if response.status != 200:
             raise RequestRefused(response.status, answer["error"])
         return answer
@@ -95,7 +91,6 @@ def server(app: Starlette) -> uvicorn.Server:
         app,
         http=_Breakable,
         ws="none",
-        lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -5,79 +5,64 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, TypeVar
+from uuid import uuid4
 
-from osdi_frames.sandbox.bodies import conform
+from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.faults import Faults, Injection, Seen
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import HELPER, KINDS
-from osdi_frames.sandbox.paging import Row
+from osdi_frames.sandbox.kinds import HELPER, KINDS, conform
 from osdi_frames.sandbox.people import Account, contacts_of, linked_person, named_creator, recorded
-from osdi_frames.sandbox.refusals import refuse
-from osdi_frames.sandbox.resources import (
-    UNKNOWN_REFERRER,
-    Fields,
-    Resource,
-    enter,
-    foreign,
-    relocate,
-    represent,
-    require,
-    sample_element,
-    webhook_element,
-)
+from osdi_frames.sandbox.resources import Fields, Resource, enter, foreign, relocate, represent, require
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store, Stored, read
-from osdi_frames.sandbox.webhooks import Webhook, idempotency_key
+from osdi_frames.sandbox.webhooks import Act, announce
 
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
+Row = tuple[dict[str, str], str]  # one resource of a collection: its own link, and its JSON
+_NO_PERSON = "a person is needed: an object under person, or the link osdi:person"
 _TIMES = ("start_date", "end_date", "start")
-_ROWS_KEPT = 20_000
-_REQUESTS_KEPT = 100_000
+
+# What the service writes as source and website of an act over the API that gives none; deliveries leave both out.
+_UNKNOWN = {"source": "none", "website": "api"}
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What can be set of a sandbox, clock and chance included."""
+@dataclass(slots=True)
+class Service:
+    """The service over a store, and what of it can be set. Whoever calls an act that writes does so in a transaction.
 
+    `clock` and `new_id` are where its times and ids come from; `create_app` says what the other settings are.
+    """
+
+    store: Store
     prefix: str
     per_page: int
     retry_after: Sequence[float]
-    now: Callable[[], datetime]
-    new_id: Callable[[], str]
-    lenient: bool = False
-    webhook_hosts: Collection[str] = ()
-
-
-class Service:
-    """The service over a store. Whoever calls an act that writes does so in a transaction of the store."""
-
-    def __init__(self, store: Store, settings: Settings) -> None:
-        self.store = store
-        self.settings = settings
-        self.faults = Faults()
-        self.seen: deque[Seen] = deque(maxlen=_REQUESTS_KEPT)
-        self._gazetteer = Gazetteer.bundled()
-        # A row is a function of what is stored and of where it is shown, so that none of these gets stale.
-        self._row = lru_cache(_ROWS_KEPT)(_row)
+    lenient: bool
+    webhook_hosts: Collection[str]
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str] = lambda: str(uuid4())
+    faults: Faults = field(default_factory=Faults)
+    seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=100_000))
+    gazetteer: Gazetteer = field(default_factory=Gazetteer)
 
     def now(self) -> str:
         """Return the time as the service writes it (interface 2)."""
-        return self.settings.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self.clock().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     # accounts
 
     def account(self, account_id: str) -> Account:
         """Return an account; an unknown one is refused."""
-        return Account(**_there(self.store.record("account", account_id), "account", account_id))
+        return Account(**there(self.store.named("account", account_id), "account", account_id))
 
     def save_account(self, account: Account) -> None:
         """Write an account, under its referrer code if it has one."""
-        self.store.put_record("account", account.account_id, asdict(account))
+        self.store.bind("account", account.account_id, asdict(account))
         if account.referrer_code:
             self.store.bind("referrer", account.referrer_code, account.account_id)
 
@@ -92,28 +77,26 @@ class Service:
         """Return a resource; another account's is as unknown as none, but every key can read every person."""
         if account and kind != "person":
             where["account"] = account.account_id
-        return _there(self.store.find(kind, resource_id=resource_id, **where), kind, resource_id)
+        return there(self.store.find(kind, resource_id=resource_id, **where), kind, resource_id)
 
     def row(self, stored: Stored, site: Site) -> Row:
         """Return a stored resource as a row of a collection."""
         kind, person_id, *_ = stored
         embedded = site.version in KINDS[kind].embeds
-        people = self.store.stored("person", resource_id=person_id) if embedded else []
-        return self._row(stored, people[0] if people else None, site)
+        people = self.store.stored("person", resource_id=person_id or "") if embedded else []
+        return _row(stored, people[0] if people else None, site)
 
     def text(self, resource: Resource, site: Site) -> str:
         """Return the JSON of a resource as the API answers it."""
         [stored] = self.store.stored(resource.kind, resource_id=resource.resource_id)
-        return self.row(stored, site).text
+        return self.row(stored, site)[1]
 
-    def add(self, kind: str, account: Account | None, entered: Fields, site: Site, **more: Any) -> Resource:
+    def add(self, kind: str, account: str | None, entered: Fields, site: Site, **more: Any) -> Resource:
         """Write a new resource with what was entered, and count it in what it belongs to."""
         now = self.now()
-        owner = account.account_id if account else None
-        blank = Resource(kind, self.settings.new_id(), now, now, {}, owner, **more)
-        made = self._claimed(blank, entered, site)
+        blank = Resource(kind, self.new_id(), now, now, {}, account, **more)
+        above = made = self._claimed(blank, entered, site)
         self.store.put(made)
-        above = made
         for counting, name in made.declared.counted:
             parent = self.store.find(counting, resource_id=above.parent) if above.parent else None
             if parent is None:
@@ -123,16 +106,14 @@ class Service:
 
     def change(self, known: Resource, body: Body, site: Site) -> Resource:
         """Change what a partial body names; what is not editable or not valid is ignored (interface 4, rule 1; 7.3)."""
-        return self._change(known, self._enter(known.kind, body, site, site.version, "put"), site)
+        entered = self._enter(known.kind, body, site, site.version, "put")
+        return self._save(known, self._claimed(known, entered, site))
 
     def _enter(self, kind: str, body: Body, site: Site, *by: str) -> Fields:
-        if self.settings.lenient:  # a time may have a space for its ``T``
+        if self.lenient:  # a time may have a space for its ``T``
             times = {name: body[name] for name in _TIMES if isinstance(body.get(name), str)}
             body = {**body, **{name: time.replace(" ", "T", 1) for name, time in times.items()}}
         return enter(kind, body, site, *by)
-
-    def _change(self, known: Resource, entered: Fields, site: Site) -> Resource:
-        return self._save(known, self._claimed(known, entered, site))
 
     def _claimed(self, known: Resource, entered: Fields, site: Site) -> Resource:
         """Return a resource with what was entered; identifiers of other resources stay theirs (interface 2.1)."""
@@ -143,28 +124,34 @@ class Service:
                 rest.setdefault("identifiers", []).append(name)
         made = known.changed(rest)
         if known.kind == "event" and ("location" in entered or "geocoded" not in known.fields):
-            made = relocate(made, entered.get("location", {}), site, self._gazetteer)
+            made = relocate(made, entered.get("location", {}), site, self.gazetteer)
         return made
 
     def _save(self, before: Resource, after: Resource) -> Resource:
         """Write a resource; what changes nothing does not move modified_date."""
         if after == before:
             return before
-        after = replace(after, modified_date=max(self.now(), before.modified_date))
+        after = self._moved(after)
         self.store.put(after)
         return after
+
+    def _moved(self, resource: Resource) -> Resource:
+        """Return a resource as modified now; modified_date never goes back."""
+        return replace(resource, modified_date=max(self.now(), resource.modified_date))
 
     # people
 
     def new_person(self, body: Body, site: Site) -> Resource:
-        """Make a person from what was entered, known again by e-mail addresses and phone numbers."""
-        return self._record_person(None, enter("person", body, site, "ui"), site)
+        """Make a person from what was entered."""
+        return self._record_person(enter("person", body, site, "ui"), site)
 
-    def _record_person(self, known: Resource | None, entered: Fields, site: Site) -> Resource:
+    def _record_person(self, entered: Fields, site: Site, known: Resource | None = None) -> Resource:
+        """Make or change a person, whose e-mail addresses and phone numbers they are known again by."""
         fields = recorded(known.fields if known else {}, entered)
-        if "identifiers" in entered:
-            fields["identifiers"] = entered["identifiers"]
-        person = self._change(known, fields, site) if known else self.add("person", None, fields, site)
+        if known:
+            person = self._save(known, self._claimed(known, fields, site))
+        else:
+            person = self.add("person", None, fields, site)
         for kind, name in contacts_of(fields):
             if self.store.named(kind, name) is None:  # what is somebody's stays theirs
                 self.store.bind(kind, name, person.resource_id)
@@ -175,19 +162,22 @@ class Service:
         inline = body.get("person")
         entered = enter("person", inline, site, site.version) if isinstance(inline, Mapping) else {}
         if not contacts_of(entered):
-            raise refuse("contact")
-        person = self._record_person(self._known_again(entered), entered, site)
-        self.store.subscribe(account.account_id, person.resource_id)
-        self._tag(account, person, body, site)
+            raise RequestRefused(400, "a person needs an e-mail address or a phone number under person")
+        person = self._record_person(entered, site, self._known_again(entered))
+        self._enlist(account.account_id, person)
+        self._tag(account.account_id, person, body, site)
         return person
 
     def change_person(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
         """Change a person of the account's list; with an e-mail address of somebody else nothing is changed."""
-        if known.resource_id not in self.store.members(account.account_id):
-            raise refuse("unknown", what="person", id=known.resource_id)
+        listed = self.store.named(list_of(account.account_id), known.resource_id)
+        there(listed, "person", known.resource_id)
         entered = enter("person", body, site, site.version)
         owners = {self.store.named(kind, name) for kind, name in contacts_of(entered) if kind == "email"}
-        return self._record_person(known, entered, site) if owners <= {None, known.resource_id} else known
+        return self._record_person(entered, site, known) if owners <= {None, known.resource_id} else known
+
+    def _enlist(self, account_id: str, person: Resource) -> None:
+        self.store.bind(list_of(account_id), person.resource_id, True)
 
     def _known_again(self, entered: Fields) -> Resource | None:
         """Return who has an e-mail address that was entered, else a phone number.
@@ -203,41 +193,21 @@ class Service:
                     return known
         return None
 
-    def _acting(self, body: Body, site: Site) -> Resource:
-        """Return who acts: the person inline, known again by a contact, or the linked one."""
+    def acting(self, body: Body, site: Site) -> Resource:
+        """Return who acts: the person inline, known again by a contact, or the linked one; modified by acting."""
         inline = body.get("person")
         if isinstance(inline, Mapping):
             entered = enter("person", inline, site, site.version, "ui")
-            person = self._record_person(self._known_again(entered), entered, site)
+            person = self._record_person(entered, site, self._known_again(entered))
         else:
-            known = self.store.find("person", resource_id=linked_person(body, "osdi:person", site) or "")
+            linked = linked_person(body, ("_links", "osdi:person"), site)
+            known = self.store.find("person", resource_id=linked or "")
             if known is None:
-                raise refuse("person")
+                raise RequestRefused(400, _NO_PERSON)
             person = known
-        # a person's modified_date moves whenever they act
-        acted = replace(person, modified_date=max(self.now(), person.modified_date))
-        if acted != person:
-            self.store.put(acted)
-        return acted
+        return self._save(person, self._moved(person))
 
-    def _tag(self, account: Account, person: Resource, body: Body, site: Site) -> None:
-        """Add and remove the tags of a helper's body; what is no tag of the account is ignored."""
-        sent = conform(body, HELPER)
-        for name in sent.get("add_tags", ()):
-            if tag := self.store.named("tag", f"{account.account_id} {name}"):
-                self._give(self.resource("tag", tag), person, site)
-        for name in sent.get("remove_tags", ()):
-            if tag := self.store.named("tag", f"{account.account_id} {name}"):
-                self.store.remove("tagging", parent=tag, person_id=person.resource_id)
-
-    def _give(self, tag: Resource, person: Resource, site: Site) -> Resource:
-        ids = {"parent": tag.resource_id, "person_id": person.resource_id}
-        known = self.store.find("tagging", **ids)
-        return known or self.add("tagging", self.account(str(tag.account)), {}, site, **ids)
-
-    def add_tagging(self, tag: Resource, body: Body, site: Site) -> Resource:
-        """Give the linked person a tag."""
-        return self._give(tag, self._acting(body, site), site)
+    # tags
 
     def add_tag(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a tag of the account, or return the one that has the name."""
@@ -246,57 +216,47 @@ class Service:
         key = f"{account.account_id} {entered['name']}"
         if known := self.store.named("tag", key):
             return self.resource("tag", known)
-        made = self.add("tag", account, entered, site)
+        made = self.add("tag", account.account_id, entered, site)
         self.store.bind("tag", key, made.resource_id)
         return made
+
+    def give(self, tag: Resource, person: Resource, site: Site) -> Resource:
+        """Give a person a tag, once."""
+        ids = {"parent": tag.resource_id, "person_id": person.resource_id}
+        return self.store.find("tagging", **ids) or self.add("tagging", tag.account, {}, site, **ids)
+
+    def _tag(self, account_id: str, person: Resource, body: Body, site: Site) -> None:
+        """Add and remove the tags of a helper's body; what is no tag of the account is ignored."""
+        sent = conform(body, HELPER)
+        for name in sent.get("add_tags", ()):
+            if tag := self.store.named("tag", f"{account_id} {name}"):
+                self.give(self.resource("tag", tag), person, site)
+        for name in sent.get("remove_tags", ()):
+            if tag := self.store.named("tag", f"{account_id} {name}"):
+                self.store.remove("tagging", parent=tag, person_id=person.resource_id)
 
     # events, campaigns, petitions
 
     def create_event(
-        self,
-        account: Account,
-        body: Body,
-        site: Site,
-        *,
-        campaign: Resource | None = None,
-        by: str | None = None,
+        self, account: Account, body: Body, site: Site, *, campaign: Resource | None = None, by: str = ""
     ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
         by = by or site.version
         entered = self._enter("event", body, site, by)
-        origin = {"origin_system": account.title} if self.settings.lenient else {}
+        origin = {"origin_system": account.title} if self.lenient else {}
         require("event", origin | entered, site)
         if matched := self._matched(entered.get("identifiers", ()), site):
             event = self.store.find("event", resource_id=matched.pop(), account=account.account_id)
             if matched or event is None:
-                raise refuse("identifier", identifiers=", ".join(entered["identifiers"]))
-            return self._change(event, entered, site)
+                identifiers = ", ".join(entered["identifiers"])
+                raise RequestRefused(409, f"identifiers belong to another event: {identifiers}")
+            return self._save(event, self._claimed(event, entered, site))
         creator_id, named = account.creator(named_creator(body, site), site.version)
-        campaign_id = campaign.resource_id if campaign else entered.pop("parent", None)
-        return self.add(
-            "event",
-            account,
-            origin | entered | _sponsored(account),
-            site,
-            parent=campaign_id,
-            person_id=creator_id,
-            made_by=by,
-            creator_named=named,
-            listed=by != "ui" or body.get("listed") is not False,
-        )
-
-    def shift_rows(self, account: Account, injected: Sequence[Injection]) -> None:
-        """Let events arrive in the account, or move, while somebody reads its pages: what two faults do."""
-        for injection in injected:
-            if injection.name == "insert_rows":
-                site = Site("", self.settings.prefix, "v2")
-                arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
-                with self.store.transaction():
-                    for _ in range(injection.settings["count"]):
-                        self.create_event(account, arrival, site, by="ui")
-            elif injection.name == "move_row":
-                with self.store.transaction():
-                    self.store.bring_to_front(account.account_id)
+        parent = campaign.resource_id if campaign else entered.pop("parent", None)
+        around = {"parent": parent, "person_id": creator_id, "made_by": by, "creator_named": named}
+        listed = by != "ui" or body.get("listed") is not False
+        fields = origin | entered | _sponsored(account)
+        return self.add("event", account.account_id, fields, site, listed=listed, **around)
 
     def _matched(self, identifiers: Collection[str], site: Site) -> set[str]:
         """Return the ids of what identifiers belong to, foreign and the service's own events."""
@@ -310,114 +270,78 @@ class Service:
         entered = enter(kind, body, site, "ui")
         require(kind, entered, site)
         made = {"person_id": account.default_creator, "made_by": "ui"}
-        return self.add(kind, account, entered | _sponsored(account), site, **made)
+        return self.add(kind, account.account_id, entered | _sponsored(account), site, **made)
+
+    def shift_rows(self, account: Account, injected: Sequence[Injection]) -> None:
+        """Let events arrive in the account, or move, while somebody reads its pages: what two faults do."""
+        arrival = {"title": "Arrived meanwhile", "origin_system": "osdi-frames sandbox"}
+        for injection in injected:
+            with self.store.transaction():
+                if injection.name == "move_row":
+                    self.store.bring_to_front(account.account_id)
+                elif injection.name == "insert_rows":
+                    for _ in range(injection.settings["count"]):
+                        self.create_event(account, arrival, Site("", self.prefix, "v2"), by="ui")
 
     # what people do
 
     def act(self, kind: str, parent: Resource, body: Body, site: Site, *, by: str = "api") -> Resource:
         """Record an attendance or a signature, one for a person and a parent: a repeat replaces what was entered.
 
-        `by` is ``api``, ``page`` for what an activist does in the service's own pages, or ``upload``. A message goes
-        into the outbox for every webhook that this triggers (interface 6); an RSVP over the API triggers none.
+        `by` is ``api``, ``page`` for what an activist does in the service's own pages, or ``upload``. An RSVP over the
+        API is sent to no webhook.
         """
         own_name = site.named("<p>:referrer_data")
         if body.get(own_name) is None:
             body = {**body, own_name: body.get("referrer_data")}
         entered = enter(kind, body, site, site.version)
-        referring = self._referring(entered)
-        person, account = self._acting(body, site), self.account(str(parent.account))
-        unknown = UNKNOWN_REFERRER if by == "api" else dict.fromkeys(UNKNOWN_REFERRER, "none")
+        accounts = [self.account(str(parent.account)), *self._referring(entered)]
+        person, owner = self.acting(body, site), accounts[0].account_id
+        unknown = _UNKNOWN if by == "api" else dict.fromkeys(_UNKNOWN, "none")
         kept = {**entered, "referrer_data": {**unknown, **entered.get("referrer_data", {})}}
         ids = {"parent": parent.resource_id, "person_id": person.resource_id}
         known = self.store.find(kind, **ids)
         if known is None:
-            action = self.add(kind, account, kept, site, **ids)
+            made = self.add(kind, owner, kept, site, **ids)
         else:
             identifiers = {name: value for name, value in known.fields.items() if name == "identifiers"}
-            action = self._save(known, self._claimed(replace(known, fields=identifiers), kept, site))
-        self.store.subscribe(account.account_id, person.resource_id)
+            made = self._save(known, self._claimed(replace(known, fields=identifiers), kept, site))
+        self._enlist(owner, person)
         if parent.creator_named:
-            self.store.subscribe(f"person:{parent.person_id}", person.resource_id)
-        self._tag(account, person, body, site)
+            self._enlist(f"person:{parent.person_id}", person)
+        self._tag(owner, person, body, site)
         if kind == "signature" or by != "api":
             sent = entered | conform(body, HELPER)
-            self._announce(action, sent, person, site, accounts=[account.account_id, *referring], by=by)
-        return action
+            announce(self, Act(made, sent, person, accounts, by == "upload"), site)
+        return made
 
-    def _referring(self, entered: Fields) -> list[str]:
+    def _referring(self, entered: Fields) -> list[Account]:
         """Return the account whose referrer code was used; an invalid code is taken out (interface 2.7)."""
         referrer_data = entered.get("referrer_data", {})
         account_id = self.store.named("referrer", referrer_data.get("referrer", ""))
         if account_id is None:
             referrer_data.pop("referrer", None)
-        return [account_id] if account_id else []
-
-    def _announce(
-        self,
-        action: Resource,
-        sent: Fields,
-        person: Resource,
-        site: Site,
-        *,
-        accounts: Sequence[str],
-        by: str,
-    ) -> None:
-        """Put an act into the outbox; `accounts` are its parent's and, after it, the referring one."""
-        # only a group's code changes where an act originated (interface 2.4)
-        sponsor = accounts[-1] if accounts[-1].startswith("group:") else accounts[0]
-        delivered = replace(site, version="v2")  # the payload has v2 naming and links (interface 9)
-        for document in self.store.records("webhook"):
-            webhook = Webhook(**document)
-            if not webhook.triggered(action, accounts=accounts, upload=by == "upload"):
-                continue
-            faults = self.faults.injected(("signature",), "POST", webhook.url)
-            injected = {injection.name: injection for injection in faults}
-            overlap = injected.get("webhook_overlap")
-            for _ in range(overlap.settings["copies"] if overlap else 1):
-                message_id, before, due = self._message(webhook, injected)
-                element = webhook_element(
-                    action,
-                    delivered,
-                    entered=sent,
-                    person=person,
-                    sponsor=self.account(sponsor).sponsor,
-                    key=idempotency_key(message_id),
-                )
-                self.store.put_message(message_id, webhook.webhook_id, [*before, element], due=due)
-
-    def send_test(self, webhook_id: str, account: Account, site: Site) -> None:
-        """Put a "send test" message into the outbox: without dates, and with the same key each time."""
-        _there(self.store.record("webhook", webhook_id), "webhook", webhook_id)
-        element = sample_element(site, sponsor=account.sponsor, key=idempotency_key("test"))
-        now = self.settings.now().timestamp()
-        self.store.put_message(self.settings.new_id(), webhook_id, [element], due=now)
-
-    def _message(
-        self, webhook: Webhook, injected: Mapping[str, Injection]
-    ) -> tuple[str, list[object], float]:
-        """Return the message that an element goes into: its id, the elements before it, when it is due."""
-        now = self.settings.now().timestamp()
-        if "webhook_batch" in injected:
-            batch = injected["webhook_batch"].settings
-            unfilled = self.store.unfilled_message(webhook.webhook_id, batch["size"], now=now)
-            return (*unfilled, now) if unfilled else (self.settings.new_id(), [], now + batch["seconds"])
-        if "webhook_reorder" in injected:
-            reorder = injected["webhook_reorder"]
-            return self.settings.new_id(), [], now + reorder.chance.uniform(0, reorder.settings["seconds"])
-        return self.settings.new_id(), [], now
+        return [self.account(account_id)] if account_id else []
 
 
+def list_of(account_id: str) -> str:
+    """Return under what kind of names the store has the people on the list of an account."""
+    return f"list {account_id}"
+
+
+@lru_cache(20_000)  # a function of what is stored and of where it is shown, so that none of these gets stale
 def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
     shown = represent(read(stored), site, person=read(person) if person else None)
     shown["_links"]["curies"] = site.curies()
-    return Row(shown["_links"]["self"], json.dumps(shown, ensure_ascii=False))
+    return shown["_links"]["self"], json.dumps(shown, ensure_ascii=False)
 
 
 def _sponsored(account: Account) -> Fields:
     return {"sponsor": account.sponsor} if account.roles is not None else {}
 
 
-def _there(found: Found | None, what: str, resource_id: str) -> Found:
+def there(found: Found | None, what: str, resource_id: str) -> Found:
+    """Return what was looked for; what is not there is refused."""
     if found is None:
-        raise refuse("unknown", what=what, id=resource_id)
+        raise RequestRefused(404, f"there is no {what} {resource_id!r} for this API key")
     return found

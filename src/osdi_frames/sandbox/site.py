@@ -14,11 +14,7 @@ KEY_HEADERS = {"v2": "OSDI-API-Token", "v1": "api-key"}  # interface 5
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One version of the service under one origin, with its prefix for what is service-specific.
-
-    >>> Site("http://127.0.0.1:8000", "platform", "v2").link("events", "e1")
-    {'href': 'http://127.0.0.1:8000/api/v2/events/e1'}
-    """
+    """One version of the service under one origin, with its prefix for what is service-specific."""
 
     origin: str
     prefix: str
@@ -31,7 +27,7 @@ class Site:
 
     def link(self, *segments: str) -> Link:
         """Return a link below the base address."""
-        return {"href": f"{self.origin}/api/{self.version}/{'/'.join(segments)}".rstrip("/")}
+        return {"href": "/".join((self.base_url, *segments)).rstrip("/")}
 
     def named(self, name: str) -> str:
         """Write the service's own prefix where a declared name has ``<p>``."""

@@ -1,8 +1,8 @@
 """The sandbox's memory: one SQLite database, durable at every commit.
 
-`resource` has every resource of the API; what filters compare of it stands in a column of its own. `record` has what is
-none: accounts and webhooks. `name` has whatever must be unique, with what it names: identifiers, API keys, e-mail
-addresses, referrer codes. `member` has the people on the list of an account. `message` is the outbox of the webhooks.
+`resource` has every resource of the API; what filters compare of it stands in a column of its own. `entry` has whatever
+is known by a name: accounts, webhooks, the people on a list, and the ids of what must be unique, as API keys,
+identifiers, e-mail addresses and referrer codes. `message` is the outbox of the webhooks.
 The connection belongs to one thread, the one of the event loop.
 """
 
@@ -11,37 +11,34 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from osdi_frames.errors import DatabaseUnusable
-from osdi_frames.sandbox.paging import Clause
-from osdi_frames.sandbox.refusals import refuse
+from osdi_frames.errors import DatabaseUnusable, RequestRefused
 from osdi_frames.sandbox.resources import Resource, searched
 
-Document = dict[str, Any]
-Stored = tuple[Any, ...]  # a row of the table of resources: kind, person_id, and the rest, which `read` reads
+Stored = tuple[str, str | None, str]  # kind, person and document of a resource, which `read` reads
+Clause = tuple[str, str, str]  # one comparison of a filter: its name, the SQL operator, and the value
 
-_SCHEMA = (resources.files(__package__) / "schema.sql").read_text("utf-8")
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # a commit is on disk before a 200 says so
 )
 
-_COLUMNS = ("kind", "person_id", "resource_id", "account", "parent", "listed")
-_REST = tuple(field.name for field in fields(Resource) if field.name not in _COLUMNS)
-_READ = f"SELECT {', '.join(_COLUMNS)}, document FROM resource"  # noqa: S608 (the names above)
-_ON_LIST = "resource_id IN (SELECT person_id FROM member WHERE account = ?)"
+_FIELDS = tuple(field.name for field in fields(Resource))
+_COLUMNS = ("kind", "resource_id", "account", "parent", "person_id", "listed")
 _WRITTEN = (*_COLUMNS, "searched", "document")
 _WRITE = (
     f"INSERT INTO resource ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"  # noqa: S608 (the names above)
     f" ON CONFLICT (kind, resource_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _WRITTEN)}"
 )
+_READ = "SELECT kind, person_id, document FROM resource"
+_MESSAGE = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure", "body")
 
 
 class Store:
@@ -52,10 +49,7 @@ class Store:
             self._sql = _opened(path)
         except sqlite3.Error as error:
             raise DatabaseUnusable(f"{path}: {error}") from error
-
-    def close(self) -> None:
-        """Close the database."""
-        self._sql.close()
+        self.close = self._sql.close
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -65,50 +59,46 @@ class Store:
                 self._sql.execute("BEGIN IMMEDIATE")
                 yield
         except sqlite3.OperationalError as error:
-            raise refuse("database", why=error) from error
+            raise RequestRefused(503, f"nothing was written: {error}") from error
 
     # resources
 
     def put(self, resource: Resource) -> None:
         """Write a resource; a new one is the first of its collections."""
-        columns = [getattr(resource, name) for name in _COLUMNS]
-        documents = searched(resource), {name: getattr(resource, name) for name in _REST}
-        self._sql.execute(_WRITE, (*columns, *(json.dumps(part, ensure_ascii=False) for part in documents)))
-
-    def find(self, kind: str, **where: str) -> Resource | None:
-        """Return a resource of a kind whose columns have these values, or None."""
-        return next(self.resources(kind, **where), None)
-
-    def resources(self, kind: str, **where: str) -> Iterator[Resource]:
-        """Yield the resources of a kind whose columns have these values, oldest first."""
-        yield from map(read, self.stored(kind, **where))
+        document = {name: getattr(resource, name) for name in _FIELDS}
+        texts = [json.dumps(part, ensure_ascii=False) for part in (searched(resource), document)]
+        self._sql.execute(_WRITE, (*(document[name] for name in _COLUMNS), *texts))
 
     def stored(self, kind: str, **where: str) -> list[Stored]:
-        """Return the rows of those resources."""
+        """Return the rows of the resources of a kind whose columns have these values, oldest first."""
         query = f"{_READ} WHERE {_condition(where)} ORDER BY position"
         return self._sql.execute(query, (kind, *where.values())).fetchall()
+
+    def resources(self, kind: str, **where: str) -> list[Resource]:
+        """Return those resources."""
+        return [read(row) for row in self.stored(kind, **where)]
+
+    def find(self, kind: str, **where: str) -> Resource | None:
+        """Return the first of those resources, or None."""
+        return next(iter(self.resources(kind, **where)), None)
 
     def page(
         self, kind: str, *, where: Mapping[str, str], clauses: Sequence[Clause], limit: int, offset: int
     ) -> tuple[int, list[Stored]]:
         """Return how many resources a collection has, and those of one page, newest first.
 
-        `where` has values of columns; that of ``member`` is an account on whose list they are.
+        `where` has values of columns; that of ``listed_in`` is a list, as `names` has it, on which they are.
         """
-        conditions = [_ON_LIST if column == "member" else f"{column} = ?" for column in where]
-        conditions += [
-            f"EXISTS (SELECT 1 FROM json_each(searched, '$.{clause.name}') WHERE value {clause.operator} ?)"  # noqa: S608 (a declared filter)
-            for clause in clauses
-        ]
-        values = (kind, *where.values(), *(clause.value for clause in clauses))
-        chosen = f"FROM resource WHERE {_all_of(['kind = ?', *conditions])}"
+        chosen = f"FROM resource WHERE {_condition(where)}"
+        for name, operator, _ in clauses:
+            entries = f"json_each(searched, '$.{name}')"
+            chosen += f" AND EXISTS (SELECT 1 FROM {entries} WHERE value {operator} ?)"  # noqa: S608 (a declared filter)
+        values = (kind, *where.values(), *(value for _, _, value in clauses))
         # the inner query walks an index only, so that a late page costs little more than the first
         inner = f"SELECT position {chosen} ORDER BY position DESC LIMIT ? OFFSET ?"
+        query = f"{_READ} JOIN ({inner}) USING (position) ORDER BY position DESC"
         (total,) = self._sql.execute(f"SELECT count(*) {chosen}", values).fetchone()
-        rows = self._sql.execute(
-            f"{_READ} WHERE position IN ({inner}) ORDER BY position DESC", (*values, limit, offset)
-        )
-        return total, rows.fetchall()
+        return total, self._sql.execute(query, (*values, limit, offset)).fetchall()
 
     def remove(self, kind: str, **where: str) -> None:
         """Remove the resources of a kind whose columns have these values."""
@@ -122,86 +112,53 @@ class Store:
             (account,),
         )
 
-    # records
+    # entries
 
-    def put_record(self, kind: str, record_id: str, document: Mapping[str, Any]) -> None:
-        """Write a record, new or changed."""
+    def bind(self, kind: str, name: str, value: object) -> None:
+        """Let a name of a kind stand for a value from now on."""
         self._sql.execute(
-            "INSERT OR REPLACE INTO record VALUES (?, ?, ?)", (kind, record_id, json.dumps(document))
+            "INSERT INTO entry (kind, name, value) VALUES (?, ?, ?)"
+            " ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value",
+            (kind, name, json.dumps(value)),
         )
 
-    def record(self, kind: str, record_id: str) -> Document | None:
-        """Return a record, or None."""
-        query = "SELECT document FROM record WHERE kind = ? AND id = ?"
-        row = self._sql.execute(query, (kind, record_id)).fetchone()
+    def named(self, kind: str, name: str) -> Any:
+        """Return what a name stands for, or None."""
+        query = "SELECT value FROM entry WHERE kind = ? AND name = ?"
+        row = self._sql.execute(query, (kind, name)).fetchone()
         return json.loads(row[0]) if row else None
 
-    def records(self, kind: str) -> list[Document]:
-        """Return the records of a kind, newest first."""
-        query = "SELECT document FROM record WHERE kind = ? ORDER BY rowid DESC"
-        return [json.loads(document) for (document,) in self._sql.execute(query, (kind,))]
-
-    def delete_record(self, kind: str, record_id: str) -> None:
-        """Remove a record, if it is there."""
-        self._sql.execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
-
-    # names and lists
-
-    def bind(self, kind: str, name: str, named: str) -> None:
-        """Let a name of a kind stand for an id from now on."""
-        self._sql.execute("INSERT OR REPLACE INTO name VALUES (?, ?, ?)", (kind, name, named))
-
-    def named(self, kind: str, name: str) -> str | None:
-        """Return the id that a name stands for, or None."""
-        row = self._sql.execute("SELECT id FROM name WHERE kind = ? AND name = ?", (kind, name)).fetchone()
-        return row[0] if row else None
-
-    def names(self, kind: str) -> dict[str, str]:
-        """Return every name of a kind with its id."""
-        return dict(self._sql.execute("SELECT name, id FROM name WHERE kind = ? ORDER BY name", (kind,)))
-
-    def subscribe(self, account: str, person_id: str) -> None:
-        """Put a person on the list of an account."""
-        self._sql.execute("INSERT OR IGNORE INTO member VALUES (?, ?)", (account, person_id))
-
-    def members(self, account: str) -> list[str]:
-        """Return the ids of the people on the list of an account."""
-        query = "SELECT person_id FROM member WHERE account = ? ORDER BY person_id"
-        return [person_id for (person_id,) in self._sql.execute(query, (account,))]
+    def names(self, kind: str) -> dict[str, Any]:
+        """Return every name of a kind with its value, oldest first."""
+        query = "SELECT name, value FROM entry WHERE kind = ? ORDER BY position"
+        return {name: json.loads(value) for name, value in self._sql.execute(query, (kind,))}
 
     # messages
 
     def put_message(self, message_id: str, webhook_id: str, body: Sequence[object], *, due: float) -> None:
         """Put a message into the outbox, or write it anew with one more element."""
         self._sql.execute(
-            "INSERT INTO message (message_id, webhook_id, body, elements, state, attempts, due)"
-            " VALUES (?, ?, ?, ?, 'waiting', 0, ?)"
-            " ON CONFLICT (message_id) DO UPDATE SET body = excluded.body, elements = excluded.elements",
-            (message_id, webhook_id, json.dumps(body), len(body), due),
+            "INSERT INTO message (message_id, webhook_id, body, state, attempts, due) VALUES (?, ?, ?, 'waiting', 0, ?)"
+            " ON CONFLICT (message_id) DO UPDATE SET body = excluded.body",
+            (message_id, webhook_id, json.dumps(body), due),
         )
 
     def unfilled_message(self, webhook_id: str, size: int, *, now: float) -> tuple[str, list[object]] | None:
         """Return a message whose first delivery is still to come and that has room for another element."""
         row = self._sql.execute(
             "SELECT message_id, body FROM message WHERE webhook_id = ? AND state = 'waiting' AND attempts = 0"
-            " AND elements < ? AND due > ? ORDER BY position DESC LIMIT 1",
-            (webhook_id, size, now),
+            " AND due > ? AND json_array_length(body) < ? ORDER BY position DESC LIMIT 1",
+            (webhook_id, now, size),
         ).fetchone()
         return (row[0], json.loads(row[1])) if row else None
 
-    def due_messages(self, now: float, limit: int) -> list[tuple[str, str, str, int]]:
-        """Return id, webhook, body and number of past attempts of the messages whose time has come."""
+    def waiting_messages(self, limit: int) -> list[tuple[str, str, str, int, float]]:
+        """Return the next messages: id, webhook, body, number of past attempts, and when each is due."""
         return self._sql.execute(
-            "SELECT message_id, webhook_id, body, attempts FROM message WHERE state = 'waiting' AND due <= ?"
+            "SELECT message_id, webhook_id, body, attempts, due FROM message WHERE state = 'waiting'"
             " ORDER BY due, position LIMIT ?",
-            (now, limit),
+            (limit,),
         ).fetchall()
-
-    def next_due(self) -> float | None:
-        """Return when the next message is due, or None when none waits."""
-        due: float | None
-        (due,) = self._sql.execute("SELECT min(due) FROM message WHERE state = 'waiting'").fetchone()
-        return due
 
     def mark_message(
         self, message_id: str, *, state: str, attempts: int, due: float, failure: str | None
@@ -212,30 +169,23 @@ class Store:
             (state, attempts, due, failure, message_id),
         )
 
-    def messages(self, state: str | None = None) -> list[Document]:
+    def messages(self, state: str | None = None) -> list[dict[str, Any]]:
         """Return the messages of the outbox, of one state or all."""
-        names = ("message_id", "webhook_id", "state", "attempts", "due", "last_failure", "body")
-        query = f"SELECT {', '.join(names)} FROM message WHERE ?1 IS NULL OR state = ?1 ORDER BY position"  # noqa: S608 (the names above)
-        rows = [dict(zip(names, row, strict=True)) for row in self._sql.execute(query, (state,))]
-        return [row | {"body": json.loads(row["body"])} for row in rows]
+        query = f"SELECT {', '.join(_MESSAGE)} FROM message WHERE ?1 IS NULL OR state = ?1 ORDER BY position"  # noqa: S608 (the names above)
+        rows = self._sql.execute(query, (state,))
+        return [dict(zip(_MESSAGE, (*row, json.loads(body)), strict=True)) for *row, body in rows]
 
 
-def _all_of(conditions: Sequence[str]) -> str:
-    """Join conditions as a balanced tree: SQLite refuses expressions that are 1,000 deep."""
-    if len(conditions) < 3:
-        return " AND ".join(conditions)
-    half = len(conditions) // 2
-    return f"({_all_of(conditions[:half])}) AND ({_all_of(conditions[half:])})"
+def _condition(where: Mapping[str, str]) -> str:
+    on_list = "resource_id IN (SELECT name FROM entry WHERE kind = ?)"
+    return " AND ".join(
+        ("kind = ?", *(on_list if column == "listed_in" else f"{column} = ?" for column in where))
+    )
 
 
-def _condition(columns: Collection[str]) -> str:
-    return " AND ".join(("kind = ?", *(f"{column} = ?" for column in columns)))
-
-
-def read(row: Stored) -> Resource:
-    """Return the resource of a row."""
-    values = dict(zip(_COLUMNS, row, strict=False))
-    return Resource(**values | {"listed": bool(values["listed"])}, **json.loads(row[-1]))
+def read(stored: Stored) -> Resource:
+    """Return a stored resource."""
+    return Resource(**json.loads(stored[-1]))
 
 
 def _opened(path: Path | None) -> sqlite3.Connection:
@@ -249,7 +199,7 @@ def _opened(path: Path | None) -> sqlite3.Connection:
     try:
         for statement in _SETTINGS:
             sql.execute(statement)
-        sql.executescript(_SCHEMA)
+        sql.executescript((resources.files(__package__) / "schema.sql").read_text("utf-8"))
     except sqlite3.Error:
         sql.close()
         raise
