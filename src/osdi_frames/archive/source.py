@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
 
+from osdi_frames.archive.ahead import ahead
 from osdi_frames.archive.layout import Chunk, candidates
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
 from osdi_frames.archive.listing import files
@@ -26,6 +26,9 @@ from osdi_frames.problems import Place, Problem, ProblemKind
 from osdi_frames.progress import bar
 from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import form_of
+
+if TYPE_CHECKING:
+    from tqdm.auto import tqdm
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | Partition"
 
@@ -64,10 +67,17 @@ def read(
     """
     limits = limits or Limits()
     if isinstance(source, Partition):
-        return _read(source.parts, [], [], handle, limits, progress)
+        return _of_parts(source.parts, handle, limits, progress)
     paths, streams, objects = _sorted_out(source)
+    if objects:
+        return iter([_of_objects(objects)])
+    if streams:
+        return itertools.chain.from_iterable(
+            _of_stream(printable(str(getattr(stream, "name", "<file>"))), stream, handle, limits)
+            for stream in streams
+        )
     parts = [Part(file) for file in files(paths, handle, quarantines)]
-    return _read(parts, streams, objects, handle, limits, progress)
+    return _of_parts(parts, handle, limits, progress)
 
 
 def partitions(
@@ -78,41 +88,6 @@ def partitions(
     if any(here):
         raise InvalidSource("partitions are read by other processes: the source is a path or an address")
     return cut(files(paths, handle), count=count, size=size, surveyed=surveyed)
-
-
-def _read(
-    parts: Sequence[Part],
-    streams: list[BinaryIO],
-    objects: list[Any],
-    handle: Handle,
-    limits: Limits,
-    progress: bool | None,
-) -> Iterator[Chunk]:
-    if objects:
-        yield _of_objects(objects)
-    for stream in streams:
-        yield from _of_stream(printable(str(getattr(stream, "name", "<file>"))), stream, handle, limits)
-    with bar("reading", progress, unit="B") as done:
-        if not done.disable:
-            done.reset(sum(part.size for part in parts))
-        for part, opened in _opened(parts):
-            yield from _of_part(part, opened, handle, limits, None if done.disable else done.update)
-
-
-def _opened(parts: Iterable[Part]) -> Iterator[tuple[Part, Callable[[], BinaryIO]]]:
-    """Yield parts with what opens them; behind addresses, some are opened ahead, and fetched if they are small."""
-    waiting: deque[tuple[Part, Callable[[], BinaryIO]]] = deque()
-    pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="osdi-frames-opening")
-    try:
-        for part in parts:
-            remote = isinstance(part.file, Remote)
-            waiting.append((part, pool.submit(part.open).result if remote else part.open))
-            if len(waiting) == _AHEAD or not remote:
-                yield waiting.popleft()
-        while waiting:
-            yield waiting.popleft()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
@@ -129,7 +104,7 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
         return [], [_binary(item) for item in items], []
     types = element_types()
     is_list = any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
-    return [], [], items if is_one or is_list else [items]  # what is no list of documents is one delivery
+    return [], [], items if is_one or is_list else [items]  # anything else is one delivery
 
 
 def _no_source(source: object, hint: str = "") -> InvalidSource:
@@ -151,30 +126,36 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
     return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))
 
 
-def _of_part(
-    part: Part,
-    opened: Callable[[], BinaryIO],
-    handle: Handle,
-    limits: Limits,
-    advance: Callable[[int], object] | None,
+def _of_parts(
+    parts: Sequence[Part], handle: Handle, limits: Limits, progress: bool | None
 ) -> Iterator[Chunk]:
-    name, done = part.name, part.start
+    """Yield the candidates of files; behind addresses, some are opened ahead, and fetched if they are small."""
+    is_remote = any(isinstance(part.file, Remote) for part in parts)
+    opened = ahead(Part.open, parts, _AHEAD) if is_remote else (part.open for part in parts)
+    with bar("reading", progress, unit="B") as done:
+        if not done.disable:
+            done.reset(sum(part.size for part in parts))
+        for part, opener in zip(parts, opened, strict=True):
+            yield from _of_part(part, opener, handle, limits, done)
+
+
+def _of_part(
+    part: Part, opener: Callable[[], BinaryIO], handle: Handle, limits: Limits, done: tqdm[Any]
+) -> Iterator[Chunk]:
+    name, before = part.name, done.n
     if name != str(part.file) and not part.offset:
         handle(Problem(Place(name), ProblemKind.FILE_NAME, "shown with escapes", "warning"))
-    with reported(name, handle), opened() as stream:
+    with reported(name, handle), opener() as stream:
         if part.is_range:
             chunks = candidates(name, Reader(stream), limits, handle, line=part.line)
         else:
             chunks = _of_stream(name, stream, handle, limits, part.members)
         for chunk in chunks:
             yield chunk
-            if advance:
-                # How far the reader has come in the file itself, which may be compressed; unknown in a pipe.
-                at = stream.tell() if stream.seekable() else done + chunk.documents.nbytes
-                advance(at - done)
-                done = at
-    if advance:
-        advance(max(0, part.start + part.size - done))
+            if not done.disable and stream.seekable():  # by what is read of a file, compressed or not
+                done.update(before + stream.tell() - part.start - done.n)
+    if not done.disable:
+        done.update(before + part.size - done.n)
 
 
 def _of_stream(
