@@ -87,8 +87,8 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
 
     The standard library's reader keeps what it had decompressed of the block that breaks off.
     """
-    data = reader.read1()
-    while data:
+    data, is_more = b"", True
+    while is_more:
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             data = data or reader.read1()
@@ -107,6 +107,7 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
         data = member.unused_data.lstrip(b"\0")
         while not data and (padding := reader.read1()):
             data = padding.lstrip(b"\0")
+        is_more = bool(data)
 
 
 def _byte_by_byte(member: Any, data: bytes) -> Iterator[bytes]:
@@ -125,7 +126,8 @@ def unzstd(reader: Reader) -> Iterator[bytes]:
     A decompressor drops all that it made of the input in which it finds an error, so it is fed block by block
     (RFC 8878, 3.1.1).
     """
-    while magic := reader.read(4):
+    magic = _exactly(reader, 4)
+    while magic:
         if magic == ZSTD_MAGIC:
             yield from _frame(reader)
         elif magic[1:] == ZSTD_SKIPPABLE and magic[0] >> 4 == 5:
@@ -134,6 +136,7 @@ def unzstd(reader: Reader) -> Iterator[bytes]:
                 left -= len(_exactly(reader, min(left, _PIECE)))
         else:
             raise ZstdError("what follows is not a zstd frame")
+        magic = reader.read(4)
 
 
 def _frame(reader: Reader) -> Iterator[bytes]:
