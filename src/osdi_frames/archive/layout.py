@@ -75,19 +75,11 @@ def candidates(
         raise file.error
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """Where a part of a file can be cut, and its line breaks."""
+def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
+    """Return the first border between documents in a part of a file that may begin anywhere, if there is one.
 
-    border: int | None  # the byte at which a document begins that follows another, if there is one
-    breaks_before: int
-    breaks: int
-
-
-def survey(name: str, reader: Reader) -> Survey:
-    """Find the first border between documents in a part of a file that may begin anywhere, and count lines.
-
-    A border is recognised without what precedes it: no string of JSON holds a line break.
+    And how many line breaks are before it, and in all. A border is recognised without what precedes it: no string of
+    JSON holds a line break.
     """
     pattern = _LINE_END if is_lines(name) else _BOUNDARY
     start, found = b"", None
@@ -98,7 +90,7 @@ def survey(name: str, reader: Reader) -> Survey:
     breaks = start.count(b"\n")
     while block := reader.read1(_BLOCK):
         breaks += block.count(b"\n")
-    return Survey(border, start.count(b"\n", 0, border), breaks)
+    return border, start.count(b"\n", 0, border), breaks
 
 
 @dataclass(slots=True)

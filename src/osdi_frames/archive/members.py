@@ -163,8 +163,8 @@ class Unpacking:
                                 yield from self._inside(inner, pieces_of(member), depth)
             if is_first:
                 self._report(name, read, links, is_empty=not infos)
-                if differ := _missing(archive):
-                    reason = f"the index lists {-differ:+} members compared with the end record"
+                if len(infos) != (counted := _counted(archive)):
+                    reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
                     self.handle(unreadable(name, reason))
 
     def _tarred(self, name: str, reader: Reader, depth: int) -> Files:
@@ -228,18 +228,16 @@ def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]
     return archive.open(info)
 
 
-def _missing(archive: zipfile.ZipFile) -> int:
-    """Return how many members more (or, if negative, less) the end record counts than the index lists.
+def _counted(archive: zipfile.ZipFile) -> int:
+    """Return the number of members by the end record; that of zipfile where the record has no room for it.
 
     zipfile reads what is left of a damaged index without comparing.
     """
     file = cast("BinaryIO", archive.fp)
-    end = file.seek(0, 2)
-    file.seek(max(0, end - _END_REACH))
-    tail = file.read(_END_REACH)
-    at = tail.rfind(_ZIP_END)
-    counted: int = _END.unpack_from(tail, at)[4]
-    return 0 if counted == 0xFFFF else counted - (len(archive.infolist()) & 0xFFFF)
+    file.seek(max(0, file.seek(0, 2) - _END_REACH))
+    tail = file.read()
+    counted: int = _END.unpack_from(tail, tail.rfind(_ZIP_END))[4]
+    return counted if counted < 0xFFFF else len(archive.filelist)
 
 
 def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, TypeAlias, cast
 
-from osdi_frames.archive.layout import Survey, survey
+from osdi_frames.archive.layout import survey
 from osdi_frames.archive.listing import SEALED, File
 from osdi_frames.archive.members import BROKEN, container, opened_zip, zip_infos
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
@@ -32,6 +32,7 @@ _RATIO = 8  # of the documents of a compressed file to its bytes, about
 _THREADS = 4
 _UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
 
+Survey: TypeAlias = tuple[int | None, int, int]
 Map: TypeAlias = Callable[[Callable[["Part"], Survey], Iterable["Part"]], Iterable[Survey]]
 
 
@@ -111,11 +112,6 @@ class Partition:
     """Its place in the archive, counted from 0."""
     parts: tuple[Part, ...] = field(repr=False)
 
-    def __repr__(self) -> str:
-        names = [part.name for part in self.parts]
-        more = f" … {names[-1]}" if len(names) > 1 else ""
-        return f"<Partition {self.number}: {names[0] if names else 'no file'}{more}>"
-
 
 def cut(
     files: Sequence[File], *, count: int | None, size: int, surveyed: Map | None = None
@@ -127,13 +123,13 @@ def cut(
     """
     weights = [_weight(file) for file in files]
     step = max(1, -(-sum(weights) // count) if count else size)
-    positions = itertools.accumulate(weights, initial=0)
+    positions = list(itertools.accumulate(weights, initial=0))
     laid = [_laid(*part, step) for part in zip(files, positions, weights, strict=False)]
-    ranges = [part for _, parts in laid for part in parts if part.is_range]
+    ranges = [part for parts in laid for part in parts if part.is_range]
     with ThreadPoolExecutor(_THREADS) as pool:
         surveys = iter(list((surveyed or pool.map)(_survey, ranges)))
     groups: defaultdict[int, list[Part]] = defaultdict(list)
-    for position, parts in laid:
+    for position, parts in zip(positions, laid, strict=False):
         for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
             groups[(position + part.offset) // step].append(part)
     return [Partition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
@@ -145,30 +141,30 @@ def _weight(file: File) -> int:
     return Part(file).size * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
 
 
-def _laid(file: File, position: int, weight: int, step: int) -> tuple[int, list[Part]]:
-    """Return where a file lies on the tape, and its parts between the cuts, or itself."""
+def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
+    """Return the parts of a file between the cuts, or itself."""
     if weight > step and (not isinstance(file, Remote) or file.has_ranges):
         with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
             held = container(printable(str(file)), Reader(stream))
             if held == "zip":
-                return position, _members(file, stream, position, weight, step)
+                return _members(file, stream, position, weight, step)
             if held is None:
                 cuts = range(step - position % step, weight, step)
-                return position, [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
-    return position, [Part(file)]
+                return [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
+    return [Part(file)]
 
 
 def _members(file: File, stream: BinaryIO, position: int, weight: int, step: int) -> list[Part]:
     """Return the members of a zip, those together that lie between two cuts."""
     with opened_zip(Reader(stream)) as archive:
         sizes = [info.file_size for info in zip_infos(archive)]
-    offsets = [end * weight // max(1, sum(sizes)) for end in itertools.accumulate(sizes[:-1], initial=0)]
-    numbers = itertools.groupby(range(len(sizes)), lambda number: (position + offsets[number]) // step)
-    groups = [list(members) for _, members in numbers]
-    return [
-        Part(file, members=range(members[0], members[-1] + 1), offset=offsets[members[0]])
-        for members in groups
-    ] or [Part(file)]
+    total = max(1, sum(sizes))
+    offsets = [end * weight // total for end in itertools.accumulate(sizes, initial=0)][:-1]
+    parts = []
+    for _, some in itertools.groupby(range(len(sizes)), lambda number: (position + offsets[number]) // step):
+        first, *others = some
+        parts.append(Part(file, members=range(first, first + len(others) + 1), offset=offsets[first]))
+    return parts or [Part(file)]
 
 
 def _survey(part: Part) -> Survey:
@@ -179,12 +175,12 @@ def _survey(part: Part) -> Survey:
 def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
     """Move the cuts through a file to the borders that were found."""
     starts, line = [(0, 1)], 1
-    for part, found in zip(parts, surveys, strict=False):
-        if part.start and found.border is not None:
-            starts.append((part.start + found.border, line + found.breaks_before))
-        line += found.breaks
-    ends = [start for start, _ in starts[1:]]
+    for part, (border, before, breaks) in zip(parts, surveys, strict=False):
+        if part.start and border is not None:
+            starts.append((part.start + border, line + before))
+        line += breaks
+    ends = [*(start for start, _ in starts[1:]), None]
     return [
         replace(parts[0], start=start, stop=stop, line=line, offset=start)
-        for (start, line), stop in zip(starts, [*ends, None], strict=True)
+        for (start, line), stop in zip(starts, ends, strict=True)
     ]

@@ -140,27 +140,21 @@ def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) ->
     """Ask a file system for something, again where the network fails; raise ServiceUnreachable if it does each time."""
     import stamina  # brings asyncio, which files of this machine do not need
 
-    for attempt in stamina.retry_context(ServiceUnreachable, attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE):
-        with attempt:
-            return _answer(what, call, *args, **options)
-    raise AssertionError  # the last attempt returns or raises
+    caller = stamina.RetryingCaller(attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE)
+    return caller(ServiceUnreachable, _answer, what, call, *args, **options)
 
 
 def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     try:
         return call(*args, **options)
-    except _ANSWERS as error:
+    except Exception as error:
         cause = error.__cause__  # fsspec says of any failure by HTTP that there is no file
-        if not type(cause).__module__.startswith("aiohttp") or getattr(cause, "status", 500) < 500:
+        is_failure = type(cause).__module__.startswith("aiohttp") and getattr(cause, "status", 500) >= 500
+        if isinstance(error, _ANSWERS) and not is_failure:
             raise
-        raise _unreachable(what, cause) from None
-    except Exception as error:  # noqa: BLE001 (each library behind fsspec has its own)
-        raise _unreachable(what, error) from None
-
-
-def _unreachable(what: object, error: BaseException | None) -> ServiceUnreachable:
-    """Return an error without its cause: a traceback would show the whole address."""
-    return ServiceUnreachable(f"{shown(str(what))}: {shown(str(error) or type(error).__name__)}")
+        reason = shown(str(cause if is_failure else error) or type(error).__name__)
+        # Without its cause: a traceback would show the whole address.
+        raise ServiceUnreachable(f"{shown(str(what))}: {reason}") from None
 
 
 def shown(text: str) -> str:
