@@ -58,7 +58,7 @@ class Remote:
             return cast("BinaryIO", _Blocks(fetch, size))
         options = {"block_size": 0} if self.path.startswith(_HTTP) else {}
         stream = asked(self, filesystem.open, self.path, "rb", **options)
-        return cast("BinaryIO", Pieces(self._streamed(stream), int))
+        return cast("BinaryIO", Pieces(self._streamed(stream)))
 
     def _block(self, filesystem: Any, size: int, start: int) -> bytes:
         end = min(start + _BLOCK, size)

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
@@ -101,7 +102,9 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
     if all(isinstance(item, str | os.PathLike) for item in items):
         return [os.fspath(item) for item in items], [], []
     if all(hasattr(item, "read") for item in items):
-        return [], [_binary(item) for item in items], []
+        if any(isinstance(item, io.TextIOBase) for item in items):
+            raise InvalidSource("open the file in binary mode: open(path, 'rb')")
+        return [], items, []
     types = element_types()
     is_list = any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
     return [], [], items if is_one or is_list else [items]  # anything else is one delivery
@@ -110,12 +113,6 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
 def _no_source(source: object, hint: str = "") -> InvalidSource:
     what = type(source).__name__
     return InvalidSource(f"a source is a path, an open binary file, or parsed JSON, not {what}{hint}")
-
-
-def _binary(stream: Any) -> BinaryIO:
-    if isinstance(stream, io.TextIOBase):
-        raise InvalidSource("open the file in binary mode: open(path, 'rb')")
-    return cast("BinaryIO", stream)
 
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:
@@ -162,8 +159,8 @@ def _of_stream(
     name: str, stream: BinaryIO, handle: Handle, limits: Limits, chosen: range | None = None
 ) -> Iterator[Chunk]:
     """Yield the candidates of a file and of all files in it; one that breaks off is a problem."""
-    budget = Budget(limits, stream if stream.seekable() else None)
-    raw = stream if budget.file else Pieces(pieces_of(stream, _PIPE), budget.receive)
+    raw = stream if stream.seekable() else Pieces(pieces_of(stream, _PIPE))
+    budget = Budget(limits, partial(_size, raw))
     try:
         with reported(name, handle):
             for inner, reader in Unpacking(handle, budget, chosen).members(name, Reader(raw)):
@@ -171,3 +168,12 @@ def _of_stream(
                     yield from candidates(inner, reader, limits, handle)
     except LimitExceeded as error:
         handle(Problem(Place(name), ProblemKind.LIMIT, str(error)))
+
+
+def _size(stream: BinaryIO | Pieces) -> int:
+    if isinstance(stream, Pieces):
+        return stream.received
+    at = stream.tell()
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(at)
+    return size

@@ -39,9 +39,9 @@ class Pieces(io.RawIOBase):
     An error of `pieces` or `count` is raised only after everything before it was read.
     """
 
-    def __init__(self, pieces: Iterator[bytes], count: Callable[[int], object]) -> None:
-        self._pieces = pieces
-        self._count = count
+    def __init__(self, pieces: Iterator[bytes], count: Callable[[int], object] = int) -> None:
+        self._pieces, self._count = pieces, count
+        self.received = 0
         self._rest = memoryview(b"")
         self._least = _FIRST
 
@@ -68,6 +68,7 @@ class Pieces(io.RawIOBase):
             self._pieces = _raising(error)
             return False
         self._rest = memoryview(piece or b"")
+        self.received += len(self._rest)
         return piece is not None
 
 
