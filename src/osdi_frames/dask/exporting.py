@@ -18,9 +18,10 @@ from osdi_frames.archive import Source
 from osdi_frames.archive.names import is_address
 from osdi_frames.archive.output import output_folder, remove, upload
 from osdi_frames.archive.partition import SIZE
-from osdi_frames.dask.graph import Reading, cut, graph
+from osdi_frames.dask.graph import Reading, graph, surveyed
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy.pseudonyms import Pseudonyms
+from osdi_frames.reading.scan import partitions as partitions_of
 from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
@@ -47,9 +48,8 @@ def export(
     """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
     uploaded: set[str] = set()
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
-    with output_folder(
-        destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded
-    ) as folder:
+    output = output_folder(destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded)
+    with output as folder:
         write = partial(
             _write,
             place=str(destination) if run else folder,
@@ -59,10 +59,10 @@ def export(
             run=run,
         )
         try:
-            cuts = cut(source, count=None, size=SIZE, on_error=reading.on_error)
+            cut = partitions_of(source, size=SIZE, on_error=reading.on_error, surveyed=surveyed)
             name = f"export-{uuid.uuid4().hex}"
-            tasks = graph(name, reading, cuts, write)
-            tasks[name, -1] = (list, [(name, number) for number in range(len(cuts))])
+            tasks = graph(name, reading, cut, write)
+            tasks[name, -1] = (list, [(name, number) for number in range(len(cut))])
             written: list[Written] = Delayed((name, -1), tasks).compute()
             for one in written:
                 selection.add(one.selection)
