@@ -89,9 +89,9 @@ def read_table(
     """
     chosen = None if columns is None else tuple(dict.fromkeys(columns))
     reading = Reading({table: chosen}, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits)
-    names = reading.plan().asked[table].schema.names
+    reading.plan()  # refuses unknown names
     cut = partitions(source, count=npartitions, size=blocksize, on_error=on_error, surveyed=surveyed)
-    found: dd.DataFrame = new_collection(ReadTable(cut, reading, table, names, uuid.uuid4().hex))
+    found: dd.DataFrame = new_collection(ReadTable(cut, reading, uuid.uuid4().hex))
     return found
 
 

@@ -131,20 +131,22 @@ def _kept(
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
     """A table of an archive; only the columns that are used are read."""
 
-    _parameters = ["cut", "reading", "table", "names", "token"]  # noqa: RUF012 (as Dask declares it)
+    _parameters = ["cut", "reading", "token"]  # noqa: RUF012 (as Dask declares it)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        (select,) = self.operand("reading").plan().asked.values()
+        return select.schema
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return list(self.operand("names"))
-
-    def _projected(self) -> Reading:
-        reading: Reading = self.operand("reading")
-        return replace(reading, tables={self.operand("table"): tuple(self.columns)})
+        names: list[str] = self._schema.names
+        return names
 
     @cached_property
     def _meta(self) -> pd.DataFrame:
-        return frame(self._projected().plan().asked[self.operand("table")].schema.empty_table())
+        return frame(self._schema.empty_table())
 
     def _divisions(self) -> tuple[None, ...]:
         return (None,) * (len(self.operand("cut")) + 1)
@@ -156,12 +158,13 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
         names = [name for name in self.columns if name in ([used] if isinstance(used, str) else used)]
         if names == self.columns:
             return None
-        return self.substitute_parameters({"names": names})[parent.operand("columns")]
+        reading: Reading = self.operand("reading")
+        narrow = replace(reading, tables=dict.fromkeys(reading.tables, names))
+        return self.substitute_parameters({"reading": narrow})[parent.operand("columns")]
 
     def _layer(self) -> dict[Keys, Any]:
-        reading = self._projected()
-        schema = reading.plan().asked[self.operand("table")].schema
-        return graph(self._name, reading, self.operand("cut"), partial(_as_frame, schema))
+        finish = partial(_as_frame, self._schema)
+        return graph(self._name, self.operand("reading"), self.operand("cut"), finish)
 
 
 def _as_frame(schema: pa.Schema, rows: Iterable[tuple[str, pa.Table]], _: int) -> pd.DataFrame:
