@@ -27,9 +27,12 @@ Files: TypeAlias = Iterator[tuple[str, Reader]]
 Kind: TypeAlias = Literal["gz", "zst", "zip", "tar"]
 
 _KINDS: dict[str, Kind] = {".gz": "gz", ".zst": "zst", ".zip": "zip", ".tar": "tar", ".tgz": "tar"}
-_GZIP = b"\x1f\x8b"
-#: How a zip begins; the second is that of one without members, and its end record.
-_ZIP, _ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
+_ZIP_END = b"PK\x05\x06"  # its end record: one without members begins so
+_MAGICS: dict[Kind, tuple[bytes, ...]] = {
+    "gz": (b"\x1f\x8b",),
+    "zst": (streams.ZSTD_MAGIC,),
+    "zip": (b"PK\x03\x04", _ZIP_END),
+}
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
 _ZIP_IN_MEMORY = 64 << 20  # of one that is copied
@@ -37,31 +40,19 @@ _ZIP_IN_MEMORY = 64 << 20  # of one that is copied
 _TAR, _TAR_AT = (b"ustar\x0000", b"ustar  \x00"), 257
 _HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these errors
 _LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
-_LONG = frozenset(
-    {
-        tarfile.XHDTYPE,
-        tarfile.XGLTYPE,
-        tarfile.SOLARIS_XHDTYPE,
-        tarfile.GNUTYPE_LONGNAME,
-        tarfile.GNUTYPE_LONGLINK,
-    }
-)
+_LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
 _LINK = 4096  # bytes of a path
 
 #: What opening, decompressing and unpacking raise on broken input.
-BROKEN = (
+BROKEN: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
     ArithmeticError,
     LookupError,
     ValueError,
     RuntimeError,
-    struct.error,
-    zlib.error,
-    streams.ZSTD_ERROR,
-    tarfile.TarError,
-    zipfile.BadZipFile,
 )
+BROKEN += (struct.error, zlib.error, streams.ZSTD_ERROR, tarfile.TarError, zipfile.BadZipFile)
 
 
 @contextlib.contextmanager
@@ -84,12 +75,11 @@ def unreadable(name: str, reason: str) -> Problem:
 def container(name: str, reader: Reader) -> Kind | None:
     """Return what a file is that holds others, by its first bytes, then by its name; None for a file of documents."""
     head, last = reader.peek(_TAR_AT + 8), suffix(name)
-    if head.startswith(_GZIP):
-        return "gz"
-    if head.startswith(streams.ZSTD_MAGIC) or head[1:4] == streams.ZSTD_SKIPPABLE:
+    for kind, magics in _MAGICS.items():
+        if head.startswith(magics):
+            return kind
+    if head[1:4] == streams.ZSTD_SKIPPABLE:
         return "zst"
-    if head.startswith((_ZIP, _ZIP_END)):
-        return "zip"
     if head[_TAR_AT : _TAR_AT + 8] in _TAR:
         return "tar"
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.

@@ -14,6 +14,7 @@ import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -32,7 +33,6 @@ _AT_ONCE = 8  # uploads
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
 
 
-@contextlib.contextmanager
 def output_folder(
     destination: str | os.PathLike[str],
     *,
@@ -40,7 +40,7 @@ def output_folder(
     source: Source,
     overwrite: bool,
     uploaded: Iterable[str] = (),
-) -> Iterator[Path]:
+) -> AbstractContextManager[Path]:
     """Return a folder to write into that becomes `destination` at the end, or never.
 
     A symbolic link is followed; behind an address, files are uploaded at the end, and the manifest last. With
@@ -55,11 +55,8 @@ def output_folder(
     """
     path = os.fspath(destination)
     if is_address(path):
-        folder = _uploaded(path, kind, source, overwrite, uploaded)
-    else:
-        folder = _published(local_path(path), kind, source, overwrite)
-    with folder as made:
-        yield made
+        return _uploaded(path, kind, source, overwrite, uploaded)
+    return _published(local_path(path), kind, source, overwrite)
 
 
 @contextlib.contextmanager

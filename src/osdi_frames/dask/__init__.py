@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.archive import Limits, Source
-from osdi_frames.archive.partition import SIZE
+from osdi_frames.archive.source import SIZE
 from osdi_frames.errors import MissingExtra
 from osdi_frames.problems import OnError
 from osdi_frames.reading.plan import Dedupe

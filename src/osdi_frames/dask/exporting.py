@@ -17,7 +17,7 @@ from dask.delayed import Delayed
 from osdi_frames.archive import Source
 from osdi_frames.archive.names import is_address
 from osdi_frames.archive.output import output_folder, remove, upload
-from osdi_frames.archive.partition import SIZE
+from osdi_frames.archive.source import SIZE
 from osdi_frames.dask.graph import Reading, graph, surveyed
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy.pseudonyms import Pseudonyms
