@@ -70,7 +70,8 @@ def candidates(
                 yield chunk
         elif len(file.buffer) > limits.document_bytes:
             file.skip(border)
-        file.more()
+        if not file.ended:
+            file.more()
     if file.error is not None:
         raise file.error
 

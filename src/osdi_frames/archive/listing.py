@@ -51,7 +51,7 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     """
     listing, paths = _Listing(handle, [] if quarantines is None else quarantines), list(paths)
     found = {file for path in paths for file in listing.behind(path)}
-    tables = [str(file) for file in found if suffix(str(file)) in TABLES]
+    tables = [str(file) for file in found if str(file).lower().endswith(TABLES)]
     if tables or not found:
         _refuse_tables(tables or itertools.chain.from_iterable(map(_tables_in, paths)))
     return sorted((file for file in found if not _is_second_form(file, found)), key=str)
@@ -60,7 +60,7 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
 def _tables_in(folder: str) -> Iterator[str]:
     folder = glob.escape(folder) if os.path.exists(folder) else folder  # else it is a pattern
     inside = glob.iglob(os.path.join(folder, "**"), recursive=True)
-    return (path for path in inside if suffix(path) in TABLES)
+    return (path for path in inside if path.lower().endswith(TABLES))
 
 
 def _refuse_tables(tables: Iterable[str]) -> None:

@@ -27,32 +27,29 @@ Files: TypeAlias = Iterator[tuple[str, Reader]]
 Kind: TypeAlias = Literal["gz", "zst", "zip", "tar"]
 
 _KINDS: dict[str, Kind] = {".gz": "gz", ".zst": "zst", ".zip": "zip", ".tar": "tar", ".tgz": "tar"}
-_ZIP_END = b"PK\x05\x06"  # its end record: one without members begins so
-_MAGICS: dict[Kind, tuple[bytes, ...]] = {
-    "gz": (b"\x1f\x8b",),
-    "zst": (streams.ZSTD_MAGIC,),
-    "zip": (b"PK\x03\x04", _ZIP_END),
-}
+_ZIP_END = b"PK\x05\x06"
+#: Where a file that holds others shows what it is. JSON holds no NUL.
+_MAGICS: tuple[tuple[int, bytes, Kind], ...] = (
+    (0, b"\x1f\x8b", "gz"),
+    (0, streams.ZSTD_MAGIC, "zst"),
+    (1, streams.ZSTD_SKIPPABLE, "zst"),
+    (0, b"PK\x03\x04", "zip"),
+    (0, _ZIP_END, "zip"),  # without members
+    (257, b"ustar\x0000", "tar"),  # of POSIX
+    (257, b"ustar  \x00", "tar"),  # of GNU
+)
+_HEAD = 265
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
 _ZIP_IN_MEMORY = 64 << 20  # of one that is copied
-#: Magic and version in a tar's header, of POSIX and of GNU, and where they stand. JSON holds no NUL.
-_TAR, _TAR_AT = (b"ustar\x0000", b"ustar  \x00"), 257
 _HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these errors
 _LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
 _LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
 _LINK = 4096  # bytes of a path
 
+_GENERAL = (OSError, EOFError, ArithmeticError, LookupError, ValueError, RuntimeError)
 #: What opening, decompressing and unpacking raise on broken input.
-BROKEN: tuple[type[Exception], ...] = (
-    OSError,
-    EOFError,
-    ArithmeticError,
-    LookupError,
-    ValueError,
-    RuntimeError,
-)
-BROKEN += (struct.error, zlib.error, streams.ZSTD_ERROR, tarfile.TarError, zipfile.BadZipFile)
+BROKEN = (*_GENERAL, struct.error, zlib.error, streams.ZSTD_ERROR, tarfile.TarError, zipfile.BadZipFile)
 
 
 @contextlib.contextmanager
@@ -74,17 +71,13 @@ def unreadable(name: str, reason: str) -> Problem:
 
 def container(name: str, reader: Reader) -> Kind | None:
     """Return what a file is that holds others, by its first bytes, then by its name; None for a file of documents."""
-    head, last = reader.peek(_TAR_AT + 8), suffix(name)
-    for kind, magics in _MAGICS.items():
-        if head.startswith(magics):
+    head = reader.peek(_HEAD)
+    for at, magic, kind in _MAGICS:
+        if head.startswith(magic, at):
             return kind
-    if head[1:4] == streams.ZSTD_SKIPPABLE:
-        return "zst"
-    if head[_TAR_AT : _TAR_AT + 8] in _TAR:
-        return "tar"
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
-    is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and last in COMPRESSED)
-    return None if is_text else _KINDS.get(last)
+    is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and suffix(name) in COMPRESSED)
+    return None if is_text else _KINDS.get(suffix(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ DOCUMENTS = LINES | {".json"}
 COMPRESSED = frozenset({".gz", ".zst"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
 #: Suffixes of files that hold tables, such as those of an export: no reader of archives reads them.
-TABLES = frozenset({".parquet", ".csv", ".xlsx"})
+TABLES = (".parquet", ".csv", ".xlsx")
 
 #: The list of what a run wrote into a folder of tables.
 MANIFEST = ".osdi-frames.json"

@@ -166,10 +166,7 @@ def read(
     if objects:
         return iter([_of_objects(objects)])
     if streams:
-        return itertools.chain.from_iterable(
-            _of_stream(printable(str(getattr(stream, "name", "<file>"))), stream, handle, limits)
-            for stream in streams
-        )
+        return _of_streams(streams, handle, limits)
     parts = [Part(file) for file in files(paths, handle, quarantines)]
     return _of_parts(parts, handle, limits, progress)
 
@@ -238,17 +235,23 @@ def _of_part(
         done.update(before + part.size - done.n)
 
 
+def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> Iterator[Chunk]:
+    for stream in streams:
+        name = printable(str(getattr(stream, "name", "<file>")))
+        with reported(name, handle):
+            yield from _of_stream(name, stream, handle, limits)
+
+
 def _of_stream(
     name: str, stream: BinaryIO, handle: Handle, limits: Limits, chosen: range | None = None
 ) -> Iterator[Chunk]:
-    """Yield the candidates of a file and of all files in it; one that breaks off is a problem."""
+    """Yield the candidates of a file and of all files in it."""
     raw = stream if stream.seekable() else Pieces(pieces_of(stream, _PIPE))
-    budget = Budget(limits, partial(_size, raw))
+    unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)), chosen)
     try:
-        with reported(name, handle):
-            for inner, reader in Unpacking(handle, budget, chosen).members(name, Reader(raw)):
-                with reported(inner, handle):
-                    yield from candidates(inner, reader, limits, handle)
+        for inner, reader in unpacking.members(name, Reader(raw)):
+            with reported(inner, handle):
+                yield from candidates(inner, reader, limits, handle)
     except LimitExceeded as error:
         handle(Problem(Place(name), ProblemKind.LIMIT, str(error)))
 
