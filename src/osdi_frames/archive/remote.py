@@ -181,9 +181,6 @@ class _Blocks(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._at
-
     def seek(self, offset: int, whence: int = 0) -> int:
         self._at = offset + (0, self._at, self._stop)[whence]
         return self._at

@@ -99,7 +99,8 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
             try:
                 piece = member.decompress(data, _PIECE)
             except zlib.error:
-                yield from _byte_by_byte(before, data)
+                for at in range(len(data)):  # what can be decompressed; the byte at which it breaks raises again
+                    yield before.decompress(data[at : at + 1])
                 raise
             yield piece
             data = member.unconsumed_tail
@@ -109,16 +110,6 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
         while not data and (padding := reader.read1()):
             data = padding.lstrip(b"\0")
         is_more = bool(data)
-
-
-def _byte_by_byte(member: Any, data: bytes) -> Iterator[bytes]:
-    """Yield what can be decompressed of data that ends in an error."""
-    for at in range(len(data)):
-        try:
-            piece = member.decompress(data[at : at + 1])
-        except zlib.error:
-            return
-        yield piece
 
 
 def unzstd(reader: Reader) -> Iterator[bytes]:
