@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import glob
-import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -52,8 +51,13 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     listing, paths = _Listing(handle, [] if quarantines is None else quarantines), list(paths)
     found = {file for path in paths for file in listing.behind(path)}
     tables = [str(file) for file in found if str(file).lower().endswith(TABLES)]
-    if tables or not found:
-        _refuse_tables(tables or itertools.chain.from_iterable(map(_tables_in, paths)))
+    if not found:
+        tables = [table for path in paths for table in _tables_in(path)]
+    if tables:
+        path, kind = printable(min(tables)), suffix(min(tables))[1:].replace("xlsx", "excel")
+        raise InvalidSource(
+            f"{path} is an exported table, and no archive; pandas.read_{kind}({path!r}) reads it"
+        )
     return sorted((file for file in found if not _is_second_form(file, found)), key=str)
 
 
@@ -61,16 +65,6 @@ def _tables_in(folder: str) -> Iterator[str]:
     folder = glob.escape(folder) if os.path.exists(folder) else folder  # else it is a pattern
     inside = glob.iglob(os.path.join(folder, "**"), recursive=True)
     return (path for path in inside if path.lower().endswith(TABLES))
-
-
-def _refuse_tables(tables: Iterable[str]) -> None:
-    """Raise InvalidSource for tables that an export, or another program, has written."""
-    for path in sorted(tables):
-        read = suffix(path)[1:].replace("xlsx", "excel")
-        raise InvalidSource(
-            f"{printable(path)} is an exported table, and no archive;"
-            f" pandas.read_{read}({printable(path)!r}) reads it"
-        )
 
 
 def _is_second_form(file: File, found: set[File]) -> bool:

@@ -62,7 +62,7 @@ def output_folder(
 @contextlib.contextmanager
 def _published(destination: str, kind: Kind, source: Source, overwrite: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(destination))
-    _refuse_overlap(destination, str(target), _local_sources(source))
+    _refuse_overlap(destination, target.as_posix(), _local_sources(source))
     _refuse_others(destination, target, kind, overwrite)
     with durable.draft(target) as drafts:
         folder = drafts / (target.name or "root")
@@ -136,7 +136,7 @@ def _local_sources(source: Source) -> Iterator[tuple[str, str]]:
         if not is_address(named):
             path = local_path(named)
             found = [path] if os.path.lexists(path) else glob.iglob(path, recursive=True)  # noqa: PTH207 (a pattern may be absolute)
-            yield from ((path, os.path.realpath(path)) for path in found)
+            yield from ((path, Path(os.path.realpath(path)).as_posix()) for path in found)
 
 
 def _named(source: Source) -> list[str]:
@@ -165,8 +165,8 @@ def _earlier(
     if foreign or changed:
         names = foreign or sorted(changed)
         more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        what = "did not create" if foreign else "wrote, changed since"
-        reason = f"contains files that osdi-frames {what} ({', '.join(names[:_NAMED])}{more})"
+        what = "osdi-frames did not create" if foreign else "were changed since osdi-frames wrote them"
+        reason = f"contains files that {what} ({', '.join(names[:_NAMED])}{more})"
     if reason:
         raise DestinationExists(f"{destination} {reason}; nothing was overwritten")
     return {*written}

@@ -99,7 +99,9 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
             try:
                 piece = member.decompress(data, _PIECE)
             except zlib.error:
-                for at in range(len(data)):  # what can be decompressed; the byte at which it breaks raises again
+                for at in range(
+                    len(data)
+                ):  # what can be decompressed; the byte at which it breaks raises again
                     yield before.decompress(data[at : at + 1])
                 raise
             yield piece
