@@ -18,12 +18,12 @@ NOTHING: dict[str, tuple[bytes, str]] = {
     "b.zip": (zipped({}), "empty file: holds no document"),
     "b.tar": (tarred({}), "empty file: holds no document"),
     "b.tgz": (gzip.compress(tarred({})), "empty file: holds no document"),
-    "c.gz": (b"", "unreadable file: empty, which no .gz is"),
-    "c.json.gz": (b"", "unreadable file: empty, which no .gz is"),
-    "c.ndjson.zst": (b"", "unreadable file: empty, which no .zst is"),
-    "c.zip": (b"", "unreadable file: empty, which no .zip is"),
-    "c.tar": (b"", "unreadable file: empty, which no .tar is"),
-    "c.tar.gz": (gzip.compress(b""), "unreadable file: empty, which no .tar is"),
+    "c.gz": (b"", "unreadable file: truncated gzip"),
+    "c.json.gz": (b"", "unreadable file: truncated gzip"),
+    "c.ndjson.zst": (b"", "unreadable file: truncated zstd"),
+    "c.zip": (b"", "unreadable file: File is not a zip file"),
+    "c.tar": (b"", "unreadable file: empty file"),
+    "c.tar.gz": (gzip.compress(b""), "unreadable file: empty file"),
 }
 INSIDE: dict[str, Callable[[dict[str, bytes]], bytes]] = {"zip": zipped, "tar": tarred}
 

@@ -13,7 +13,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.archive.listing import files
-from osdi_frames.archive.partition import Part
+from osdi_frames.archive.source import Part
 from osdi_frames.errors import SourceNotFound
 from tests.layouts import compact, lines, tarred, zstd
 

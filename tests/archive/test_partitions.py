@@ -132,7 +132,7 @@ def test_what_a_zip_lacks_as_a_whole_is_reported_once(tmp_path):
     data[-14] += 1
     laid(tmp_path, {"a.zip": bytes(data)})
     cut = of.partitions(tmp_path, count=8)
-    with pytest.raises(of.errors.BadDocument, match="the index lists -1 members"):
+    with pytest.raises(of.errors.BadDocument, match="the index lists 60 members, and the end record 61"):
         rows(cut[0])
     assert sum(rows(partition).num_rows for partition in cut[1:]) < 60
 
@@ -140,7 +140,6 @@ def test_what_a_zip_lacks_as_a_whole_is_reported_once(tmp_path):
 def test_a_folder_without_documents_is_one_empty_partition(tmp_path):
     (only,) = of.partitions(tmp_path)
     assert rows(only).num_rows == 0
-    assert repr(only) == "<Partition 0: no file>"
 
 
 @pytest.mark.parametrize("source", [{"title": "March"}, [{"title": "March"}]])

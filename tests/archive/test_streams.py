@@ -29,7 +29,7 @@ PACKED = {"gz": (gzip.compress, gunzipped), "zst": (zstd, unzstd)}
 
 def unpacked(packed, unpack):
     """Return what is read of a stream, and the error that ended it."""
-    stream, read = Reader(Pieces(unpack(Reader(io.BytesIO(packed))), int)), b""
+    stream, read = Reader(Pieces(unpack(Reader(io.BytesIO(packed))))), b""
     try:
         while block := stream.read1(1 << 16):
             read += block

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from osdi_frames.archive.layout import Chunk, split
     from osdi_frames.archive.limits import Limits
-    from osdi_frames.archive.partition import Partition
-    from osdi_frames.archive.source import Source, partitions, read
+    from osdi_frames.archive.source import Partition, Source, partitions, read
 
 __all__ = ["Chunk", "Limits", "Partition", "Source", "partitions", "read", "split"]
 
-_HOMES = {"Chunk": "layout", "Limits": "limits", "Partition": "partition", "split": "layout"}
+_HOMES = {"Chunk": "layout", "Limits": "limits", "split": "layout"}
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,6 @@ if sys.platform != "win32":
 #: Ends the hidden name of a file that is being written.
 PARTIAL = ".partial"
 
-_DRAFT = ".osdi-frames-"
 _LOCK = "lock"
 _REPLACED = "replaced"
 _NAME = 40  # characters of a target's name in its draft's: file systems allow 255 bytes
@@ -41,13 +40,7 @@ def make_folder(path: Path) -> None:
 
 
 def create_file(path: Path) -> BinaryIO:
-    """Create a file, readable by its owner only, and open it for writing.
-
-    Raises
-    ------
-    FileExistsError
-        Something is at `path`.
-    """
+    """Create a file, readable by its owner only, and open it for writing; FileExistsError if something is there."""
     path.touch(0o600, exist_ok=False)
     path.chmod(0o600)  # whatever the umask
     return path.open("wb")
@@ -97,13 +90,9 @@ def publish_folder(new: Path, target: Path) -> None:
 
     A folder that is replaced passes its mode on.
     """
-    for root, folders, names in os.walk(new):
-        for name in names:
-            Path(root, name).chmod(0o600)
-            sync(Path(root, name))
-        for name in folders:
-            Path(root, name).chmod(0o700)
-        sync(Path(root))
+    for path in (new, *new.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        sync(path)
     if target.exists():
         new.chmod(target.stat().st_mode & 0o7777)
         _exchange(new, target)
@@ -122,7 +111,11 @@ def draft(target: Path) -> Iterator[Path]:
     above = [folder for folder in target.parents if not folder.exists()]
     make_folder(target.parent)
     clear_drafts(target)
-    folder, descriptor = _locked_folder(target)
+    descriptor = None
+    while descriptor is None:  # else another process took it for a dead one's before it was locked
+        folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = try_lock(folder / _LOCK)
     try:
         yield folder
     finally:
@@ -135,20 +128,20 @@ def draft(target: Path) -> Iterator[Path]:
 
 def clear_drafts(target: Path) -> None:
     """Remove the drafts of `target` whose processes ended without removing them."""
-    for entry in os.scandir(target.parent):
-        if not entry.name.startswith(_prefix(target)) or not entry.is_dir(follow_symlinks=False):
-            continue
-        folder = Path(entry.path)
-        try:
-            descriptor = try_lock(folder / _LOCK)
-        except OSError:  # another's, or a file system without locks
-            continue
-        if descriptor is None:
-            continue
-        if (folder / _REPLACED).is_dir() and not target.exists():
-            (folder / _REPLACED).rename(target)  # killed between the two steps of `_exchange`
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
+    for folder in target.parent.iterdir():
+        descriptor = None
+        if folder.name.startswith(_prefix(target)) and folder.is_dir() and not folder.is_symlink():
+            with contextlib.suppress(OSError):  # another's, or a file system without locks
+                descriptor = try_lock(folder / _LOCK)
+        if descriptor is not None:
+            if (folder / _REPLACED).is_dir() and not target.exists():
+                (folder / _REPLACED).rename(target)  # killed between the two steps of `_exchange`
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:_NAME]}.osdi-frames-"
 
 
 def sync(path: Path) -> None:
@@ -160,20 +153,6 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _prefix(target: Path) -> str:
-    return f".{target.name[:_NAME]}{_DRAFT}"
-
-
-def _locked_folder(target: Path) -> tuple[Path, int]:
-    """Create a draft's folder and lock it, before another process takes it for a dead one's."""
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
-        with contextlib.suppress(FileNotFoundError):
-            descriptor = try_lock(folder / _LOCK)
-            if descriptor is not None:
-                return folder, descriptor
 
 
 def try_lock(path: Path) -> int | None:

@@ -20,6 +20,7 @@ from osdi_frames.problems import Finding, Place, Problem, ProblemKind, verbatim
 _BOM = b"\xef\xbb\xbf"
 _FIRST, _BLOCK = 1 << 16, 4 << 20  # bytes read at a time: first, then
 _WHOLE = 16 << 20  # documents with nothing between them are separated in candidates above this size
+_FARTHEST = 128 << 20  # bytes in which a border is looked for; without one a file is not cut there
 _OVERLAP = 1 << 16  # bytes between two documents within which a boundary is found while skipping
 _BLANK = b" \t\r\n"
 #: Between documents on different lines. Within one, no closing bracket is followed by an opening one, unless in
@@ -54,42 +55,43 @@ def candidates(
 
     What was read before the file breaks off is yielded before the error is raised.
     """
-    file = _File(name, reader, limits, handle, line=line)
+    file = _File(name, reader, limits, handle, line)
     file.fill(_FIRST)
     file.buffer = file.buffer.removeprefix(_BOM)
-    yield from _lines(file) if is_lines(name) else _documents(file)
+    cut: Callable[[_File, bytes, list[int]], Chunk | None]
+    if is_lines(name):
+        ends, cut, border = _last_end, _cut_lines, _LINE_END
+    else:
+        ends, cut, border = _ends, _cut, _BOUNDARY
+    while file.buffer or not file.ended:
+        if found := ends(file):
+            block, file.buffer = file.buffer[: found[-1]], file.buffer[found[-1] :]
+            if chunk := cut(file, block, found):
+                yield chunk
+        elif len(file.buffer) > limits.document_bytes:
+            file.skip(border)
+        if not file.ended:
+            file.more()
     if file.error is not None:
         raise file.error
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """Where a part of a file can be cut, and its line breaks."""
+def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
+    """Return the first border between documents in a part of a file that may begin anywhere, if there is one.
 
-    border: (
-        int | None
-    )  # the byte at which a document begins, the first that does so after another, if there is one
-    breaks_before: int  # the line breaks before it
-    breaks: int
-
-
-def survey(name: str, reader: Reader) -> Survey:
-    """Find the first border between documents in a part of a file that may begin anywhere, and count lines.
-
-    A border is recognised without what precedes it: no string of JSON holds a line break.
+    And how many line breaks are before it, and in all. A border is recognised without what precedes it: no string of
+    JSON holds a line break.
     """
     pattern = _LINE_END if is_lines(name) else _BOUNDARY
-    border, breaks_before, breaks, at, buffer = None, 0, 0, 0, b""
+    start, found = b"", None
+    while not found and len(start) < _FARTHEST and (block := reader.read(max(_BLOCK, len(start)))):
+        start += block
+        found = pattern.search(start)
+    border = found.start(1) if found else None
+    breaks = start.count(b"\n")
     while block := reader.read1(_BLOCK):
-        if border is None:
-            buffer += block
-            if found := pattern.search(buffer):
-                border = at + found.start(1)
-                breaks_before = breaks + block.count(b"\n", 0, len(block) - len(buffer) + found.start(1))
-            kept = buffer[max(0, len(buffer.rstrip(_BLANK)) - 1) :]  # a border may begin with it
-            at, buffer = at + len(buffer) - len(kept), kept
         breaks += block.count(b"\n")
-    return Survey(border, breaks_before, breaks)
+    return border, start.count(b"\n", 0, border), breaks
 
 
 @dataclass(slots=True)
@@ -100,8 +102,9 @@ class _File:
     reader: Reader
     limits: Limits
     handle: Callable[[Problem], None]
+    line: int  # on which the buffer begins
     buffer: bytes = b""
-    line: int = 1  # on which the buffer begins
+    searched: int = 0  # bytes of the buffer in which no boundary is
     ended: bool = False
     error: Exception | None = None
 
@@ -109,7 +112,10 @@ class _File:
         """Read on, until there is more at hand by `size` bytes or the file has ended."""
         blocks, missing = [self.buffer], size
         while missing > 0 and not self.ended:
-            block = self._read(min(size, _BLOCK))
+            try:
+                block = self.reader.read1(min(size, _BLOCK))
+            except Exception as error:  # noqa: BLE001 (raised again by `candidates`, after what was good)
+                self.error, block = error, b""
             self.ended = not block
             blocks.append(block)
             missing -= len(block)
@@ -120,34 +126,22 @@ class _File:
         left = self.limits.document_bytes + 1 - len(self.buffer)
         self.fill(max(_FIRST, min(left, max(_BLOCK, len(self.buffer)))))
 
-    def _read(self, size: int) -> bytes:
-        try:
-            return self.reader.read1(size)
-        except Exception as error:  # noqa: BLE001 (raised again by `candidates`, after what was good)
-            self.error = error
-            return b""
-
-    def drop(self, size: int) -> bytes:
-        """Take bytes from the beginning of the buffer."""
-        dropped, self.buffer = self.buffer[:size], self.buffer[size:]
-        self.line += dropped.count(b"\n")
-        return dropped
-
-    @property
-    def oversize(self) -> bool:
-        """Whether what is at hand is more than one document may be."""
-        return len(self.buffer) > self.limits.document_bytes
+    def drop(self, size: int) -> int:
+        """Drop bytes from the beginning of the buffer."""
+        self.line += self.buffer.count(b"\n", 0, size)
+        self.buffer = self.buffer[size:]
+        return size
 
     def skip(self, border: re.Pattern[bytes]) -> None:
         """Skip a document that is too large, up to where the next begins, and report it."""
-        line, size = self.line, 0
+        line, size, self.searched = self.line, 0, 0
         while not (found := border.search(self.buffer)) and not self.ended:
-            size += len(self.drop(max(0, len(self.buffer) - _OVERLAP)))
+            size += self.drop(max(0, len(self.buffer) - _OVERLAP))
             self.fill(_BLOCK)
-        size += len(self.drop(found.start(1) if found else len(self.buffer)))
-        self.too_large(line, size, self.line)
+        size += self.drop(found.start(1) if found else len(self.buffer))
+        self.report(line, size, self.line)
 
-    def too_large(self, line: int, size: int, end: int) -> None:
+    def report(self, line: int, size: int, end: int) -> None:
         """Report a document that is larger than the limit."""
         detail = (
             f"a document of {size:,} bytes, skipped up to line {end}; more than"
@@ -156,18 +150,13 @@ class _File:
         self.handle(Problem(Place(self.name, line), ProblemKind.LIMIT, detail))
 
 
-def _lines(file: _File) -> Iterator[Chunk]:
-    while file.buffer:
-        end = len(file.buffer) if file.ended else file.buffer.rfind(b"\n") + 1
-        if end:
-            block, file.buffer = file.buffer[:end], file.buffer[end:]
-            yield from _cut_lines(file, block)
-        elif file.oversize:
-            file.skip(_LINE_END)
-        file.more()
+def _last_end(file: _File) -> list[int]:
+    """Find where the last whole line in the buffer ends."""
+    end = len(file.buffer) if file.ended else file.buffer.rfind(b"\n") + 1
+    return [end] if end else []
 
 
-def _cut_lines(file: _File, block: bytes) -> Iterator[Chunk]:
+def _cut_lines(file: _File, block: bytes, _: list[int]) -> Chunk | None:
     """Cut whole lines without copying them; blank ones and those that are too large are left out."""
     data = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(data == ord("\n")) + 1
@@ -183,7 +172,7 @@ def _cut_lines(file: _File, block: bytes) -> Iterator[Chunk]:
     sizes = np.diff(offsets)
     kept = sizes <= file.limits.document_bytes
     for number in np.flatnonzero(~kept):
-        file.too_large(int(lines[number]), int(sizes[number]), int(lines[number]) + 1)
+        file.report(int(lines[number]), int(sizes[number]), int(lines[number]) + 1)
     first = data[offsets[:-1]]
     kept &= first != ord("\n")
     if _IS_BLANK[first[kept]].any():
@@ -191,29 +180,35 @@ def _cut_lines(file: _File, block: bytes) -> Iterator[Chunk]:
         kept &= np.diff(seen[ends - 1], prepend=0) > 0
     if not kept.all():
         array, lines = array.filter(pa.array(kept)), lines[kept]
-    if len(array):
-        yield Chunk(file.name, array, lines)
+    return Chunk(file.name, array, lines) if len(array) else None
 
 
-def _documents(file: _File) -> Iterator[Chunk]:
-    searched = 0  # how much of the buffer holds no boundary
-    while True:
-        file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
-        if not file.buffer and file.ended:
-            return
-        starts = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, searched)]
-        searched = max(0, len(file.buffer.rstrip(_BLANK)) - 1)
-        if not starts and len(file.buffer) > _WHOLE:
-            starts = _glued(file.buffer)
-        if file.ended:
-            starts.append(len(file.buffer))
-        if starts:
-            yield from _cut(file, starts)
-            searched = 0
-        elif file.oversize:
-            file.skip(_BOUNDARY)
-            searched = 0
-        file.more()
+def _ends(file: _File) -> list[int]:
+    """Find where whole documents in the buffer end, which begins with one."""
+    file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
+    ends = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, file.searched)]
+    if not ends and len(file.buffer) > _WHOLE:
+        ends = _glued(file.buffer)
+    if file.ended:
+        ends.append(len(file.buffer))
+    file.searched = 0 if ends else max(0, len(file.buffer.rstrip(_BLANK)) - 1)
+    return ends
+
+
+def _cut(file: _File, block: bytes, ends: list[int]) -> Chunk | None:
+    """Cut documents without the blanks after them; those that are too large are left out."""
+    documents, lines, at = [], [], 0
+    for end in ends:
+        part = block[at:end]
+        document, line, at = part.rstrip(_BLANK), file.line, end
+        file.line += part.count(b"\n")
+        if len(document) > file.limits.document_bytes:
+            file.report(line, len(document), file.line)
+        elif document:
+            documents.append(document)
+            lines.append(line)
+    numbers = _LINE_1 if lines == [1] else np.array(lines)
+    return Chunk(file.name, pa.array(documents, pa.binary()), numbers) if documents else None
 
 
 def _glued(buffer: bytes) -> list[int]:
@@ -231,25 +226,6 @@ def _glued(buffer: bytes) -> list[int]:
         at = _after_space(text, end)
         ends.append(at)
     return ends
-
-
-def _cut(file: _File, starts: list[int]) -> Iterator[Chunk]:
-    """Yield the documents of the buffer up to the last start of another."""
-    documents, lines, at = [], [], 0
-    for start in starts:
-        part = file.buffer[at:start]
-        document, line = part.rstrip(_BLANK), file.line
-        file.line += part.count(b"\n")
-        at = start
-        if len(document) > file.limits.document_bytes:
-            file.too_large(line, len(document), file.line)
-        elif document:
-            documents.append(document)
-            lines.append(line)
-    file.buffer = file.buffer[at:]
-    if documents:
-        numbers = _LINE_1 if lines == [1] else np.array(lines)
-        yield Chunk(file.name, pa.array(documents, pa.binary()), numbers)
 
 
 def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
@@ -273,32 +249,29 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
+        if errors == _ERRORS:
+            reason = f"{errors:,} errors; what follows was not read"
+            yield line, Finding(ProblemKind.NOT_JSON, value=verbatim(reason))
+            return
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            if (
-                isinstance(error, json.JSONDecodeError)
-                and error.msg == "Expecting value"
-                and (spelled := _CONSTANT.match(text, error.pos))
-            ):
-                # DuckDB reads a constant in any spelling, as text; Python knows three.
+            if spelled := _constant(text, error):
                 text = f'{text[: spelled.start()]}"{spelled[0]}"{text[spelled.end() :]}'
                 continue
-            yield line, Finding(ProblemKind.NOT_JSON, value=verbatim(_reason(error)))
+            value = Finding(ProblemKind.NOT_JSON, value=verbatim(_reason(error)))
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
-        else:
-            yield line, value
+        yield line, value
         at = _after_space(text, end)
-        if errors == _ERRORS and at < len(text):
-            yield (
-                line,
-                Finding(
-                    ProblemKind.NOT_JSON, value=verbatim(f"{errors:,} errors; what follows was not read")
-                ),
-            )
-            return
+
+
+def _constant(text: str, error: ValueError | RecursionError) -> re.Match[str] | None:
+    """Return a constant that stopped Python, which knows three: DuckDB reads one in any spelling, as text."""
+    if isinstance(error, json.JSONDecodeError) and error.msg == "Expecting value":
+        return _CONSTANT.match(text, error.pos)
+    return None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

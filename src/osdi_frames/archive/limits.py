@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import BinaryIO
 
 _LARGEST_DOCUMENT = 1 << 30  # Arrow counts the bytes of a chunk in 31 bits
 _RATIO_FROM = 128 << 20  # decompressed bytes below which any ratio is harmless
@@ -51,13 +50,9 @@ class Budget:
     """What may still be decompressed from one file, whatever containers it holds."""
 
     limits: Limits
-    file: BinaryIO | None  # to ask for its size; None for a pipe
-    received: int = 0  # bytes that came through a pipe
+    size: Callable[[], int]
+    """What is known of the file's size: of a pipe, how much has come through it."""
     spent: int = 0
-
-    def receive(self, size: int) -> None:
-        """Count bytes of a pipe."""
-        self.received += size
 
     def spend(self, size: int) -> None:
         """Count decompressed bytes; raise LimitExceeded where they are too many, also for the size of the file."""
@@ -67,13 +62,5 @@ class Budget:
             raise LimitExceeded(
                 f"more than {limits.decompressed_bytes:,} bytes decompressed (Limits.decompressed_bytes)"
             )
-        if self.spent > _RATIO_FROM and self.spent > limits.ratio * self._compressed():
+        if self.spent > _RATIO_FROM and self.spent > limits.ratio * self.size():
             raise LimitExceeded(f"decompressed to more than {limits.ratio} times its size (Limits.ratio)")
-
-    def _compressed(self) -> int:
-        if self.file is None:
-            return self.received
-        at = self.file.tell()
-        size = self.file.seek(0, os.SEEK_END)
-        self.file.seek(at)
-        return size

@@ -8,13 +8,13 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from osdi_frames.archive.members import Handle, reported, unreadable
 from osdi_frames.archive.names import (
-    MANIFEST,
     QUARANTINE,
     TABLES,
     is_hidden,
@@ -49,31 +49,23 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     InvalidSource
         There are tables at a path, such as those of an export, or it is an address of a service.
     """
-    listing, paths = _Listing(handle, quarantines), list(paths)
+    listing, paths = _Listing(handle, [] if quarantines is None else quarantines), list(paths)
     found = {file for path in paths for file in listing.behind(path)}
+    tables = [str(file) for file in found if str(file).lower().endswith(TABLES)]
     if not found:
-        for path in paths:
-            _refuse_tables(path, _tables_in(path))
+        tables = [table for path in paths for table in _tables_in(path)]
+    if tables:
+        path, kind = printable(min(tables)), suffix(min(tables))[1:].replace("xlsx", "excel")
+        raise InvalidSource(
+            f"{path} is an exported table, and no archive; pandas.read_{kind}({path!r}) reads it"
+        )
     return sorted((file for file in found if not _is_second_form(file, found)), key=str)
 
 
-def _is_table(path: str) -> bool:
-    return suffix(path) in TABLES
-
-
-def _tables_in(folder: str) -> list[str]:
+def _tables_in(folder: str) -> Iterator[str]:
     folder = glob.escape(folder) if os.path.exists(folder) else folder  # else it is a pattern
-    return sorted(filter(_is_table, glob.iglob(os.path.join(folder, "**"), recursive=True)))
-
-
-def _refuse_tables(path: str, tables: list[str]) -> None:
-    """Raise InvalidSource for tables that an export, or another program, has written."""
-    if tables:
-        read = f"pandas.read_{ {'.xlsx': 'excel'}.get(suffix(tables[0]), suffix(tables[0])[1:]) }"
-        raise InvalidSource(
-            f"{printable(path)} holds exported tables, and no archive; "
-            f"{read}({printable(tables[0])!r}) reads them"
-        )
+    inside = glob.iglob(os.path.join(folder, "**"), recursive=True)
+    return (path for path in inside if path.lower().endswith(TABLES))
 
 
 def _hint(path: str) -> str:
@@ -93,13 +85,13 @@ def _is_second_form(file: File, found: set[File]) -> bool:
     return plain is not file and plain in found and _SEGMENT.fullmatch(plain) is not None
 
 
+@dataclass(frozen=True, slots=True)
 class _Listing:
     """Folders being listed, each of them once."""
 
-    def __init__(self, handle: Handle, quarantines: list[str] | None) -> None:
-        self._handle = handle
-        self._quarantines = [] if quarantines is None else quarantines
-        self._visited: set[tuple[int, int]] = set()
+    handle: Handle
+    quarantines: list[str]
+    visited: set[tuple[int, int]] = field(default_factory=set)
 
     def behind(self, path: str) -> Iterator[File]:
         """Yield the files behind a path as the user wrote it."""
@@ -109,24 +101,26 @@ class _Listing:
         if "://" in path:
             yield from listed(path)
         elif os.path.isdir(path):
-            if os.path.exists(os.path.join(path, MANIFEST)):
-                _refuse_tables(path, _tables_in(path))
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + SEALED):
-            _refuse_tables(path, [path] if _is_table(path) else [])
             yield os.path.normpath(path)
         elif glob.has_magic(path):
             found = self._matching(path)
             if not found:
                 raise SourceNotFound(f"no file matches {printable(path)}")
             for path in found:
-                yield from self._matched(path)
+                if os.path.isdir(path):
+                    yield from self._in_folder(path)
+                elif _is_special(path):
+                    self.handle(unreadable(printable(path), _SPECIAL))
+                else:
+                    yield os.path.normpath(path)
         else:
             raise SourceNotFound(f"there is no file or folder {printable(path)}{_hint(path)}")
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
-        for _, entries in self._walk(folder, self._visited, self._quarantines):
+        for _, entries in self._walk(folder):
             for entry in entries:
                 # A link to nowhere may have been one to a folder.
                 is_dangling = entry.is_symlink() and not os.path.exists(entry.path)
@@ -135,21 +129,9 @@ class _Listing:
                 if entry.is_file(follow_symlinks=False) or not _is_special(entry.path):
                     yield entry.path.removeprefix("./")
                 else:
-                    self._handle(unreadable(printable(entry.path), _SPECIAL))
+                    self.handle(unreadable(printable(entry.path), _SPECIAL))
 
-    def _matched(self, path: str) -> Iterator[str]:
-        """Yield the files behind a path that a pattern matched."""
-        _refuse_tables(path, [path] if _is_table(path) and os.path.isfile(path) else [])
-        if os.path.isdir(path):
-            yield from self._in_folder(path)
-        elif _is_special(path):
-            self._handle(unreadable(printable(path), _SPECIAL))
-        else:
-            yield os.path.normpath(path)
-
-    def _walk(
-        self, top: str, visited: set[tuple[int, int]], quarantines: list[str]
-    ) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    def _walk(self, top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
         """Yield a folder and those inside it, each once, with what it holds but folders and hidden names.
 
         Real folders come first, then those behind links, so that names do not depend on links.
@@ -158,23 +140,19 @@ class _Listing:
         while waiting or links:
             folder = waiting.pop() if waiting else links.pop(0)
             entries: list[os.DirEntry[str]] = []
-            with reported(printable(folder), self._handle):
+            with reported(printable(folder), self.handle):
                 status = os.stat(folder)
-                if (status.st_dev, status.st_ino) in visited:
+                if (status.st_dev, status.st_ino) in self.visited:
                     continue
-                visited.add((status.st_dev, status.st_ino))
+                self.visited.add((status.st_dev, status.st_ino))
                 entries = _entries(folder)
-            others = []
-            for entry in entries:
-                if entry.name == QUARANTINE and _is_folder(entry):
-                    quarantines.append(entry.path)
-                elif is_hidden(entry.name):
-                    continue
-                elif _is_folder(entry):
+            folders = {entry.name: entry for entry in entries if _is_folder(entry)}
+            if QUARANTINE in folders:
+                self.quarantines.append(folders[QUARANTINE].path)
+            for entry in folders.values():
+                if not is_hidden(entry.name):
                     (links if entry.is_symlink() else waiting).append(entry.path)
-                else:
-                    others.append(entry)
-            yield folder, others
+            yield folder, [entry for entry in entries if not (entry.name in folders or is_hidden(entry.name))]
 
     def _matching(self, pattern: str) -> list[str]:
         """Return what a pattern matches, as `glob` does; but report folders that cannot be listed."""
@@ -187,17 +165,15 @@ class _Listing:
     def _step(self, folder: str, part: str) -> Iterator[str]:
         """Yield what one part of a pattern matches in a folder."""
         if part == "**":
-            yield from (path for path, _ in self._walk(folder or ".", set(), []))
+            yield from (path for path, _ in _Listing(self.handle, [])._walk(folder or "."))
         elif not glob.has_magic(part):
-            if _is_there(path := os.path.join(folder, part)):
-                yield path
+            yield from filter(_is_there, [os.path.join(folder, part)])
         elif os.path.isdir(folder or "."):
-            names: list[str] = []
-            with reported(printable(folder or "."), self._handle):
-                names = [entry.name for entry in _entries(folder or ".")]
-            for name in sorted(fnmatch.filter(names, part)):
-                if part.startswith(".") or not is_hidden(name):
-                    yield os.path.join(folder, name)
+            with reported(printable(folder or "."), self.handle):
+                names = sorted(entry.name for entry in _entries(folder or "."))
+                for name in fnmatch.filter(names, part):
+                    if part.startswith(".") or not is_hidden(name):
+                        yield os.path.join(folder, name)
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import copy
-import lzma
 import posixpath
 import shutil
 import stat
@@ -15,44 +12,44 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import IO, BinaryIO, Literal, TypeAlias, cast
+from dataclasses import dataclass
+from typing import IO, Any, BinaryIO, Literal, Self, TypeAlias, cast
 
-from osdi_frames.archive import streams, tarred
+from osdi_frames.archive import streams
 from osdi_frames.archive.limits import Budget
-from osdi_frames.archive.names import ARCHIVES, COMPRESSED, is_lines, is_readable, printable, suffix
+from osdi_frames.archive.names import COMPRESSED, is_lines, is_readable, printable, suffix
 from osdi_frames.archive.streams import Pieces, Reader, pieces_of
 from osdi_frames.errors import OsdiError
 from osdi_frames.problems import Place, Problem, ProblemKind
 
 Handle: TypeAlias = Callable[[Problem], None]
 Files: TypeAlias = Iterator[tuple[str, Reader]]
+Kind: TypeAlias = Literal["gz", "zst", "zip", "tar"]
 
-_GZIP = b"\x1f\x8b"
-_HEAD = tarred.MAGIC_AT + len(tarred.MAGICS[0])
-_SPACE = b" \t\r\n"
-_UNBOUNDED = 4096  # bytes asked of a decompressor that yields what it likes
-_IN_MEMORY = 64 << 20  # of a zip that is copied
-#: How a zip begins; the second is that of one without members, and its end record.
-_ZIP, _ZIP_END = b"PK\x03\x04", b"PK\x05\x06"
+_KINDS: dict[str, Kind] = {".gz": "gz", ".zst": "zst", ".zip": "zip", ".tar": "tar", ".tgz": "tar"}
+_ZIP_END = b"PK\x05\x06"
+#: Where a file that holds others shows what it is. JSON holds no NUL.
+_MAGICS: tuple[tuple[int, bytes, Kind], ...] = (
+    (0, b"\x1f\x8b", "gz"),
+    (0, streams.ZSTD_MAGIC, "zst"),
+    (1, streams.ZSTD_SKIPPABLE, "zst"),
+    (0, b"PK\x03\x04", "zip"),
+    (0, _ZIP_END, "zip"),  # without members
+    (257, b"ustar\x0000", "tar"),  # of POSIX
+    (257, b"ustar  \x00", "tar"),  # of GNU
+)
+_HEAD = 265
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
+_ZIP_IN_MEMORY = 64 << 20  # of one that is copied
+_HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these errors
+_LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
+_LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
+_LINK = 4096  # bytes of a path
 
+_GENERAL = (OSError, EOFError, ArithmeticError, LookupError, ValueError, RuntimeError)
 #: What opening, decompressing and unpacking raise on broken input.
-BROKEN = (
-    OSError,
-    EOFError,
-    ArithmeticError,
-    LookupError,
-    ValueError,
-    RuntimeError,
-    struct.error,
-    zlib.error,
-    lzma.LZMAError,
-    streams.ZSTD_ERROR,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-)
+BROKEN = (*_GENERAL, struct.error, zlib.error, streams.ZSTD_ERROR, tarfile.TarError, zipfile.BadZipFile)
 
 
 @contextlib.contextmanager
@@ -72,21 +69,15 @@ def unreadable(name: str, reason: str) -> Problem:
     return Problem(Place(name), ProblemKind.NO_FILE, reason)
 
 
-def container(name: str, reader: Reader) -> Literal["gz", "zst", "zip", "tar"] | None:
+def container(name: str, reader: Reader) -> Kind | None:
     """Return what a file is that holds others, by its first bytes, then by its name; None for a file of documents."""
-    head, last = reader.peek(_HEAD), suffix(name)
-    if head.startswith(_GZIP):
-        return "gz"
-    if head.startswith(streams.ZSTD_MAGIC) or head[1:4] == streams.ZSTD_SKIPPABLE:
-        return "zst"
-    if head.startswith((_ZIP, _ZIP_END)):
-        return "zip"
-    if head[tarred.MAGIC_AT : _HEAD] in tarred.MAGICS:
-        return "tar"
+    head = reader.peek(_HEAD)
+    for at, magic, kind in _MAGICS:
+        if head.startswith(magic, at):
+            return kind
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
-    if last in ARCHIVES and head.lstrip(_SPACE)[:1] not in (b"{", b"["):
-        return "zip" if last == ".zip" else "tar"
-    return "gz" if last in COMPRESSED and not head else None
+    is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and suffix(name) in COMPRESSED)
+    return None if is_text else _KINDS.get(suffix(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +103,11 @@ class Unpacking:
             More than the budget was decompressed.
         """
         content = content or name
-        kind, is_empty = container(content, reader), not reader.peek(1)
+        kind = container(content, reader)
         if kind is None:
-            if is_empty and (name != content or not is_lines(name)):
+            if not reader.peek(1) and (name != content or not is_lines(name)):
                 self._empty(name)
             yield name, reader
-        elif is_empty:
-            self.handle(unreadable(name, f"empty, which no {suffix(content)} is"))
         elif depth == self.budget.limits.nesting:
             reason = f"more than {depth} containers inside one another (Limits.nesting)"
             self.handle(Problem(Place(name), ProblemKind.LIMIT, reason))
@@ -128,101 +117,82 @@ class Unpacking:
             yield from self._tarred(name, reader, depth)
         else:
             pieces = streams.gunzipped(reader) if kind == "gz" else streams.unzstd(reader)
-            inner, last = Reader(Pieces(pieces, self.budget.spend)), suffix(content)
-            if last == ".tgz":
-                content = f"{content[:-4]}.tar"
-            elif last == f".{kind}":
-                content = content[: -len(last)]
-            yield from self.members(name, inner, content=content, depth=depth + 1)
+            content = f"{content[:-4]}.tar" if suffix(content) == ".tgz" else content.removesuffix(f".{kind}")
+            yield from self._inside(name, pieces, depth, content=content)
+
+    def _inside(self, name: str, pieces: Iterator[bytes], depth: int, *, content: str | None = None) -> Files:
+        inner = Reader(Pieces(pieces, self.budget.spend))
+        yield from self.members(name, inner, content=content, depth=depth + 1)
 
     def _zipped(self, name: str, reader: Reader, depth: int) -> Files:
-        links = _Links(name, self.handle)
         chosen = None if depth else self.chosen
         is_first = chosen is None or 0 in chosen
+        read, links = set[str](), dict[str, str]()
         with opened_zip(reader) as archive:
             infos = zip_infos(archive)
-            if not infos:
-                self._empty(name)
             for number, info in enumerate(infos):
                 inner = f"{name}!{printable(info.filename)}"
                 with reported(inner, self.handle):
-                    if stat.S_ISLNK(info.external_attr >> 16) and is_readable(info.filename):
-                        with archive.open(info) as member:
-                            links.add(info.filename, member.read(_UNBOUNDED).decode())
-                    elif info.is_dir() or not is_readable(info.filename):
+                    if info.is_dir() or not is_readable(info.filename):
                         if is_first:
                             _compare_names(archive, info)
+                    elif stat.S_ISLNK(info.external_attr >> 16):
+                        with archive.open(info) as member:
+                            links[info.filename] = member.read(_LINK).decode()
                     else:
-                        links.read.add(_normal(info.filename))
+                        read.add(_normal(info.filename))
                         if chosen is None or number in chosen:
-                            yield from self._zip_member(inner, archive, info, depth)
-            if is_first and (differ := _missing(archive)):
-                self.handle(
-                    unreadable(name, f"the index lists {-differ:+} members compared with the end record")
-                )
-        if is_first:
-            links.report()
-
-    def _zip_member(self, name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int) -> Files:
-        bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
-        with _zip_content(archive, info) as member:
-            pieces = pieces_of(member) if bounded else pieces_of(member, _UNBOUNDED)
-            yield from self.members(name, Reader(Pieces(pieces, self.budget.spend)), depth=depth + 1)
+                            with _opened_member(archive, info) as member:
+                                yield from self._inside(inner, pieces_of(member), depth)
+            if is_first:
+                self._report(name, read, links, is_empty=not infos)
+                if len(infos) != (counted := _counted(archive)):
+                    reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
+                    self.handle(unreadable(name, reason))
 
     def _tarred(self, name: str, reader: Reader, depth: int) -> Files:
-        links = _Links(name, self.handle)
-        empty = True
-        for info, member in tarred.entries(reader, lambda reason: self.handle(unreadable(name, reason))):
-            empty = False
-            if not is_readable(info.name) or info.isdir():
-                continue
+        read, links = set[str](), dict[str, str]()
+        is_empty = True
+        for info, member in _tar_members(reader, lambda reason: self.handle(unreadable(name, reason))):
+            is_empty = False
             inner = f"{name}!{printable(info.name)}"
-            if info.issym():
-                links.add(info.name, info.linkname)
-            elif info.islnk():
-                links.add(info.name, f"/{info.linkname}")
+            if info.isdir() or not is_readable(info.name):
+                continue
+            if info.issym() or info.islnk():
+                links[info.name] = info.linkname if info.issym() else f"/{info.linkname}"
             elif member is None:
                 self.handle(unreadable(inner, "not a regular file"))
             else:
-                links.read.add(_normal(info.name))
-                count = self.budget.spend if info.issparse() else int
+                read.add(_normal(info.name))
+                content = Reader(Pieces(pieces_of(member), self.budget.spend if info.issparse() else int))
                 with reported(inner, self.handle):
-                    yield from self.members(inner, Reader(Pieces(pieces_of(member), count)), depth=depth + 1)
-        if empty:
+                    yield from self.members(inner, content, depth=depth + 1)
+        self._report(name, read, links, is_empty=is_empty)
+
+    def _report(self, name: str, read: set[str], links: dict[str, str], *, is_empty: bool) -> None:
+        """Report a container without members, and links: as warnings where they lead to what is read itself."""
+        if is_empty:
             self._empty(name)
-        links.report()
+        for link, target in links.items():
+            path = _normal(posixpath.join("/", posixpath.dirname(link), target))
+            place, detail = Place(f"{name}!{printable(link)}"), f"a link to {printable(path)}"
+            if path in read:
+                self.handle(Problem(place, ProblemKind.LINK, detail, "warning"))
+            else:
+                self.handle(Problem(place, ProblemKind.NO_FILE, detail))
 
     def _empty(self, name: str) -> None:
         self.handle(Problem(Place(name), ProblemKind.EMPTY_FILE, "holds no document", "warning"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Links:
-    """The links among the members of a container: what they lead to is either read itself, or lost."""
-
-    name: str
-    handle: Handle
-    read: set[str] = field(default_factory=set)
-    targets: dict[str, str] = field(default_factory=dict)
-
-    def add(self, link: str, target: str) -> None:
-        """Add a link; what it leads to is relative to its folder, or begins with a slash."""
-        self.targets[link] = _normal(posixpath.join("/", posixpath.dirname(link), target))
-
-    def report(self) -> None:
-        """Report the links, those to members that are read as warnings."""
-        for link, target in self.targets.items():
-            place, detail = Place(f"{self.name}!{printable(link)}"), f"a link to {printable(target)}"
-            if target in self.read:
-                self.handle(Problem(place, ProblemKind.LINK, detail, "warning"))
-            else:
-                self.handle(Problem(place, ProblemKind.NO_FILE, detail))
+def _normal(name: str) -> str:
+    return posixpath.normpath(f"/{name}").lstrip("/")
 
 
 @contextlib.contextmanager
 def opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
     """Open a zip, from a copy where the stream is not seekable: its index is at its end."""
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
+    with tempfile.SpooledTemporaryFile(max_size=_ZIP_IN_MEMORY) as spooled:
         if not reader.seekable():
             shutil.copyfileobj(reader, spooled)
         with zipfile.ZipFile(cast("BinaryIO", reader if reader.seekable() else spooled)) as archive:
@@ -234,36 +204,23 @@ def zip_infos(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return sorted(archive.infolist(), key=lambda info: info.filename)
 
 
-@contextlib.contextmanager
-def _zip_content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """Open a member.
-
-    zipfile decompresses all at once that it reads of a bz2, which can be a gigabyte from a kilobyte; bz2 has
-    its own checksums, so the member is opened as if it were stored.
-    """
-    if info.compress_type != zipfile.ZIP_BZIP2:
-        with archive.open(info) as member:
-            yield member
-        return
-    stored = copy.copy(info)
-    stored.compress_type, stored.file_size = zipfile.ZIP_STORED, info.compress_size
-    del stored.CRC
-    with archive.open(stored) as member, bz2.BZ2File(member) as decompressed:
-        yield cast("IO[bytes]", decompressed)
+def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a member; of bz2 and lzma zipfile decompresses more at once than any limit."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError("neither stored nor deflated")
+    return archive.open(info)
 
 
-def _missing(archive: zipfile.ZipFile) -> int:
-    """Return how many members more (or, if negative, less) the end record counts than the index lists.
+def _counted(archive: zipfile.ZipFile) -> int:
+    """Return the number of members by the end record; that of zipfile where the record has no room for it.
 
     zipfile reads what is left of a damaged index without comparing.
     """
     file = cast("BinaryIO", archive.fp)
-    end = file.seek(0, 2)
-    file.seek(max(0, end - _END_REACH))
-    tail = file.read(_END_REACH)
-    at = tail.rfind(_ZIP_END)
-    counted: int = _END.unpack_from(tail, at)[4]
-    return 0 if counted == 0xFFFF else counted - (len(archive.infolist()) & 0xFFFF)
+    file.seek(max(0, file.seek(0, 2) - _END_REACH))
+    tail = file.read()
+    counted: int = _END.unpack_from(tail, tail.rfind(_ZIP_END))[4]
+    return counted if counted < 0xFFFF else len(archive.filelist)
 
 
 def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
@@ -275,5 +232,64 @@ def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
         archive.open(info).close()
 
 
-def _normal(name: str) -> str:
-    return posixpath.normpath(f"/{name}").lstrip("/")
+def _tar_members(
+    reader: Reader, damaged: Callable[[str], object]
+) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
+    """Yield the members of a tar in their order, those that are files with their content.
+
+    Call `damaged` with each stretch that holds no header where one is due, and for a missing end. After such a
+    stretch reading goes on with the next valid header. Content is to be read before the next member.
+    """
+    options: Any = {"ignore_zeros": True, "damaged": damaged}
+    tar: Any = _Tar.open(fileobj=reader, mode="r|", **options)
+    with tar as archive:
+        while info := archive.next():
+            archive.members.clear()  # tarfile keeps them to look names up
+            yield info, archive.extractfile(info) if info.isfile() else None
+        if not archive.ended:
+            damaged("truncated: the end marker is missing")
+
+
+class _Header(tarfile.TarInfo):
+    """A header that reports to its tar what is not one."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        info = super().frombuf(buf, encoding, errors)
+        if info.size < 0 or (info.type in _LONG and info.size > _LONGEST):
+            raise _HEADERS.InvalidHeaderError("bad size")
+        return info
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        tar = cast("_Tar", archive)
+        try:
+            info = super().fromtarfile(tar)
+        except _HEADERS.EmptyHeaderError:  # the end of the file
+            raise
+        except _HEADERS.EOFHeaderError:
+            tar.ended = True
+            raise
+        except (tarfile.HeaderError, ValueError) as error:
+            tar.lose()
+            raise _HEADERS.InvalidHeaderError(str(error)) from error  # `ignore_zeros` goes on
+        tar.ended = tar.lost = False
+        return info
+
+
+class _Tar(tarfile.TarFile):
+    """A tar that remembers whether its end marker came last, and what was no header."""
+
+    tarinfo = _Header
+    ended = False
+    lost = False
+
+    def __init__(self, *args: Any, damaged: Callable[[str], object], **options: Any) -> None:
+        self._damaged = damaged
+        super().__init__(*args, **options)  # reads the first header
+
+    def lose(self) -> None:
+        """Report, once until a header follows, that there is none where one is due."""
+        if not self.lost:
+            self.lost = True
+            self._damaged(f"no valid header before byte {self.fileobj.tell():,}")

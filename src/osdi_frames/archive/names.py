@@ -6,12 +6,12 @@ import os
 from urllib.request import url2pathname
 
 #: Suffixes of files that hold documents; in folders and containers, files of other types are ignored.
-DOCUMENTS = frozenset({".json", ".jsonl", ".ndjson"})
 LINES = frozenset({".jsonl", ".ndjson"})
+DOCUMENTS = LINES | {".json"}
 COMPRESSED = frozenset({".gz", ".zst"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
 #: Suffixes of files that hold tables, such as those of an export: no reader of archives reads them.
-TABLES = frozenset({".parquet", ".csv", ".xlsx"})
+TABLES = (".parquet", ".csv", ".xlsx")
 
 #: The list of what a run wrote into a folder of tables.
 MANIFEST = ".osdi-frames.json"
@@ -19,7 +19,7 @@ MANIFEST = ".osdi-frames.json"
 #: The folder in which a receiver keeps bodies that are not deliveries; hidden, so that readers skip it.
 QUARANTINE = ".quarantine"
 
-_LOCAL = ("file://", "local://")
+_LOCAL = "file://"
 
 
 def is_address(path: str) -> bool:
@@ -31,19 +31,20 @@ def local_path(path: str) -> str:
     """Return the path of a ``file://`` address, with or without a host, escaped or as it is; or a path itself."""
     if not path.startswith(_LOCAL):
         return path
-    path = path.partition("://")[2].removeprefix("localhost")
+    path = path.removeprefix(_LOCAL).removeprefix("localhost")
     return path if os.path.lexists(path) else url2pathname(path)
 
 
 def is_readable(name: str) -> bool:
-    """Return whether a file of a folder or container holds documents, by its name.
+    """Return whether a file of a folder or container holds documents, by its name; hidden ones are not read.
 
     >>> [is_readable(name) for name in ("a.ndjson.gz", "../b.tar.gz", ".hidden.json", "notes.txt")]
     [True, True, False, False]
     """
-    if suffix(uncompressed(name)) not in DOCUMENTS | ARCHIVES:
-        return False
-    return not (name.startswith(".") or "/." in name) or not any(map(is_hidden, name.split("/")))
+    is_of_documents = suffix(uncompressed(name)) in DOCUMENTS | ARCHIVES
+    return is_of_documents and not (
+        ("." in name[:1] or "/." in name) and any(map(is_hidden, name.split("/")))
+    )
 
 
 def is_hidden(part: str) -> bool:
@@ -60,6 +61,13 @@ def is_lines(name: str) -> bool:
     return suffix(uncompressed(name)) in LINES
 
 
+def uncompressed(name: str) -> str:
+    """Return the name that a file has once it is decompressed: ``b.ndjson`` of ``b.ndjson.gz.zst``."""
+    while (last := suffix(name)) in COMPRESSED:
+        name = name[: -len(last)]
+    return name
+
+
 def suffix(name: str) -> str:
     """Return the last suffix of a name in lower case; empty if there is none.
 
@@ -70,23 +78,10 @@ def suffix(name: str) -> str:
     return f".{last.lower()}" if stem and dot else ""
 
 
-def uncompressed(name: str) -> str:
-    """Return the name that a file has once it is decompressed.
-
-    >>> [uncompressed(name) for name in ("a.json.gz", "b.ndjson.gz.zst", "c.zip")]
-    ['a.json', 'b.ndjson', 'c.zip']
-    """
-    while (last := suffix(name)) in COMPRESSED:
-        name = name[: -len(last)]
-    return name
-
-
 def printable(name: str) -> str:
     r"""Return a name as text; bytes of it that are not UTF-8 are shown as escapes.
 
     >>> printable("caf\udce9.json")
     'caf\\xe9.json'
     """
-    if name.isascii():
-        return name
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -12,8 +12,9 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -32,7 +33,6 @@ _AT_ONCE = 8  # uploads
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
 
 
-@contextlib.contextmanager
 def output_folder(
     destination: str | os.PathLike[str],
     *,
@@ -40,7 +40,7 @@ def output_folder(
     source: Source,
     overwrite: bool,
     uploaded: Iterable[str] = (),
-) -> Iterator[Path]:
+) -> AbstractContextManager[Path]:
     """Return a folder to write into that becomes `destination` at the end, or never.
 
     A symbolic link is followed; behind an address, files are uploaded at the end, and the manifest last. With
@@ -55,127 +55,46 @@ def output_folder(
     """
     path = os.fspath(destination)
     if is_address(path):
-        with _uploaded_folder(path, kind, source, overwrite, uploaded) as folder:
-            yield folder
-        return
-    path = local_path(path)
-    target = Path(os.path.realpath(path))
-    _refuse_overlap(path, target, source)
-    _refuse_foreign(path, target, kind=kind, overwrite=overwrite)
+        return _uploaded(path, kind, source, overwrite, uploaded)
+    return _published(local_path(path), kind, source, overwrite)
+
+
+@contextlib.contextmanager
+def _published(destination: str, kind: Kind, source: Source, overwrite: bool) -> Iterator[Path]:
+    target = Path(os.path.realpath(destination))
+    _refuse_overlap(destination, target.as_posix(), _local_sources(source))
+    _refuse_others(destination, target, kind, overwrite)
     with durable.draft(target) as drafts:
         folder = drafts / (target.name or "root")
         durable.make_folder(folder)
         yield folder
         with durable.create_file(folder / MANIFEST) as file:
             file.write(_manifest(kind, {name: _described(folder / name) for name in _files(folder)}))
-        _refuse_foreign(path, target, kind=kind, overwrite=overwrite)  # what came in the meantime
+        _refuse_others(destination, target, kind, overwrite)  # what came in the meantime
         durable.publish_folder(folder, target)
 
 
-def _refuse_overlap(destination: str, target: Path, source: Source) -> None:
-    for path in _local_paths(source):
-        real = Path(os.path.realpath(path))
-        if target == real or real in target.parents or target in real.parents:
-            where = "is" if target == real else "is inside" if real in target.parents else "contains"
-            raise DestinationExists(
-                f"{destination} {where} the source {path}; choose a destination outside of it"
-            )
-
-
-def _local_paths(source: Source) -> Iterator[str]:
-    for named in _named(source):
-        if not is_address(named):
-            path = local_path(named)
-            yield from [path] if os.path.lexists(path) else glob.iglob(path, recursive=True)  # noqa: PTH207 (a pattern may be absolute)
-
-
-def _named(source: Source) -> list[str]:
-    """Return the paths and addresses that a source names."""
-    named = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    return [os.fspath(part) for part in named if isinstance(part, str | os.PathLike)]
-
-
-def _refuse_foreign(destination: str, target: Path, *, kind: Kind, overwrite: bool) -> None:
+def _refuse_others(destination: str, target: Path, kind: Kind, overwrite: bool) -> None:
     """Refuse to replace anything but an empty folder, or unchanged files of an earlier run."""
-    if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
+    if not os.path.lexists(target):
         return
-    if not overwrite:
-        raise DestinationExists(f"{destination} exists; overwrite=True (--overwrite) replaces it")
     if not target.is_dir():
         raise DestinationExists(f"{destination} is not a folder; nothing was overwritten")
     is_there = (target / MANIFEST).is_file()
-    manifest = _parsed((target / MANIFEST).read_bytes() if is_there else b"")
-    written = manifest["files"]
-    folders = {parent.as_posix() for name in written for parent in Path(name).parents}
-    own = written.keys() | {name for name in folders if not (target / name).is_symlink()}
-    foreign = sorted(_entries(target) - own)
-    if foreign:
-        raise _kept(destination, "files that osdi-frames did not create", foreign)
-    if manifest["kind"] != kind:
-        raise DestinationExists(f"{destination} contains no {kind}; nothing was overwritten")
-    changed = [name for name in written if _is_changed(target / name, written[name])]
-    if changed:
-        raise _kept(destination, "files that were changed since osdi-frames wrote them", changed)
-
-
-def _kept(destination: str, what: str, names: list[str]) -> DestinationExists:
-    more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return DestinationExists(
-        f"{destination} contains {what} ({', '.join(names[:_NAMED])}{more}); nothing was overwritten"
-    )
-
-
-def _entries(folder: Path) -> set[str]:
-    """List all files, folders and links in a folder, by their paths relative to it."""
-    found = (path for path in folder.rglob("*") if path.name not in _IGNORED)
-    return {path.relative_to(folder).as_posix() for path in found} - {MANIFEST}
-
-
-def _files(folder: Path) -> list[str]:
-    return sorted(name for name in _entries(folder) if (folder / name).is_file())
-
-
-def _manifest(kind: str, files: dict[str, Any]) -> bytes:
-    return json.dumps({"written_by": "osdi-frames", "kind": kind, "files": files}, indent=1).encode()
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
-    """Return the `kind` and the `files` of a manifest; those of one that is damaged are empty."""
-    manifest = None
-    with contextlib.suppress(ValueError, RecursionError):
-        manifest = json.loads(data)
-    manifest = manifest if isinstance(manifest, dict) else {}
-    files = manifest.get("files")
-    return {"kind": manifest.get("kind"), "files": files if isinstance(files, dict) else {}}
-
-
-def _described(path: Path) -> dict[str, object]:
-    with path.open("rb") as file:
-        return {"size": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _is_changed(path: Path, written: object) -> bool:
-    """Whether a file, if it is still there, differs from what was written."""
-    if not os.path.lexists(path):
-        return False
-    return path.is_symlink() or not path.is_file() or _described(path) != written
+    manifest = (target / MANIFEST).read_bytes() if is_there else None
+    _earlier(destination, kind, overwrite, manifest, _files(target), lambda name: _described(target / name))
 
 
 @contextlib.contextmanager
-def _uploaded_folder(
+def _uploaded(
     address: str, kind: Kind, source: Source, overwrite: bool, uploaded: Iterable[str]
 ) -> Iterator[Path]:
     """Return a folder of this machine whose files go to an address at the end, or never."""
-    target = address.rstrip("/")
-    for path in (named.rstrip("/*") for named in _named(source)):
-        if f"{target}/".startswith(f"{path}/") or f"{path}/".startswith(f"{target}/"):
-            raise DestinationExists(
-                f"{shown(address)} is, holds or lies in the source; choose a destination outside of it"
-            )
     if address.startswith(("http://", "https://")):
         raise InvalidArgument(
             f"{shown(address)}: HTTP does not write folders; name a folder or an object store"
         )
+    _refuse_overlap(shown(address), address, ((named, named.rstrip("/*")) for named in _named(source)))
     _replaced(address, kind, overwrite)
     with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:
         folder = Path(scratch)
@@ -188,6 +107,96 @@ def _uploaded_folder(
             _ask(address, "rm_file", name)
         found = _listed(address)
         _ask(address, "pipe_file", MANIFEST, _manifest(kind, {name: found[name] for name in sorted(names)}))
+
+
+def _replaced(address: str, kind: Kind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
+    """Return the names of an earlier run's files; refuse to replace others, except those `among` the new ones."""
+    found = _listed(address)
+    manifest = _ask(address, "cat_file", MANIFEST) if MANIFEST in found else None
+    others = found.keys() - {MANIFEST, *among}
+    return _earlier(shown(address), kind, overwrite, manifest, others, found.get) & found.keys()
+
+
+def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, str]]) -> None:
+    """Refuse a destination that is, holds or lies in one of some sources, each with its path as `target` is one."""
+    folder = f"{target.rstrip('/')}/"
+    for named, path in sources:
+        other = f"{path.rstrip('/')}/"
+        if folder.startswith(other) or other.startswith(folder):
+            where = "is inside" if folder.startswith(other) else "contains"
+            raise DestinationExists(
+                f"{destination} {'is' if folder == other else where} the source {shown(named)};"
+                " choose a destination outside of it"
+            )
+
+
+def _local_sources(source: Source) -> Iterator[tuple[str, str]]:
+    """Yield the paths of a source on this machine, each with what it leads to."""
+    for named in _named(source):
+        if not is_address(named):
+            path = local_path(named)
+            found = [path] if os.path.lexists(path) else glob.iglob(path, recursive=True)  # noqa: PTH207 (a pattern may be absolute)
+            yield from ((path, Path(os.path.realpath(path)).as_posix()) for path in found)
+
+
+def _named(source: Source) -> list[str]:
+    """Return the paths and addresses that a source names."""
+    named = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    return [os.fspath(part) for part in named if isinstance(part, str | os.PathLike)]
+
+
+def _earlier(
+    destination: str,
+    kind: Kind,
+    overwrite: bool,
+    manifest: bytes | None,
+    found: Collection[str],
+    described: Callable[[str], object],
+) -> set[str]:
+    """Return the names of an earlier run's files; refuse if what was found is not theirs, or changed since."""
+    if not found and manifest is None:
+        return set()
+    if not overwrite:
+        raise DestinationExists(f"{destination} exists; overwrite=True (--overwrite) replaces it")
+    was, written = _parsed(manifest)
+    foreign = sorted(name for name in found if name not in written)
+    changed = [name for name in found if written.get(name) not in (None, described(name))]
+    reason = f"contains no {kind}" if was != kind else ""
+    if foreign or changed:
+        names = foreign or sorted(changed)
+        more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        what = "osdi-frames did not create" if foreign else "were changed since osdi-frames wrote them"
+        reason = f"contains files that {what} ({', '.join(names[:_NAMED])}{more})"
+    if reason:
+        raise DestinationExists(f"{destination} {reason}; nothing was overwritten")
+    return {*written}
+
+
+def _files(folder: Path) -> list[str]:
+    """List the files, links and empty folders in a folder, by their paths relative to it."""
+    found = (path for path in folder.rglob("*") if path.name not in _IGNORED)
+    leaves = (path for path in found if path.is_symlink() or not path.is_dir() or not any(path.iterdir()))
+    return sorted({path.relative_to(folder).as_posix() for path in leaves} - {MANIFEST})
+
+
+def _manifest(kind: str, files: dict[str, Any]) -> bytes:
+    return json.dumps({"written_by": "osdi-frames", "kind": kind, "files": files}, indent=1).encode()
+
+
+def _parsed(manifest: bytes | None) -> tuple[object, dict[str, Any]]:
+    """Return the kind and the files of a manifest; one that is damaged has none."""
+    with contextlib.suppress(ValueError, RecursionError):
+        match json.loads(manifest or b""):
+            case {"kind": kind, "files": dict(files)}:
+                return kind, files
+    return None, {}
+
+
+def _described(path: Path) -> dict[str, object]:
+    if path.is_symlink() or not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        return {"size": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def upload(folder: Path, address: str) -> list[str]:
@@ -203,26 +212,6 @@ def remove(address: str, part: str) -> None:
     for name in _listed(address):
         if part in name:
             _ask(address, "rm_file", name)
-
-
-def _replaced(address: str, kind: Kind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
-    """Return the names of an earlier run's files; refuse to replace others, except those `among` the new ones."""
-    found = _listed(address)
-    manifest = _parsed(_ask(address, "cat_file", MANIFEST) if MANIFEST in found else b"")
-    written = manifest["files"]
-    others = sorted(found.keys() - {MANIFEST, *among})
-    if not others and manifest == _parsed(b""):
-        return set()
-    if not overwrite:
-        raise DestinationExists(f"{shown(address)} exists; overwrite=True (--overwrite) replaces it")
-    changed = [name for name in others if name not in written or written[name] not in (None, found[name])]
-    if changed or manifest["kind"] != kind:
-        what = changed[0] if changed else f"no {kind}"
-        raise DestinationExists(
-            f"{shown(address)} contains what osdi-frames did not write there, or was changed since ({what}); "
-            "nothing was overwritten"
-        )
-    return {*written} & found.keys()
 
 
 def _listed(address: str) -> dict[str, dict[str, Any]]:

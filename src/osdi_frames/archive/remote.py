@@ -9,16 +9,19 @@ from __future__ import annotations
 import glob
 import io
 import re
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
+from osdi_frames.archive.ahead import ahead
 from osdi_frames.archive.names import is_readable, printable
+from osdi_frames.archive.streams import Pieces
 from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
+_PIECE = 1 << 20  # bytes taken from a stream at once
 _ATTEMPTS, _LONGEST_PAUSE = 4, 5.0
 #: What is an answer, and no failure of the network.
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError)
@@ -51,10 +54,31 @@ class Remote:
         filesystem, _ = filesystem_of(self.address)
         size = stop or self.size
         if size is not None and (size <= _BLOCK or self.has_ranges):
-            blocks = _Blocks(self, filesystem, size)
-            return io.BytesIO(blocks.read()) if size <= _BLOCK else cast("BinaryIO", blocks)
+            fetch = partial(asked, self, self._block, filesystem, size)
+            if size <= _BLOCK:
+                return io.BytesIO(fetch(0) if size else b"")
+            return cast("BinaryIO", _Blocks(fetch, size))
         options = {"block_size": 0} if self.path.startswith(_HTTP) else {}
-        return cast("BinaryIO", _Stream(self, asked(self, filesystem.open, self.path, "rb", **options)))
+        stream = asked(self, filesystem.open, self.path, "rb", **options)
+        return cast("BinaryIO", Pieces(self._streamed(stream)))
+
+    def _block(self, filesystem: Any, size: int, start: int) -> bytes:
+        end = min(start + _BLOCK, size)
+        bounds = {"start": start, "end": end} if self.has_ranges else {}
+        block: bytes = filesystem.cat_file(self.path, **bounds)
+        if len(block) != end - start:
+            raise ConnectionError(f"{len(block):,} bytes at byte {start:,}, not {end - start:,}")
+        return block
+
+    def _streamed(self, stream: Any) -> Iterator[bytes]:
+        """Yield a file that is one stream; what fails or ends in the middle is an error of the network."""
+        left = self.size or 0
+        with stream:
+            while piece := _answer(self, stream.read, _PIECE):
+                left -= len(piece)
+                yield piece
+        if left > 0:
+            raise ServiceUnreachable(f"{self}: the stream ended {left:,} bytes early")
 
 
 def listed(address: str) -> list[Remote]:
@@ -70,26 +94,34 @@ def listed(address: str) -> list[Remote]:
     if not found:
         raise SourceNotFound(f"there is nothing at {shown(address)}")
     protocol = address.partition("://")[0]
-    names = {path: path if "://" in path else f"{protocol}://{path.lstrip('/')}" for path in found}
     return [
-        Remote(shown(names[path]), path, address, info.get("size"))
+        Remote(
+            shown(path if "://" in path else f"{protocol}://{path.lstrip('/')}"),
+            path,
+            address,
+            info.get("size"),
+        )
         for path, info in found.items()
-        if info.get("type") != "directory"
+        if not _is_folder(info)
     ]
 
 
 def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
     """List what is at an address, with what is known of each; of a folder, also itself."""
+    found: dict[str, dict[str, Any]] = {}
     if glob.has_magic(urlsplit(path).path if path.startswith(_HTTP) else path):
-        matched = asked(address, filesystem.glob, path, detail=True)
+        found |= asked(address, filesystem.glob, path, detail=True)
     else:
-        matched = {path: asked(address, filesystem.info, path)}
-    found = dict(matched)
-    for folder in (path for path, info in matched.items() if info.get("type") == "directory"):
+        found[path] = asked(address, filesystem.info, path)
+    for folder in [name for name, info in found.items() if _is_folder(info)]:
         inside = len(folder.rstrip("/")) + 1
         files = asked(address, filesystem.find, folder, detail=True)
-        found |= {path: info for path, info in files.items() if is_readable(path[inside:])}
+        found |= {name: info for name, info in files.items() if is_readable(name[inside:])}
     return found
+
+
+def _is_folder(info: dict[str, Any]) -> bool:
+    return info.get("type") == "directory"
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:
@@ -110,27 +142,21 @@ def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) ->
     """Ask a file system for something, again where the network fails; raise ServiceUnreachable if it does each time."""
     import stamina  # brings asyncio, which files of this machine do not need
 
-    for attempt in stamina.retry_context(ServiceUnreachable, attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE):
-        with attempt:
-            return _answer(what, call, *args, **options)
-    raise AssertionError  # the last attempt returns or raises
+    caller = stamina.RetryingCaller(attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE)
+    return caller(ServiceUnreachable, _answer, what, call, *args, **options)
 
 
 def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     try:
         return call(*args, **options)
-    except _ANSWERS as error:
+    except Exception as error:
         cause = error.__cause__  # fsspec says of any failure by HTTP that there is no file
-        if not type(cause).__module__.startswith("aiohttp") or getattr(cause, "status", 500) < 500:
+        is_failure = type(cause).__module__.startswith("aiohttp") and getattr(cause, "status", 500) >= 500
+        if isinstance(error, _ANSWERS) and not is_failure:
             raise
-        raise _unreachable(what, cause) from None
-    except Exception as error:  # noqa: BLE001 (each library behind fsspec has its own)
-        raise _unreachable(what, error) from None
-
-
-def _unreachable(what: object, error: BaseException | None) -> ServiceUnreachable:
-    """Return an error without its cause: a traceback would show the whole address."""
-    return ServiceUnreachable(f"{shown(str(what))}: {shown(str(error) or type(error).__name__)}")
+        reason = shown(str(cause if is_failure else error) or type(error).__name__)
+        # Without its cause: a traceback would show the whole address.
+        raise ServiceUnreachable(f"{shown(str(what))}: {reason}") from None
 
 
 def shown(text: str) -> str:
@@ -143,23 +169,19 @@ def shown(text: str) -> str:
 
 
 class _Blocks(io.RawIOBase):
-    """A file of a known size, up to a byte: read in blocks, each of them as long as asked for."""
+    """A file up to a byte in blocks, each fetched while the one before is read."""
 
-    def __init__(self, file: Remote, filesystem: Any, stop: int) -> None:
-        self._file, self._filesystem, self._stop = file, filesystem, stop
-        self._at = self._start = 0
-        self._block = memoryview(b"")
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="osdi-frames-fetching")
-        self._next: tuple[int, Future[bytes]] | None = None
+    def __init__(self, fetch: Callable[[int], bytes], stop: int) -> None:
+        self._fetch, self._stop = fetch, stop
+        self._blocks: Iterator[Callable[[], bytes]] = iter(())
+        self._block, self._start = b"", -1
+        self._at = 0
 
     def readable(self) -> bool:
         return True
 
     def seekable(self) -> bool:
         return True
-
-    def tell(self) -> int:
-        return self._at
 
     def seek(self, offset: int, whence: int = 0) -> int:
         self._at = offset + (0, self._at, self._stop)[whence]
@@ -168,60 +190,12 @@ class _Blocks(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
         if self._at >= self._stop:
             return 0
-        if not self._start <= self._at < self._start + len(self._block):
-            self._block, self._start = memoryview(self._fetched(self._at)), self._at
         inside = self._at - self._start
-        size = min(len(buffer), len(self._block) - inside)
-        buffer[:size] = self._block[inside : inside + size]
-        self._at += size
-        return size
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        super().close()
-
-    def _fetched(self, at: int) -> bytes:
-        due, self._next = self._next, None
-        block = due[1].result() if due and due[0] == at else self._fetch(at)
-        following = at + len(block)
-        if following < self._stop and (due is None or due[0] == at):
-            self._next = following, self._pool.submit(self._fetch, following)
-        return block
-
-    def _fetch(self, at: int) -> bytes:
-        end = min(at + _BLOCK, self._stop)
-
-        def fetch() -> bytes:
-            bounds = {"start": at, "end": end} if self._file.has_ranges else {}
-            block: bytes = self._filesystem.cat_file(self._file.path, **bounds)
-            if len(block) != end - at:
-                raise ConnectionError(f"{len(block):,} bytes at byte {at:,}, not {end - at:,}")
-            return block
-
-        return cast("bytes", asked(self._file, fetch))
-
-
-class _Stream(io.RawIOBase):
-    """A file that is one stream; a failure in the middle is an error of the network."""
-
-    def __init__(self, file: Remote, stream: Any) -> None:
-        self._file, self._stream, self._left = file, stream, file.size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        try:
-            data = self._stream.read(len(buffer))
-        except Exception as error:  # noqa: BLE001 (each library behind fsspec has its own)
-            raise _unreachable(self._file, error) from None
-        if self._left is not None:
-            self._left -= len(data)
-            if not data and self._left > 0:
-                raise ServiceUnreachable(f"{self._file}: the stream ended {self._left:,} bytes early")
+        if not 0 <= inside < len(self._block):
+            if inside != len(self._block):
+                self._blocks = ahead(self._fetch, range(self._at, self._stop, _BLOCK), 1)
+            self._block, self._start, inside = next(self._blocks)(), self._at, 0
+        data = self._block[inside : inside + len(buffer)]
         buffer[: len(data)] = data
+        self._at += len(data)
         return len(data)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()

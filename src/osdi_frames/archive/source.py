@@ -1,24 +1,33 @@
-"""What a source can be, and the stream of candidates behind it."""
+"""What a source can be, the stream of candidates behind it, and its partitions.
+
+Each partition can be read alone, in any process that reaches the files. The files lie one behind the other as on a
+tape, which is cut at equal distances; each cut moves on to the next border between documents. A partition is what
+begins between two cuts: small files together, large ones whole, or as ranges of bytes, or as some members of a zip.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
 import json
 import os
-from collections import deque
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.archive.layout import Chunk, candidates
+from osdi_frames.archive.ahead import ahead
+from osdi_frames.archive.layout import Chunk, candidates, survey
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
-from osdi_frames.archive.listing import files
-from osdi_frames.archive.members import Handle, Unpacking, reported
-from osdi_frames.archive.names import printable
-from osdi_frames.archive.partition import SIZE, Map, Part, Partition, cut
+from osdi_frames.archive.listing import SEALED, File, files
+from osdi_frames.archive.members import BROKEN, Handle, Unpacking, container, opened_zip, reported, zip_infos
+from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
 from osdi_frames.archive.remote import Remote
 from osdi_frames.archive.streams import Pieces, Reader, pieces_of
 from osdi_frames.errors import InvalidSource
@@ -29,8 +38,96 @@ from osdi_frames.tables.forms import form_of
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | Partition"
 
+#: The bytes of a partition.
+SIZE = 32 << 20
+
 _PIPE = 1 << 16  # bytes read from a pipe at once
 _AHEAD = 16  # files behind addresses that are opened ahead
+_COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
+_RATIO = 8  # of the documents of a compressed file to its bytes, about
+_THREADS = 4
+_UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
+
+Survey: TypeAlias = tuple[int | None, int, int]
+Map: TypeAlias = Callable[[Callable[["Part"], Survey], Iterable["Part"]], Iterable[Survey]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file, or what is read of it: a range of bytes, or some members of a zip."""
+
+    file: File
+    start: int = 0
+    stop: int | None = None
+    line: int = 1  # on which the range begins
+    members: range | None = None
+    offset: int = 0  # behind the beginning of the file, on the tape
+
+    @property
+    def name(self) -> str:
+        """The name of the file as rows and problems show it."""
+        return printable(str(self.file))
+
+    @property
+    def size(self) -> int:
+        """Its bytes, as far as they are known."""
+        stop = self.stop
+        if isinstance(self.file, Remote):
+            stop = stop or self.file.size
+        elif stop is None:
+            with contextlib.suppress(OSError):  # a problem as soon as it is opened
+                stop = os.stat(self.file).st_size
+        return max(0, (stop or 0) - self.start)
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it is some bytes of a file of documents."""
+        return self.start > 0 or self.stop is not None
+
+    def open(self) -> BinaryIO:
+        """Open it for reading; a range ends where it ends."""
+        if isinstance(self.file, Remote):
+            stream = self.file.open(self.stop)
+        elif self.stop is not None:
+            stream = cast("BinaryIO", _Until(self.file, self.stop))
+        else:
+            stream = self._plain(self.file)
+        if self.start:
+            stream.seek(self.start)
+        return stream
+
+    def _plain(self, path: str) -> BinaryIO:
+        try:
+            return open(path, "rb", buffering=0)
+        except FileNotFoundError:
+            # A receiver has sealed and compressed it since it was listed.
+            if self.start or not os.path.exists(path + SEALED):
+                raise
+            return open(path + SEALED, "rb", buffering=0)
+
+
+class _Until(io.FileIO):
+    """A file up to a byte."""
+
+    def __init__(self, path: str, stop: int) -> None:
+        super().__init__(path)
+        self._stop = stop
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
+        return super().readinto(memoryview(buffer)[: max(0, self._stop - self.tell())])
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A part of an archive that is read alone: a source of every reader, in every process that reaches the files.
+
+    Its rows are those that a reading of the whole archive yields of it, in the same order, except that elements are
+    deduplicated within it only. It holds names and offsets, and can be pickled.
+    """
+
+    number: int
+    """Its place in the archive, counted from 0."""
+    parts: tuple[Part, ...] = field(repr=False)
 
 
 def read(
@@ -64,55 +161,14 @@ def read(
     """
     limits = limits or Limits()
     if isinstance(source, Partition):
-        return _read(source.parts, [], [], handle, limits, progress)
+        return _of_parts(source.parts, handle, limits, progress)
     paths, streams, objects = _sorted_out(source)
-    parts = [Part(file) for file in files(paths, handle, quarantines)]
-    return _read(parts, streams, objects, handle, limits, progress)
-
-
-def partitions(
-    source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
-) -> list[Partition]:
-    """Cut an archive, a path or an address or a list of these, into partitions; see `partition.cut`."""
-    paths, *here = _sorted_out(source)
-    if any(here):
-        raise InvalidSource("partitions are read by other processes: the source is a path or an address")
-    return cut(files(paths, handle), count=count, size=size, surveyed=surveyed)
-
-
-def _read(
-    parts: Sequence[Part],
-    streams: list[BinaryIO],
-    objects: list[Any],
-    handle: Handle,
-    limits: Limits,
-    progress: bool | None,
-) -> Iterator[Chunk]:
     if objects:
-        yield _of_objects(objects)
-    for stream in streams:
-        yield from _of_stream(printable(str(getattr(stream, "name", "<file>"))), stream, handle, limits)
-    with bar("reading", progress, unit="B") as done:
-        if not done.disable:
-            done.reset(sum(part.size for part in parts))
-        for part, opened in _opened(parts):
-            yield from _of_part(part, opened, handle, limits, None if done.disable else done.update)
-
-
-def _opened(parts: Iterable[Part]) -> Iterator[tuple[Part, Callable[[], BinaryIO]]]:
-    """Yield parts with what opens them; behind addresses, some are opened ahead, and fetched if they are small."""
-    waiting: deque[tuple[Part, Callable[[], BinaryIO]]] = deque()
-    pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="osdi-frames-opening")
-    try:
-        for part in parts:
-            remote = isinstance(part.file, Remote)
-            waiting.append((part, pool.submit(part.open).result if remote else part.open))
-            if len(waiting) == _AHEAD or not remote:
-                yield waiting.popleft()
-        while waiting:
-            yield waiting.popleft()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        return iter([_of_objects(objects)])
+    if streams:
+        return _of_streams(streams, handle, limits)
+    parts = [Part(file) for file in files(paths, handle, quarantines)]
+    return _of_parts(parts, handle, limits, progress)
 
 
 def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
@@ -126,21 +182,17 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
     if all(isinstance(item, str | os.PathLike) for item in items):
         return [os.fspath(item) for item in items], [], []
     if all(hasattr(item, "read") for item in items):
-        return [], [_binary(item) for item in items], []
+        if any(isinstance(item, io.TextIOBase) for item in items):
+            raise InvalidSource("open the file in binary mode: open(path, 'rb')")
+        return [], items, []
     types = element_types()
     is_list = any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
-    return [], [], items if is_one or is_list else [items]  # what is no list of documents is one delivery
+    return [], [], items if is_one or is_list else [items]  # anything else is one delivery
 
 
 def _no_source(source: object, hint: str = "") -> InvalidSource:
     what = type(source).__name__
     return InvalidSource(f"a source is a path, an open binary file, or parsed JSON, not {what}{hint}")
-
-
-def _binary(stream: Any) -> BinaryIO:
-    if isinstance(stream, io.TextIOBase):
-        raise InvalidSource("open the file in binary mode: open(path, 'rb')")
-    return cast("BinaryIO", stream)
 
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:
@@ -151,42 +203,140 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
     return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))
 
 
-def _of_part(
-    part: Part,
-    opened: Callable[[], BinaryIO],
-    handle: Handle,
-    limits: Limits,
-    advance: Callable[[int], object] | None,
+def _of_parts(
+    parts: Sequence[Part], handle: Handle, limits: Limits, progress: bool | None
 ) -> Iterator[Chunk]:
-    name, done = part.name, part.start
+    """Yield the candidates of files; behind addresses, some are opened ahead, and fetched if they are small."""
+    is_remote = any(isinstance(part.file, Remote) for part in parts)
+    opened = ahead(Part.open, parts, _AHEAD) if is_remote else (part.open for part in parts)
+    with bar("reading", progress, unit="B") as done:
+        if not done.disable:
+            done.reset(sum(part.size for part in parts))
+        for part, opener in zip(parts, opened, strict=True):
+            yield from _of_part(part, opener, handle, limits, done)
+
+
+def _of_part(
+    part: Part, opener: Callable[[], BinaryIO], handle: Handle, limits: Limits, done: Any
+) -> Iterator[Chunk]:
+    name, before = part.name, done.n
     if name != str(part.file) and not part.offset:
         handle(Problem(Place(name), ProblemKind.FILE_NAME, "shown with escapes", "warning"))
-    with reported(name, handle), opened() as stream:
+    with reported(name, handle), opener() as stream:
         if part.is_range:
             chunks = candidates(name, Reader(stream), limits, handle, line=part.line)
         else:
             chunks = _of_stream(name, stream, handle, limits, part.members)
         for chunk in chunks:
             yield chunk
-            if advance:
-                # How far the reader has come in the file itself, which may be compressed; unknown in a pipe.
-                at = stream.tell() if stream.seekable() else done + chunk.documents.nbytes
-                advance(at - done)
-                done = at
-    if advance:
-        advance(max(0, part.start + part.size - done))
+            if not done.disable and stream.seekable():  # by what is read of a file, compressed or not
+                done.update(before + stream.tell() - part.start - done.n)
+    if not done.disable:
+        done.update(before + part.size - done.n)
+
+
+def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> Iterator[Chunk]:
+    for stream in streams:
+        name = printable(str(getattr(stream, "name", "<file>")))
+        with reported(name, handle):
+            yield from _of_stream(name, stream, handle, limits)
 
 
 def _of_stream(
     name: str, stream: BinaryIO, handle: Handle, limits: Limits, chosen: range | None = None
 ) -> Iterator[Chunk]:
-    """Yield the candidates of a file and of all files in it; one that breaks off is a problem."""
-    budget = Budget(limits, stream if stream.seekable() else None)
-    raw = stream if budget.file else Pieces(pieces_of(stream, _PIPE), budget.receive)
+    """Yield the candidates of a file and of all files in it."""
+    raw = stream if stream.seekable() else Pieces(pieces_of(stream, _PIPE))
+    unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)), chosen)
     try:
-        with reported(name, handle):
-            for inner, reader in Unpacking(handle, budget, chosen).members(name, Reader(raw)):
-                with reported(inner, handle):
-                    yield from candidates(inner, reader, limits, handle)
+        for inner, reader in unpacking.members(name, Reader(raw)):
+            with reported(inner, handle):
+                yield from candidates(inner, reader, limits, handle)
     except LimitExceeded as error:
         handle(Problem(Place(name), ProblemKind.LIMIT, str(error)))
+
+
+def _size(stream: BinaryIO | Pieces) -> int:
+    if isinstance(stream, Pieces):
+        return stream.received
+    at = stream.tell()
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(at)
+    return size
+
+
+def partitions(
+    source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
+) -> list[Partition]:
+    """Cut an archive, a path or an address or a list of these, into so many partitions, or else by size.
+
+    There are fewer where there are fewer documents. `surveyed` does what `map` does, for the parts of large files in
+    which borders are looked for: in threads if it is not given.
+    """
+    paths, *here = _sorted_out(source)
+    if any(here):
+        raise InvalidSource("partitions are read by other processes: the source is a path or an address")
+    found = files(paths, handle)
+    weights = [_weight(file) for file in found]
+    step = max(1, -(-sum(weights) // count) if count else size)
+    positions = list(itertools.accumulate(weights, initial=0))
+    laid = [_laid(*part, step) for part in zip(found, positions, weights, strict=False)]
+    ranges = [part for parts in laid for part in parts if part.is_range]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        surveys = iter(list((surveyed or pool.map)(_survey, ranges)))
+    groups: defaultdict[int, list[Part]] = defaultdict(list)
+    for position, parts in zip(positions, laid, strict=False):
+        for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
+            groups[(position + part.offset) // step].append(part)
+    return [Partition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
+
+
+def _weight(file: File) -> int:
+    if isinstance(file, Remote) and file.size is None:
+        return _UNKNOWN
+    return Part(file).size * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
+
+
+def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
+    """Return the parts of a file between the cuts, or itself."""
+    if weight > step and (not isinstance(file, Remote) or file.has_ranges):
+        with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
+            held = container(printable(str(file)), Reader(stream))
+            if held == "zip":
+                return _members(file, stream, position, weight, step)
+            if held is None:
+                cuts = range(step - position % step, weight, step)
+                return [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
+    return [Part(file)]
+
+
+def _members(file: File, stream: BinaryIO, position: int, weight: int, step: int) -> list[Part]:
+    """Return the members of a zip, those together that lie between two cuts."""
+    with opened_zip(Reader(stream)) as archive:
+        sizes = [info.file_size for info in zip_infos(archive)]
+    total = max(1, sum(sizes))
+    offsets = [end * weight // total for end in itertools.accumulate(sizes, initial=0)][:-1]
+    parts = []
+    for _, some in itertools.groupby(range(len(sizes)), lambda number: (position + offsets[number]) // step):
+        first, *others = some
+        parts.append(Part(file, members=range(first, first + len(others) + 1), offset=offsets[first]))
+    return parts or [Part(file)]
+
+
+def _survey(part: Part) -> Survey:
+    with part.open() as stream:
+        return survey(part.name, Reader(stream))
+
+
+def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
+    """Move the cuts through a file to the borders that were found."""
+    starts, line = [(0, 1)], 1
+    for part, (border, before, breaks) in zip(parts, surveys, strict=False):
+        if part.start and border is not None:
+            starts.append((part.start + border, line + before))
+        line += breaks
+    ends = [*(start for start, _ in starts[1:]), None]
+    return [
+        replace(parts[0], start=start, stop=stop, line=line, offset=start)
+        for (start, line), stop in zip(starts, ends, strict=True)
+    ]

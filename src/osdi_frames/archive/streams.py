@@ -39,9 +39,9 @@ class Pieces(io.RawIOBase):
     An error of `pieces` or `count` is raised only after everything before it was read.
     """
 
-    def __init__(self, pieces: Iterator[bytes], count: Callable[[int], object]) -> None:
-        self._pieces = pieces
-        self._count = count
+    def __init__(self, pieces: Iterator[bytes], count: Callable[[int], object] = int) -> None:
+        self._pieces, self._count = pieces, count
+        self.received = 0
         self._rest = memoryview(b"")
         self._least = _FIRST
 
@@ -68,6 +68,7 @@ class Pieces(io.RawIOBase):
             self._pieces = _raising(error)
             return False
         self._rest = memoryview(piece or b"")
+        self.received += len(self._rest)
         return piece is not None
 
 
@@ -87,8 +88,8 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
 
     The standard library's reader keeps what it had decompressed of the block that breaks off.
     """
-    data = reader.read1()
-    while data:
+    data, is_more = b"", True
+    while is_more:
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             data = data or reader.read1()
@@ -98,7 +99,10 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
             try:
                 piece = member.decompress(data, _PIECE)
             except zlib.error:
-                yield from _byte_by_byte(before, data)
+                for at in range(
+                    len(data)
+                ):  # what can be decompressed; the byte at which it breaks raises again
+                    yield before.decompress(data[at : at + 1])
                 raise
             yield piece
             data = member.unconsumed_tail
@@ -107,16 +111,7 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
         data = member.unused_data.lstrip(b"\0")
         while not data and (padding := reader.read1()):
             data = padding.lstrip(b"\0")
-
-
-def _byte_by_byte(member: Any, data: bytes) -> Iterator[bytes]:
-    """Yield what can be decompressed of data that ends in an error."""
-    for at in range(len(data)):
-        try:
-            piece = member.decompress(data[at : at + 1])
-        except zlib.error:
-            return
-        yield piece
+        is_more = bool(data)
 
 
 def unzstd(reader: Reader) -> Iterator[bytes]:
@@ -125,7 +120,8 @@ def unzstd(reader: Reader) -> Iterator[bytes]:
     A decompressor drops all that it made of the input in which it finds an error, so it is fed block by block
     (RFC 8878, 3.1.1).
     """
-    while magic := reader.read(4):
+    magic = _exactly(reader, 4)
+    while magic:
         if magic == ZSTD_MAGIC:
             yield from _frame(reader)
         elif magic[1:] == ZSTD_SKIPPABLE and magic[0] >> 4 == 5:
@@ -134,6 +130,7 @@ def unzstd(reader: Reader) -> Iterator[bytes]:
                 left -= len(_exactly(reader, min(left, _PIECE)))
         else:
             raise ZstdError("what follows is not a zstd frame")
+        magic = reader.read(4)
 
 
 def _frame(reader: Reader) -> Iterator[bytes]:

@@ -11,16 +11,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.archive import Limits, Source
-from osdi_frames.archive.partition import SIZE
+from osdi_frames.archive.source import SIZE
 from osdi_frames.errors import MissingExtra
 from osdi_frames.problems import OnError
 from osdi_frames.reading.plan import Dedupe
+from osdi_frames.reading.scan import partitions
 
 try:
     from dask.dataframe.dask_expr import new_collection
 
     from osdi_frames.dask.exporting import export
-    from osdi_frames.dask.graph import Reading, ReadTable, cut
+    from osdi_frames.dask.graph import Reading, ReadTable, surveyed
 except ImportError as error:
     raise MissingExtra.named("dask") from error
 
@@ -88,9 +89,9 @@ def read_table(
     """
     chosen = None if columns is None else tuple(dict.fromkeys(columns))
     reading = Reading({table: chosen}, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits)
-    names = reading.plan().asked[table].schema.names
-    partitions = cut(source, count=npartitions, size=blocksize, on_error=on_error)
-    found: dd.DataFrame = new_collection(ReadTable(partitions, reading, table, names, uuid.uuid4().hex))
+    reading.plan()  # refuses unknown names
+    cut = partitions(source, count=npartitions, size=blocksize, on_error=on_error, surveyed=surveyed)
+    found: dd.DataFrame = new_collection(ReadTable(cut, reading, uuid.uuid4().hex))
     return found
 
 

@@ -7,7 +7,7 @@ import tempfile
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +17,11 @@ from dask.delayed import Delayed
 from osdi_frames.archive import Source
 from osdi_frames.archive.names import is_address
 from osdi_frames.archive.output import output_folder, remove, upload
-from osdi_frames.archive.partition import SIZE
-from osdi_frames.dask.graph import Reading, cut, graph
+from osdi_frames.archive.source import SIZE
+from osdi_frames.dask.graph import Reading, graph, surveyed
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy.pseudonyms import Pseudonyms
+from osdi_frames.reading.scan import partitions as partitions_of
 from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
@@ -47,22 +48,14 @@ def export(
     """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
     uploaded: set[str] = set()
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
-    with output_folder(
-        destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded
-    ) as folder:
-        write = partial(
-            _write,
-            place=str(destination) if run else folder,
-            partitions=partitions,
-            selection=selection,
-            pseudonyms=pseudonyms,
-            run=run,
-        )
+    output = output_folder(destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded)
+    with output as folder:
+        write = _Writing(str(destination) if run else folder, run, partitions, selection, pseudonyms)
         try:
-            cuts = cut(source, count=None, size=SIZE, on_error=reading.on_error)
+            cut = partitions_of(source, size=SIZE, on_error=reading.on_error, surveyed=surveyed)
             name = f"export-{uuid.uuid4().hex}"
-            tasks = graph(name, reading, cuts, write)
-            tasks[name, -1] = (list, [(name, number) for number in range(len(cuts))])
+            tasks = graph(name, reading, cut, write)
+            tasks[name, -1] = (list, [(name, number) for number in range(len(cut))])
             written: list[Written] = Delayed((name, -1), tasks).compute()
             for one in written:
                 selection.add(one.selection)
@@ -75,32 +68,34 @@ def export(
     return {table: sum(one.rows.get(table, 0) for one in written) for table in reading.tables}
 
 
-def _write(
-    rows: Iterable[tuple[str, pa.Table]],
-    number: int,
-    *,
-    place: Path | str,
-    partitions: Mapping[str, Partition | None],
-    selection: Selection,
-    pseudonyms: Pseudonyms | None,
-    run: str,
-) -> Written:
-    """Write a partition to a folder that all workers reach, or an address; there `run` is in each file's name."""
-    selection = Selection(selection.filters, selection.left_out)
-    found: defaultdict[str, list[pa.Table]] = defaultdict(list)
-    for name, some in selection.chosen(rows):
-        if some.num_rows:
-            found[name].append(some)
-    names = partitions if number == 0 else found  # a table without rows is a file, too
-    schemas = {name: (pseudonyms or Table).schema(declared(name)) for name in names}
-    pairs = (
-        (name, pseudonyms.replace(some, declared(name)) if pseudonyms else some)
-        for name, parts in found.items()
-        for some in parts
-    )
-    with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:
-        folder = place if isinstance(place, Path) else Path(scratch)
-        part = f"{number:05}{run}"
-        counts = write_tables(schemas, pairs, folder, "parquet", partitions=partitions, part=part)
-        uploaded = [] if isinstance(place, Path) else upload(folder, place)
-    return Written(counts, selection, uploaded)
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """What a worker does with each partition."""
+
+    place: Path | str
+    """A folder that all workers reach, or an address, where `run` is in the name of each file."""
+    run: str
+    partitions: Mapping[str, Partition | None]
+    selection: Selection
+    pseudonyms: Pseudonyms | None
+
+    def __call__(self, rows: Iterable[tuple[str, pa.Table]], number: int) -> Written:
+        selection = Selection(self.selection.filters, self.selection.left_out)
+        found: defaultdict[str, list[pa.Table]] = defaultdict(list)
+        for name, some in selection.chosen(rows):
+            if some.num_rows:
+                found[name].append(some)
+        names = self.partitions if number == 0 else found  # a table without rows is a file, too
+        of = self.pseudonyms or Table
+        schemas = {name: of.schema(declared(name)) for name in names}
+        pairs = (
+            (name, self.pseudonyms.replace(some, declared(name)) if self.pseudonyms else some)
+            for name, parts in found.items()
+            for some in parts
+        )
+        is_here, part = isinstance(self.place, Path), f"{number:05}{self.run}"
+        with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:
+            folder = Path(self.place if is_here else scratch)
+            counts = write_tables(schemas, pairs, folder, "parquet", partitions=self.partitions, part=part)
+            uploaded = [] if is_here else upload(folder, str(self.place))
+        return Written(counts, selection, uploaded)

@@ -21,12 +21,11 @@ from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
 from osdi_frames import archive
-from osdi_frames.archive import Limits, Partition, Source
+from osdi_frames.archive import Limits, Partition
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.dedupe import ELEMENT, among, superseded
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
-from osdi_frames.reading.scan import partitions
 from osdi_frames.reading.stream import Policed, asked, read_partition
 from osdi_frames.tables.schema import ElementType
 
@@ -55,13 +54,9 @@ class Reading:
         return Plan.of(self.tables, prefix=self.prefix, dedupe=self.dedupe, selected_by=self.selected_by)
 
 
-def cut(source: Source, *, count: int | None, size: int, on_error: OnError) -> list[Partition]:
-    """Cut an archive into partitions; the workers look through its large files."""
-
-    def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
-        return dask.compute(*(dask.delayed(function)(part) for part in parts))  # type: ignore[no-any-return]
-
-    return partitions(source, count=count, size=size, on_error=on_error, surveyed=surveyed)
+def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
+    """Have the workers look through large files, as `partitions` wants it."""
+    return dask.compute(*map(dask.delayed(function), parts))  # type: ignore[no-any-return] # dask has no types
 
 
 def graph(
@@ -71,18 +66,18 @@ def graph(
     finish: Callable[[Iterable[tuple[str, pa.Table]], int], Any],
 ) -> dict[Keys, Any]:
     """Return the tasks that read partitions; (`name`, number) calls `finish` with what is kept of one."""
-    read, sorted_out, drop = (f"{name}-{step}" for step in ("read", "keys", "drop"))
-    tasks: dict[Keys, Any] = {
-        (read, number): (_read, partition, reading) for number, partition in enumerate(cut)
-    }
-    parts = -(-len(cut) // _TOGETHER) if reading.dedupe and len(cut) > 1 else 0
-    for part in range(parts):
-        for number in range(len(cut)):
-            tasks[f"{sorted_out}-{part}", number] = (_keys, (read, number), part, parts)
-        tasks[drop, part] = (_dropped, [(f"{sorted_out}-{part}", number) for number in range(len(cut))])
-    dropped = [(drop, part) for part in range(parts)]
-    for number in range(len(cut)):
-        tasks[name, number] = (_finished, finish, (read, number), number, reading, dropped)
+    numbers = range(len(cut))
+    parts = range(-(-len(cut) // _TOGETHER) if reading.dedupe and len(cut) > 1 else 0)
+    tasks: dict[Keys, Any] = {(f"{name}-read", number): (_read, cut[number], reading) for number in numbers}
+    for part in parts:
+        keys = f"{name}-keys-{part}"
+        for number in numbers:
+            tasks[keys, number] = (_keys, (f"{name}-read", number), part, len(parts))
+        tasks[f"{name}-drop", part] = (_dropped, [(keys, number) for number in numbers])
+    dropped = [(f"{name}-drop", part) for part in parts]
+    for number in numbers:
+        kept = (_kept, (f"{name}-read", number), number, reading, dropped)
+        tasks[name, number] = (finish, kept, number)
     return tasks
 
 
@@ -115,14 +110,8 @@ def _dropped(keys: Sequence[ByElement]) -> ByElement:
     return {element: superseded(element, [part[element] for part in keys]) for element in keys[0]}
 
 
-def _finished(
-    finish: Callable[..., Any], rows: Waiting, number: int, reading: Reading, dropped: Sequence[ByElement]
-) -> Any:
-    return finish(_kept(rows, number, reading.plan(), dropped), number)
-
-
 def _kept(
-    rows: Waiting, number: int, plan: Plan, dropped: Sequence[ByElement]
+    rows: Waiting, number: int, reading: Reading, dropped: Sequence[ByElement]
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of the elements that are kept."""
     gone: dict[ElementType, np.ndarray[Any, Any]] = {}
@@ -130,7 +119,7 @@ def _kept(
     for element in keys if dropped else ():
         found = pa.concat_tables([part[element] for part in dropped])
         gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
-    for name, select in plan.asked.items():
+    for name, select in reading.plan().asked.items():
         if name in tables:
             some = pa.ipc.open_stream(tables[name]).read_all()
             if select.table.element in gone:
@@ -142,20 +131,22 @@ def _kept(
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
     """A table of an archive; only the columns that are used are read."""
 
-    _parameters = ["cut", "reading", "table", "names", "token"]  # noqa: RUF012 (as Dask declares it)
+    _parameters = ["cut", "reading", "token"]  # noqa: RUF012 (as Dask declares it)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        (select,) = self.operand("reading").plan().asked.values()
+        return select.schema
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return list(self.operand("names"))
-
-    def _projected(self) -> Reading:
-        reading: Reading = self.operand("reading")
-        return replace(reading, tables={self.operand("table"): tuple(self.columns)})
+        names: list[str] = self._schema.names
+        return names
 
     @cached_property
     def _meta(self) -> pd.DataFrame:
-        return frame(self._projected().plan().asked[self.operand("table")].schema.empty_table())
+        return frame(self._schema.empty_table())
 
     def _divisions(self) -> tuple[None, ...]:
         return (None,) * (len(self.operand("cut")) + 1)
@@ -167,12 +158,13 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
         names = [name for name in self.columns if name in ([used] if isinstance(used, str) else used)]
         if names == self.columns:
             return None
-        return self.substitute_parameters({"names": names})[parent.operand("columns")]
+        reading: Reading = self.operand("reading")
+        narrow = replace(reading, tables=dict.fromkeys(reading.tables, names))
+        return self.substitute_parameters({"reading": narrow})[parent.operand("columns")]
 
     def _layer(self) -> dict[Keys, Any]:
-        reading = self._projected()
-        schema = reading.plan().asked[self.operand("table")].schema
-        return graph(self._name, reading, self.operand("cut"), partial(_as_frame, schema))
+        finish = partial(_as_frame, self._schema)
+        return graph(self._name, self.operand("reading"), self.operand("cut"), finish)
 
 
 def _as_frame(schema: pa.Schema, rows: Iterable[tuple[str, pa.Table]], _: int) -> pd.DataFrame:

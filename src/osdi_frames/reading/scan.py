@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Partition, Source
-from osdi_frames.archive.partition import SIZE, Map
+from osdi_frames.archive.source import SIZE, Map
 from osdi_frames.errors import InvalidArgument, SourceWarning
 from osdi_frames.problems import Finding, OnError, Policy, warn_caller
 from osdi_frames.reading.documents import Element, Other, elements

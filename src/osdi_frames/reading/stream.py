@@ -7,9 +7,8 @@ something may not fit are mended in Python, and read the same way.
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import itemgetter, methodcaller
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.archive import Chunk
+from osdi_frames.archive.ahead import ahead
 from osdi_frames.problems import Finding, Place, Policy, Problem, ProblemKind, verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import only
@@ -111,7 +111,8 @@ def _read(
     """Yield the rows of every table asked for, with the number of their element."""
     before = 0
     groups = grouped(chunks)
-    readings = ahead(partial(read, plan), groups, cores) if cores > 1 else map(partial(read, plan), groups)
+    one = partial(read, plan)
+    readings = (result() for result in ahead(one, groups, cores)) if cores > 1 else map(one, groups)
     for reading in readings:
         for notice in reading.notices:
             notice(observer)
@@ -217,21 +218,6 @@ def grouped(chunks: Iterable[Chunk]) -> Iterator[Group]:
 def _cores() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _MOST_CORES)
-
-
-def ahead(read: Callable[[Group], Reading], groups: Iterator[Group], cores: int) -> Iterator[Reading]:
-    """Read groups on some cores, while the archive gives the next ones; yield the readings in order."""
-    pool = ThreadPoolExecutor(cores, thread_name_prefix="osdi-frames-reading")
-    following: deque[Future[Reading]] = deque()
-    try:
-        for group in groups:
-            following.append(pool.submit(read, group))
-            if len(following) > cores:
-                yield following.popleft().result()
-        while following:
-            yield following.popleft().result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(slots=True)
