@@ -8,8 +8,8 @@ from datetime import UTC
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
-from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
+from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from osdi_frames.plots import axes
@@ -23,45 +23,34 @@ _FEW = 6  # so many times are each named below the axis, if there is room
 _RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
 
-class DatesBetween(AutoDateLocator):
-    """Put dates from the first one to the last one only: what stands beyond them has none."""
-
-    def __init__(self, first: float, last: float) -> None:
-        # These are wall clocks already; the timezone of the rcParams would shift them.
-        super().__init__(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
-        self.first = first
-        self.last = last
-
-    def __call__(self) -> list[float]:
-        """Give the places of the dates."""
-        return [float(day) for day in super().__call__() if self.first <= day <= self.last]  # type: ignore[no-untyped-call] # matplotlib.dates
-
-
 def days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
-    """Give times as matplotlib's days, by the wall clock of their zone: reports have UTC, or none."""
+    """Return times as matplotlib's days, by the wall clock of their zone: reports have UTC, or none."""
     at = date2num(times.tz_localize(None).to_numpy())  # type: ignore[no-untyped-call] # matplotlib.dates
     return np.asarray(at, dtype="float64")
 
 
 def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
-    """Make the x axis one of the given times, from `left` to `right` in days."""
+    """Make the x axis one of the given times, from `left` to `right` in days: beyond them stands what has none."""
     at = days(times)
     earliest, latest = date2num(_RANGE)  # type: ignore[no-untyped-call] # matplotlib.dates
     left, right = max(left, earliest), min(right, latest)
     ax.set_xlim(left, right)
-    names = dict(zip(at.tolist(), _names(times), strict=True)) if len(times) <= _FEW else {}
-    if names and _room(ax, at) > max(map(len, names.values())):
-        ax.xaxis.set_major_locator(FixedLocator(list(names)))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda day, _: names.get(day, "")))
-    else:
-        locator = DatesBetween(left if len(at) == 1 else at.min(), at.max())
-        ax.xaxis.set_major_locator(locator)
-        formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
-        ax.xaxis.set_major_formatter(formatter)
+    names = _names(times) if len(times) <= _FEW else []
+    nearest = np.diff(at).min() if len(at) > 1 else right - left
+    if names and nearest / (right - left) * axes.letters(ax) > max(map(len, names)):
+        ax.set_xticks(at, names)
+        return
+    # These are wall clocks already; the timezone of the rcParams would shift them.
+    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
+    between = locator.tick_values(*num2date([left, right], tz=UTC))  # type: ignore[no-untyped-call] # matplotlib.dates
+    first = left if len(at) == 1 else at.min()
+    ax.xaxis.set_major_locator(FixedLocator([day for day in between if first <= day <= at.max()]))
+    formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
+    ax.xaxis.set_major_formatter(formatter)
 
 
 def name(times: pd.DatetimeIndex) -> str:
-    """Name the axis, and say what its times are."""
+    """Return the name of the axis, which says what its times are."""
     return cleaned(f"{words(times.name or 'time')}{'' if times.tz is None else f' ({times.tz})'}")
 
 
@@ -80,13 +69,6 @@ def parsed(labels: pd.Index) -> pd.DatetimeIndex:
         return labels
     times = pd.to_datetime(labels.to_series(), format="ISO8601", errors="coerce")
     return pd.DatetimeIndex(times, name=labels.name)
-
-
-def _room(ax: Axes, at: NDArray[np.float64]) -> float:
-    """Tell how many letters fit between the places of the two nearest times."""
-    left, right = ax.get_xlim()
-    nearest = np.diff(at).min() if len(at) > 1 else right - left
-    return float(nearest / (right - left) * axes.letters(ax))
 
 
 def _names(times: pd.DatetimeIndex) -> list[str]:
