@@ -11,14 +11,15 @@ nothing distinguishes it from other text.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.page import document, figures, headline, reading, tables
-from osdi_frames.page.document import Section
+from osdi_frames.page import document, figures, summary, tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reading.check import Inspection
 from osdi_frames.reports import Report
@@ -29,6 +30,17 @@ _PLACES = ["location_latitude", "location_longitude"]
 _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 300  # more would make the page slow: they are then a picture in the plot
 _HEIGHT = 3.8  # inches of a plot over time
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A report in the page: its heading, what it is not, its plot and its table, or one of them."""
+
+    name: str
+    heading: str
+    caveat: str
+    plot: Markup | None
+    table: tables.Table | None = None
 
 
 def render(
@@ -93,9 +105,9 @@ def render(
         parts.setdefault("events", []).append(_map(events, below or 0))
     return document.write(
         title=tables.visible(title),
-        cards=headline.cards(events, signatures, hidden=hidden),
+        cards=summary.cards(events, signatures, hidden=hidden),
         parts=parts,
-        reading=None if inspection is None or hidden else reading.of_inspection(inspection),
+        reading=None if inspection is None or hidden else summary.of_inspection(inspection),
         notes=[tables.visible(note) for note in notes],
         now=now,
     )

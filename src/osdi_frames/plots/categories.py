@@ -77,8 +77,8 @@ def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
     ]
     rest = columns.iloc[top:]
     if len(rest):
-        sums = rest["count"].sum(), rest["capacity"].sum(), rest["taken"].sum()
-        bars.append(Bar(f"(other: {len(rest):,})", "other", *sums))
+        count, taken = int(rest["count"].sum()), int(rest["taken"].sum())
+        bars.append(Bar(f"(other: {len(rest):,})", "other", count, rest["capacity"].sum(), taken))
     return bars
 
 
