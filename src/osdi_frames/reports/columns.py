@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
@@ -28,11 +29,6 @@ class Period:
     def name(self) -> str:
         """The name of the index."""
         return PERIOD_NAMES[self.freq]
-
-    @property
-    def format(self) -> str:
-        """How a period is written, by the day on which it starts."""
-        return {"M": "%Y-%m", "Q": "%Y-%m", "Y": "%Y"}.get(self.freq, "%Y-%m-%d")
 
 
 By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
@@ -84,29 +80,24 @@ def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Groupe
         raise InvalidColumn(f"{report}: by is a column, a pandas Grouper, a Period, or a list of them")
     if not keys:
         raise InvalidColumn(f"{report}: by names no column")
-    return [(_column_of(key, report=report), key) for key in keys]
-
-
-def _column_of(key: str | pd.Grouper | Period, *, report: str) -> str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, Period):
-        return key.column
-    if key.key is None:
+    if any(isinstance(key, pd.Grouper) and key.key is None for key in keys):
         raise InvalidColumn(f"{report} groups by columns: the Grouper has no key")
-    return str(key.key)
+    names = [key.column if isinstance(key, Period) else getattr(key, "key", key) for key in keys]
+    return list(zip(map(str, names), keys, strict=True))
+
+
+def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
+    """Return the numbers of a column's texts, -1 where one is missing, and the texts."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
+    return pd.factorize(column.astype("str"))
 
 
 def identity(column: pd.Series) -> pd.Series:
-    """Convert to text, if it is no category of texts; blank is missing."""
-    if isinstance(column.dtype, pd.CategoricalDtype) and isinstance(
-        column.cat.categories.dtype, pd.StringDtype
-    ):
-        names = column.cat.categories
-        return column.cat.remove_categories(names[(names == "") | names.str.isspace()])
-    text = column.astype("str")
-    blank = (text == "") | text.str.isspace()
-    return text.mask(blank) if blank.any() else text
+    """Convert the values of an id to numbers; blank is missing."""
+    codes, texts = coded(column)
+    blank = np.append(texts.str.strip() == "", True)
+    return pd.Series(codes).mask(blank[codes])
 
 
 def whole(column: pd.Series) -> pd.Series:

@@ -44,7 +44,8 @@ def make(
         made = _measured(report, rows, group_periods(rows, "created_date", freq, report=report.name))
     elif report.kind == "groups":
         groups = _grouped(report, frame, by)
-        made = groups.rank(_measured(report, rows, groups), report.count)
+        made = _measured(report, rows, groups)
+        made = made.iloc[groups.ranked(made[report.count])]
     elif report.kind == "over time":
         made = _over_time(report, frame, rows, freq, by)
     else:
@@ -110,7 +111,13 @@ def _over_time(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, freq: st
     groups = _grouped(report, frame, by)
     counts = groups.spread(pd.Series(1, index=rows.index), periods.number, groups.number)
     counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
-    return groups.label_columns(counts, counts.sum())
+    return _with_columns(counts, groups, counts.sum())
+
+
+def _with_columns(table: pd.DataFrame, groups: Groups, counts: pd.Series) -> pd.DataFrame:
+    """Give a table with a column per group their labels, the column with the largest count first."""
+    order = groups.ranked(counts)
+    return table.iloc[:, order].set_axis(groups.labels.take(order), axis="columns")
 
 
 def _growth(
@@ -125,7 +132,7 @@ def _growth(
     growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
     growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
     if not report.own_measures:
-        return groups.label_columns(growth, growth.iloc[-1:].sum())
+        return _with_columns(growth, groups, growth.iloc[-1:].sum())
     count, *others = report.measures
     made = {count.name: growth.sum(axis=1)}
     for measure in others:
