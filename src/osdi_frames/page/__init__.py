@@ -52,7 +52,6 @@ def render(
     notes: Iterable[str] = (),
     below: int | None = None,
     hidden: Collection[str] = (),
-    title: str = "Events and signatures",
 ) -> str:
     """Return the page of some reports.
 
@@ -77,8 +76,6 @@ def render(
         The smallest count of RSVPs that the map shows; the reports hide theirs themselves.
     hidden
         The tables whose totals are not shown; what was read is not shown then, either.
-    title
-        The heading.
 
     Returns
     -------
@@ -104,7 +101,6 @@ def render(
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts.setdefault("events", []).append(_map(events, below or 0))
     return document.write(
-        title=tables.visible(title),
         cards=summary.cards(events, signatures, hidden=hidden),
         parts=parts,
         reading=None if inspection is None or hidden else summary.of_inspection(inspection),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC
 
 import numpy as np
@@ -14,11 +13,8 @@ from numpy.typing import NDArray
 
 from osdi_frames.plots import axes
 from osdi_frames.plots.labels import cleaned
-from osdi_frames.reports.columns import PERIOD_NAMES
 from osdi_frames.reports.titles import words
 
-# The names of periods, as reports write them.
-_PERIOD = re.compile(r"(?:(?:before |after )?\d{4}(?:-\d\d){0,2})|\(no date\)")
 _FEW = 6  # so many times are each named below the axis, if there is room
 _RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
@@ -52,15 +48,6 @@ def mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> Non
 def name(times: pd.DatetimeIndex) -> str:
     """Return the name of the axis, which says what its times are."""
     return cleaned(f"{words(times.name or 'time')}{'' if times.tz is None else f' ({times.tz})'}")
-
-
-def is_time(labels: pd.Index) -> bool:
-    """Whether the labels of a key are times, or the names of periods."""
-    if isinstance(labels, pd.DatetimeIndex):
-        return True
-    if labels.name not in PERIOD_NAMES.values() or labels.empty:
-        return False
-    return all(isinstance(label, str) and _PERIOD.fullmatch(label) for label in labels)
 
 
 def parsed(labels: pd.Index) -> pd.DatetimeIndex:

@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import InvalidArgument, NotAReport
-from osdi_frames.plots import categories, dates, over_time
+from osdi_frames.plots import categories, over_time
 from osdi_frames.reports import Report
+from osdi_frames.reports.columns import time_levels
 from osdi_frames.reports.titles import labelled, words
 
 _DOCUMENTATION = """Draw {what}.
@@ -68,8 +69,7 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
         unit = f"{subject.unit} (without small counts)" if shown.isna().any(axis=None) else subject.unit
         if declared.kind == "groups":
             counts = _rows(labelled(report), plot=declared)
-            levels = [counts.index.get_level_values(number) for number in range(counts.index.nlevels)]
-            times = [number for number, level in enumerate(levels) if dates.is_time(level)]
+            times = time_levels(counts.index)
             title = title if declared.by is not None else f"{title} by {_joined(counts.index.names)}"
             is_over_time = len(times) == 1 and counts.index.is_unique
             draw = over_time.draw_bars if is_over_time else categories.draw

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -37,12 +38,25 @@ By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 
 PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
+#: The names of periods, as reports write them.
+_PERIOD: Final = re.compile(r"(?:(?:before |after )?\d{4}(?:-\d\d){0,2})|\(no date\)")
 
 UTC: Final = "datetime64[us, UTC]"
 LOCAL: Final = "datetime64[us]"
 
 _LARGEST: Final = 2**63 - 1
 _HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
+
+
+def time_levels(index: pd.Index) -> list[int]:
+    """Return which keys of a report are times, or the names of periods."""
+    levels = [index.get_level_values(number) for number in range(index.nlevels)]
+    return [
+        number
+        for number, level in enumerate(levels)
+        if is_datetime64_any_dtype(level.dtype)
+        or (level.name in PERIOD_NAMES.values() and all(map(_PERIOD.fullmatch, map(str, level))))
+    ]
 
 
 def take(

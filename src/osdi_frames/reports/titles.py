@@ -86,14 +86,9 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
     keys = [name for name in report.index.names if name in _KEYS]
     if "title" not in report.columns or not keys:
         return report
-    place = report.index.names.index(keys[0])
-    ids = [str(key) for key in report.index.get_level_values(place)]
-    found = dict(zip(ids, report["title"], strict=True))
-    labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in found.items()})
-    levels = [report.index.get_level_values(number) for number in range(report.index.nlevels)]
-    levels[place] = pd.Index([labels[key] for key in ids], dtype="str", name=keys[0])
-    index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
-    return report.drop(columns="title").set_axis(index)
+    found = zip(report.index.get_level_values(keys[0]), report["title"], strict=True)
+    labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in found})
+    return report.drop(columns="title").rename(index=labels, level=keys[0])
 
 
 def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
