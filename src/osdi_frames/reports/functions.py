@@ -13,11 +13,11 @@ from osdi_frames.reports.declared import Report
 from osdi_frames.reports.making import make
 
 _BY = 'a column, a pandas Grouper, as ``pd.Grouper(key={!r}, freq="MS")``, or a list of them'
-_RAISES = {
-    "MissingColumn": "a frame lacks a column that is needed; all that are missing are named",
-    "InvalidColumn": "a list-valued column in `by`, a column that holds what is no whole number or no time, or "
-    "numbers whose sum does not fit 64 bits",
-}
+_RAISES = """MissingColumn
+    a frame lacks a column that is needed; all that are missing are named
+InvalidColumn
+    a list-valued column in `by`, a column that holds what is no whole number or no time, or numbers whose sum does
+    not fit 64 bits"""
 
 
 def function_of(report: Report) -> Callable[..., pd.DataFrame]:
@@ -46,9 +46,9 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
 def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
     """Write the docstring of a report's function from its declaration."""
     parts = {
-        "Parameters": _described({parameter.name: text for parameter, text in arguments.items()}),
+        "Parameters": "\n".join(f"{name.name}\n    {text}" for name, text in arguments.items()),
         "Returns": f"DataFrame\n{textwrap.indent(_result(report), '    ')}",
-        "Raises": _described(_RAISES),
+        "Raises": _RAISES,
         "Examples": _example(report),
     }
     sections = [f"{name}\n{'-' * len(name)}\n{text}" for name, text in parts.items()]
@@ -58,39 +58,30 @@ def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
 def _example(report: Report) -> str:
     shown, *arguments = report.example or ("",)
     value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
-    return (
-        f"{report.subject.rows}\n>>> {report.name}({', '.join([report.table, *arguments])}){value}\n{shown}"
-    )
-
-
-def _described(items: dict[str, str]) -> str:
-    return "\n".join(f"{name}\n    {text}" for name, text in items.items())
+    call = f"{report.name}({', '.join([report.table, *arguments])}){value}"
+    return f"{report.subject.rows}\n>>> {call}\n{shown}"
 
 
 def _arguments(report: Report) -> dict[Parameter, str]:
     """Return the parameters of a report's function, each with what is said of it."""
-
-    def parameter(name: str, default: Any = Parameter.empty, *, keyword: bool = False) -> Parameter:
-        kind = Parameter.KEYWORD_ONLY if keyword else Parameter.POSITIONAL_OR_KEYWORD
-        return Parameter(name, kind, default=default)
-
+    given, option = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     row, needed, columns = report.table[:-1], report.columns, ""
     last: dict[Parameter, str] = {}
     if report.kind == "growth":
         row = "event and pull (``read_events(…, dedupe=False)``)"
         needed, columns = ("event_id", "fetched_at", *needed), "; event_campaign_id if not given"
-        last[parameter("pause", "1min", keyword=True)] = "the longest time between two pages of one pull"
+        last[Parameter("pause", option, default="1min")] = "the longest time between two pages of one pull"
     elif report.kind == "over time":
         columns = "; for one column of counts per value"
         aliases = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
-        last[parameter("freq", "D", keyword=True)] = aliases
-    arguments = {parameter(report.table): f"one row per {row}, with {', '.join(needed)}"}
+        last[Parameter("freq", option, default="D")] = aliases
+    arguments = {Parameter(report.table, given): f"one row per {row}, with {', '.join(needed)}"}
     if report.by is None:
         time = "start_date" if report.table == "events" else "created_date"
-        by = parameter("by", Parameter.empty if report.kind == "groups" else None)
+        by = Parameter("by", given, default=Parameter.empty if report.kind == "groups" else None)
         arguments[by] = _BY.format(time) + columns
     titled = report.subject.titled
-    arguments[parameter(titled.argument, None)] = (
+    arguments[Parameter(titled.argument, given, default=None)] = (
         f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
         f" where {titled.key} is a key"
     )

@@ -49,6 +49,11 @@ class Groups:
         sums = values.groupby([row.rename("row"), number.rename("column")]).sum().unstack(fill_value=0)
         return sums.reindex(columns=range(len(self.labels)), fill_value=0).astype("int64")
 
+    def label_columns(self, table: pd.DataFrame, counts: pd.Series) -> pd.DataFrame:
+        """Give a spread table its labels, the column with the largest count first."""
+        order = self.ranked(counts)
+        return table.iloc[:, order].set_axis(self.labels.take(order), axis="columns")
+
 
 def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str) -> Groups:
     """Group the rows by the keys that `by` names; `nothing` are the texts that stand for no value."""

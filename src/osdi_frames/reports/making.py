@@ -16,6 +16,13 @@ from osdi_frames.reports.groups import Groups, group, group_periods
 from osdi_frames.reports.titles import add_titles
 from osdi_frames.tables import TABLES, element_types, main_table
 
+#: Of each table with a row per element: its columns.
+_COLUMNS: Final = {
+    table.name: frozenset(column.name for column in table.columns)
+    for table in map(main_table, element_types())
+}
+_DECLARED: Final = frozenset().union(*_COLUMNS.values())
+
 
 def make(
     report: Report,
@@ -42,14 +49,15 @@ def make(
     rows = take(frame, needs, by=by, report=report.name, reader=reader)
     if by is None:
         made = _measured(report, rows, group_periods(rows, "created_date", freq, report=report.name))
-    elif report.kind == "groups":
-        groups = _grouped(report, frame, by)
-        made = _measured(report, rows, groups)
-        made = made.iloc[groups.ranked(made[report.count])]
-    elif report.kind == "over time":
-        made = _over_time(report, frame, rows, freq, by)
     else:
-        made = _growth(report, frame, rows, pd.Timedelta(pause), by)
+        groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
+        if report.kind == "groups":
+            made = _measured(report, rows, groups)
+            made = made.iloc[groups.ranked(made[report.count])]
+        elif report.kind == "over time":
+            made = _over_time(rows, groups, group_periods(rows, "created_date", freq, report=report.name))
+        else:
+            made = _growth(report, rows, groups, pd.Timedelta(pause))
     return made if titles is None else add_titles(made, titles, titled, name=report.name)
 
 
@@ -61,14 +69,6 @@ def _needs(report: Report, by: By | None) -> dict[str, Convert]:
         return {"created_date": utc}
     needs = {column: convert for measure in report.measures for column, convert in measure.needs.items()}
     return needs if report.kind == "groups" else {"created_date": utc, **needs}
-
-
-#: Of each table with a row per element: its columns.
-_COLUMNS: Final = {
-    table.name: frozenset(column.name for column in table.columns)
-    for table in map(main_table, element_types())
-}
-_DECLARED: Final = frozenset().union(*_COLUMNS.values())
 
 
 def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
@@ -89,10 +89,6 @@ def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
         )
 
 
-def _grouped(report: Report, frame: pd.DataFrame, by: By) -> Groups:
-    return group(frame, by, nothing=report.subject.nothing, report=report.name)
-
-
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Compute the measures of each group, also of those without rows."""
     grouped = rows.assign(group=groups.number).groupby("group")
@@ -105,49 +101,36 @@ def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFram
     return pd.DataFrame(made, numbers).set_axis(groups.labels)
 
 
-def _over_time(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, freq: str, by: By) -> pd.DataFrame:
+def _over_time(rows: pd.DataFrame, groups: Groups, periods: Groups) -> pd.DataFrame:
     """Count the rows of each period and group."""
-    periods = group_periods(rows, "created_date", freq, report=report.name)
-    groups = _grouped(report, frame, by)
     counts = groups.spread(pd.Series(1, index=rows.index), periods.number, groups.number)
     counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
-    return _with_columns(counts, groups, counts.sum())
+    return groups.label_columns(counts, counts.sum())
 
 
-def _with_columns(table: pd.DataFrame, groups: Groups, counts: pd.Series) -> pd.DataFrame:
-    """Give a table with a column per group their labels, the column with the largest count first."""
-    order = groups.ranked(counts)
-    return table.iloc[:, order].set_axis(groups.labels.take(order), axis="columns")
-
-
-def _growth(
-    report: Report, frame: pd.DataFrame, rows: pd.DataFrame, pause: pd.Timedelta, by: By
-) -> pd.DataFrame:
+def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timedelta) -> pd.DataFrame:
     """Sum what was known of each group at each pull."""
     for column in ("event_id", "fetched_at"):
-        _refuse_missing(rows[column], report=report.name)
-    groups = _grouped(report, frame, by)
+        missing = int(rows[column].isna().sum())
+        if missing:
+            raise InvalidColumn(
+                f"{report.name}: {missing} of {len(rows)} rows have no {column} and cannot be followed "
+                f"through time; to leave them out: frame[frame.{column}.notna()]"
+            )
     states = _states(rows.assign(group=groups.number), pause=pause)
-    changes = _changes(states)
+    # What each pull adds to a group, and takes from the group that the event was in before.
+    before = states.groupby("event_id")[["group", "rsvps"]].shift().dropna(subset="group").astype("int64")
+    taken = states.loc[before.index].assign(group=before["group"], rsvps=-before["rsvps"])
+    changes = pd.concat([states, taken])
     growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
     growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
     if not report.own_measures:
-        return _with_columns(growth, groups, growth.iloc[-1:].sum())
-    count, *others = report.measures
-    made = {count.name: growth.sum(axis=1)}
-    for measure in others:
+        return groups.label_columns(growth, growth.iloc[-1:].sum())
+    made: dict[str, pd.Series] = {}
+    for measure in report.measures:
         values = measure.compute(growth.groupby(level=0), made)
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
     return pd.DataFrame(made)
-
-
-def _refuse_missing(column: pd.Series, *, report: str) -> None:
-    count = int(column.isna().sum())
-    if count:
-        raise InvalidColumn(
-            f"{report}: {count} of {len(column)} rows have no {column.name} and cannot be followed "
-            f"through time; to leave them out: frame[frame.{column.name}.notna()]"
-        )
 
 
 def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
@@ -157,10 +140,3 @@ def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
     rows["pull"] = (rows["fetched_at"].diff() > pause).cumsum()
     rows["rsvps"] = rows.groupby("event_id")["total_accepted"].ffill().fillna(0).astype("int64")
     return rows.drop_duplicates(["pull", "event_id"], keep="last")
-
-
-def _changes(states: pd.DataFrame) -> pd.DataFrame:
-    """Turn states into what each pull adds to a group, and takes from the group the event was in before."""
-    before = states.groupby("event_id")[["group", "rsvps"]].shift()
-    taken = states.assign(group=before["group"], rsvps=-before["rsvps"]).dropna(subset="group")
-    return pd.concat([states, taken.astype({"group": "int64", "rsvps": "int64"})])

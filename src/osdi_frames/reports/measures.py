@@ -147,9 +147,14 @@ OF_EVENTS: Final = (
 )
 OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
 OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, _share_of("rsvps"), *_DATES)
-#: Of growth, whose rows are not groups of rows of the frame: `rsvps` is what the growth sums to.
+#: Of growth, whose rows have a column for each value that the events are grouped by.
 BY_PULL: Final = (
-    replace(RSVPS, meaning="of all events, as they were last known", total=None),
+    replace(
+        RSVPS,
+        meaning="of all events, as they were last known",
+        compute=lambda rows, _: rows.sum().sum(axis=1),
+        total=None,
+    ),
     Measure(
         "new_rsvps",
         "since the pull before; missing for the first",
