@@ -10,16 +10,21 @@ nothing distinguishes it from other text.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import metadata, resources
+from typing import Any
 
+import jinja2
 import pandas as pd
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.page import document, figures, summary, tables
+from osdi_frames.page import figures, summary, tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reading.check import Inspection
 from osdi_frames.reports import Report
@@ -100,7 +105,7 @@ def render(
     events, signatures = frames["events"], frames["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts.setdefault("events", []).append(_map(events, below or 0))
-    return document.write(
+    return _document(
         cards=summary.cards(events, signatures, hidden=hidden),
         parts=parts,
         reading=None if inspection is None or hidden else summary.of_inspection(inspection),
@@ -135,3 +140,29 @@ def _map(events: pd.DataFrame, below: int) -> Section:
     label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
     picture = figures.picture(draw, height=5.0, label=label)
     return Section("event_map", "Events on the map", events.attrs.get("caveat", ""), picture)
+
+
+def _document(**parts: Any) -> str:
+    """Return the document with the values that its template names; all text is escaped that is not the page's own."""
+    files = resources.files(__package__)
+    # No loader: the template comes from the package, which may be a zip file.
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style, script = ((files / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    # What the page does not need is forbidden: everything but its own style, script and images.
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return environment.from_string((files / "page.html.jinja").read_text("utf-8")).render(
+        policy=policy,
+        style=Markup(style),  # noqa: S704 (the package's own)
+        script=Markup(script),  # noqa: S704 (the package's own)
+        version=metadata.version("osdi-frames"),
+        **parts,
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -166,24 +166,18 @@ def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "EW", 180)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "NS", 90)))
     ax.grid(alpha=0.3, linewidth=0.6)
-    (left, right), (south, north) = _span(placed["x"], 180), _span(placed["y"], 90)
-    stretch = 1 / max(cos(radians((south + north) / 2)), 0.2)
-    wide, high = (right - left) / 2, (north - south) / 2 * stretch
-    ax.set_xlim(*_around((left + right) / 2, max(wide, high * _LEANEST), 180))
-    ax.set_ylim(*_around((south + north) / 2, max(high, wide * _LEANEST) / stretch, 90))
+    ends = (
+        placed[["x", "y"]].agg(["min", "max"]).to_numpy()
+        if len(placed)
+        else np.array([[-180, -90], [180, 90]])
+    )
+    (x, y), halves = ends.mean(axis=0), np.diff(ends, axis=0)[0] / 2
+    wide, high = halves + np.maximum(halves * 0.16, _CLOSEST)  # a margin around what is there
+    stretch = 1 / max(cos(radians(y)), 0.2)
+    wide, high = max(wide, high * stretch * _LEANEST), max(high, wide / stretch * _LEANEST)
+    ax.set_xlim(max(x - wide, -180), min(x + wide, 180))
+    ax.set_ylim(max(y - high, -90), min(y + high, 90))
     ax.set_aspect(stretch, adjustable="box")
-
-
-def _span(degrees: pd.Series, limit: float) -> tuple[float, float]:
-    """Return the ends of an axis, with a margin around what is there."""
-    if degrees.empty:
-        return -limit, limit
-    margin = max((degrees.max() - degrees.min()) * 0.08, _CLOSEST)
-    return degrees.min() - margin, degrees.max() + margin
-
-
-def _around(middle: float, half: float, limit: float) -> tuple[float, float]:
-    return max(middle - half, -limit), min(middle + half, limit)
 
 
 def _degree(degrees: float, signs: str, limit: int) -> str:

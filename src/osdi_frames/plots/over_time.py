@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.container import BarContainer
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
+from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from osdi_frames.plots import axes, colors, dates
-from osdi_frames.plots.labels import PLAIN, labels, name_of
+from osdi_frames.plots import axes, colors
+from osdi_frames.plots.labels import PLAIN, cleaned, labels, name_of
+from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE
 
 _WIDEST = 30  # letters of a label in a legend
@@ -29,6 +33,9 @@ _WIDTH = 0.8  # of its period: a bar
 _FINEST = 1500  # parts of the span: a narrower bar could not be seen
 
 _MARKED = 40  # up to so many pulls have a marker each
+
+_FEW = 6  # so many times are each named below the axis, if there is room
+_RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,10 @@ def draw_bars(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, un
         artists.append(_bars(ax, places, heights, base=tops, of_many=len(stack), **style))
         tops = tops + heights
     axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)
-    _mark(ax, places)
+    left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
+    margin = (right - left) / 18  # half of a name
+    left, right = left - margin * bool(places.names[0]), right + margin * bool(places.names[-1])
+    _mark(ax, places.times, left=left, right=right)
     _count(ax, places, tops, all_of_them=is_alone(counts) and len(tops) <= _LABELLED)
     if not is_alone(counts):
         _add_legend(ax, [part.name for part in stack], artists, upwards=True)
@@ -85,7 +95,7 @@ def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, 
     if dated.empty:
         return ax
     times = pd.DatetimeIndex(dated.index)
-    at = dates.days(times)
+    at = _days(times)
     marker = "o" if len(at) <= _MARKED else ""
     artists = [
         ax.plot(at, line.counts, marker=marker, markersize=4, **colors.line(line.kind, line.number))[0]
@@ -97,8 +107,7 @@ def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, 
         highest = min(highest, values * axes.FURTHEST)
     axes.count_upwards(ax, f"{unit}: {dated.iloc[-1].sum():,} in all at the end", highest=highest * 1.05)
     margin = (at[-1] - at[0]) / 40 or 0.5
-    dates.mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
-    ax.set_xlabel(dates.name(times), **PLAIN)
+    _mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
     if not is_alone(counts):
         ends = [int(line.counts.iloc[-1]) for line in lines]
         above = [f": {end:,}, above" if end > highest else "" for end in ends]
@@ -147,18 +156,18 @@ def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
     """Sort rows by time: what is before all others first, what is after them and what has no date last."""
     names = pd.Series([str(label) for label in counts.index])
     place = names.str.startswith("after ") + 2 * (names == NO_DATE) - names.str.startswith("before ")
-    times = dates.parsed(counts.index)
+    times = _parsed(counts.index)
     order = pd.DataFrame({"place": place, "time": times.tz_localize(None)}).sort_values(["place", "time"])
     return counts.iloc[order.index]
 
 
 def _places(index: pd.Index) -> Places:
-    times = dates.parsed(index)
+    times = _parsed(index)
     names = ["" if is_dated else name_of(label) for label, is_dated in zip(index, times.notna(), strict=True)]
     before = sum(name.startswith("before ") for name in names)
     times = times.dropna()
     after = len(names) - before - len(times)
-    at = dates.days(times)
+    at = _days(times)
     first, last = (at[0], at[-1]) if len(at) else (0.0, 0.0)
     span, between = last - first, np.diff(at)
     width = max(between[between > 0].min(initial=span or 1.0), span / max(_FINEST, len(at)))
@@ -189,18 +198,6 @@ def _bars(
     return ax.fill_between(edges, bottoms, tops, step="post", **{"linewidth": 0, **style})
 
 
-def _mark(ax: Axes, places: Places) -> None:
-    """Give the axes their limits, dates and names."""
-    left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
-    margin = (right - left) / 18  # half of a name
-    left, right = left - margin * bool(places.names[0]), right + margin * bool(places.names[-1])
-    if places.times.empty:
-        ax.set(xlim=(left, right), xticks=[])
-    else:
-        dates.mark(ax, places.times, left=left, right=right)
-    ax.set_xlabel(dates.name(places.times), **PLAIN)
-
-
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:
     """Write the counts above the bars, or where they have no room only those of bars that stand apart."""
     widest = max(len(f"{top:,}") for top in tops) + 1
@@ -209,3 +206,47 @@ def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -
     for center, top, name in zip(places.centers, tops, places.names, strict=True):
         if all_of_them or name:
             ax.annotate(f"{name}\n{top:,}".lstrip(), (center, top), (0, 2), **style)
+
+
+def _days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
+    """Return times as matplotlib's days, by the wall clock of their zone: reports have UTC, or none."""
+    at = date2num(times.tz_localize(None).to_numpy())  # type: ignore[no-untyped-call] # matplotlib.dates
+    return np.asarray(at, dtype="float64")
+
+
+def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
+    """Make the x axis one of the given times, from `left` to `right` in days: beyond them stands what has none."""
+    zone = "" if times.tz is None else f" ({times.tz})"
+    ax.set_xlabel(cleaned(f"{words(times.name or 'time')}{zone}"), **PLAIN)
+    at = _days(times)
+    earliest, latest = date2num(_RANGE)  # type: ignore[no-untyped-call] # matplotlib.dates
+    left, right = max(left, earliest), min(right, latest)
+    ax.set_xlim(left, right)
+    names = _names(times) if len(times) <= _FEW else []
+    nearest = np.diff(at).min() if len(at) > 1 else right - left
+    if times.empty or nearest / (right - left) * axes.letters(ax) > max(map(len, names), default=np.inf):
+        ax.set_xticks(at, names)
+        return
+    # These are wall clocks already; the timezone of the rcParams would shift them.
+    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
+    between = locator.tick_values(*num2date([left, right], tz=UTC))  # type: ignore[no-untyped-call] # matplotlib.dates
+    first = left if len(at) == 1 else at.min()
+    ax.xaxis.set_major_locator(FixedLocator([day for day in between if first <= day <= at.max()]))
+    formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
+    ax.xaxis.set_major_formatter(formatter)
+
+
+def _parsed(labels: pd.Index) -> pd.DatetimeIndex:
+    """Return the times of labels; none for those that stand apart: before and after the others, and undated."""
+    if isinstance(labels, pd.DatetimeIndex):
+        return labels
+    times = pd.to_datetime(labels.to_series(), format="ISO8601", errors="coerce")
+    return pd.DatetimeIndex(times, name=labels.name)
+
+
+def _names(times: pd.DatetimeIndex) -> list[str]:
+    if not (times == times.normalize()).all():
+        return [f"{time:%Y-%m-%d\n%H:%M}" for time in times]
+    if (times.day == 1).all():
+        return [f"{time:%Y-%m}" for time in times]
+    return [f"{time:%Y-%m-%d}" for time in times]

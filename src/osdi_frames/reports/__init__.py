@@ -21,7 +21,7 @@ import pandas as pd
 
 from osdi_frames.reports.columns import By, Period
 from osdi_frames.reports.declared import REPORTS, STANDARD, Report
-from osdi_frames.reports.functions import function_of
+from osdi_frames.reports.making import function_of
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
