@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib import metadata, resources
 from typing import Any
 
@@ -115,9 +116,7 @@ def render(
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:
-    def draw(ax: Axes) -> None:
-        plot_of(declared)(report, ax=ax)
-
+    draw = partial(plot_of(declared), report)
     label = f"Plot of {declared.heading}; the table below holds its figures."
     plot = figures.picture(draw, height=_HEIGHT, label=label) if declared.is_over_time else None
     caveat = report.attrs.get("caveat", "")

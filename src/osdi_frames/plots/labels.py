@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Final
 
 import matplotlib as mpl
-import pandas as pd
 from matplotlib import font_manager
 
-from osdi_frames.tables.schema import NO_DATE, NONE
+from osdi_frames.reports.measures import show_key
 
 #: Properties of every Text that holds data: ``$x$`` is no formula, and LaTeX never sees it.
 PLAIN: Final[dict[str, Any]] = {"parse_math": False, "usetex": False}
@@ -53,19 +52,13 @@ def labels(names: Sequence[str], *, width: int) -> tuple[list[str], dict[str, An
     return _distinct([shortened(text, width) for text in texts]), style
 
 
-def name_of(key: Hashable) -> str:
+def name_of(key: object) -> str:
     """Name a key of a report; the parts of several keys are joined.
 
-    >>> name_of(("CA", True, pd.Timestamp("2026-05-01"), pd.NA))
-    'CA · True · 2026-05-01 · (none)'
+    >>> name_of(("CA", True))
+    'CA · True'
     """
-    if isinstance(key, tuple):
-        return " · ".join(map(name_of, key))
-    if key is pd.NaT:
-        return NO_DATE
-    if isinstance(key, pd.Timestamp):
-        return f"{key:%Y-%m-%d}" if key == key.normalize() else f"{key:%Y-%m-%d %H:%M}"
-    return NONE if pd.isna(key) else str(key)  # type: ignore[call-overload] # any scalar will do
+    return " · ".join(map(show_key, key if isinstance(key, tuple) else (key,)))
 
 
 def cleaned(text: str) -> str:

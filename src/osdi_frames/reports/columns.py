@@ -89,15 +89,12 @@ def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Groupe
     """List the keys of `by`, each with the name of its column."""
     if by is None:
         return []
-    keys = [by] if isinstance(by, (str, pd.Grouper, Period)) else by
-    if not isinstance(keys, Sequence) or not all(isinstance(key, (str, pd.Grouper, Period)) for key in keys):
-        raise InvalidColumn(f"{report}: by is a column, a pandas Grouper, a Period, or a list of them")
-    if not keys:
-        raise InvalidColumn(f"{report}: by names no column")
-    if any(isinstance(key, pd.Grouper) and key.key is None for key in keys):
-        raise InvalidColumn(f"{report} groups by columns: the Grouper has no key")
+    keys = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
     names = [key.column if isinstance(key, Period) else getattr(key, "key", key) for key in keys]
-    return list(zip(map(str, names), keys, strict=True))
+    if not keys or not all(isinstance(name, str) for name in names):
+        expected = "by is a column, a pandas Grouper with a key, a Period, or a list of them"
+        raise InvalidColumn(f"{report}: {expected}")
+    return [(str(name), key) for name, key in zip(names, keys, strict=True)]
 
 
 def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:

@@ -44,16 +44,14 @@ def make(
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
     by = report.by if by is None else by
-    if by is None and report.kind == "growth":
-        by = "event_campaign_id"
+    if by is None and report.kind != "over time":
+        by = "event_campaign_id" if report.kind == "growth" else []
     needs = _needs(report, by)
     columns = {*needs, *(name for name, _ in named_keys(by, report=report.name))}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
-    if by is None and report.kind == "groups":
-        raise InvalidColumn(f"{report.name}: by names no column")
     reader = f"{report.reader} reads {report.read_from}"
     rows = take(frame, needs, by=by, report=report.name, reader=reader)
     if by is None:
