@@ -31,7 +31,7 @@ def prepared(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: b
         from matplotlib import pyplot as plt
 
         ax = plt.subplots(figsize=(WIDTH, min(height, _TALLEST)), layout="constrained")[1]
-    ax.set_title(cleaned(title), loc="left", **PLAIN)  # names of columns come from the data
+    ax.set_title(cleaned(title), loc="left", wrap=True, **PLAIN)  # names of columns come from the data
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     if is_empty:

@@ -59,7 +59,7 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
         ax.barh(below, [entry.taken for entry in bars], 0.16, **colors.TAKEN)
         ax.barh(below, [entry.capacity for entry in bars], 0.16, **colors.SEATS)
     note = f"\n{colors.SEATS_NOTE}" if seated else ""
-    ax.set_xlabel(f"{unit}: {counts['count'].sum():,} in all{note}")
+    ax.set_xlabel(f"{unit}: {counts['count'].sum():,} in all{note}", wrap=True)
     ax.set_xticks([])  # each bar has its number
     ax.spines["bottom"].set_visible(False)
     slot = axes.inches(ax)[1] * axes.POINTS / len(bars)
@@ -97,7 +97,9 @@ def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, size: float) -> No
     Where the others together would dwarf every value, their bar is cut short, and says so.
     """
     largest = max((entry.count for entry in bars if entry.kind != "other"), default=0)
-    letter = 1 / axes.letters(ax, points=size)
+    letters = axes.letters(ax, points=size)
+    names = max(len(label.get_text()) for label in ax.get_yticklabels())  # a layout makes room for them
+    letter = 1 / max(min(letters, letters * ax.figure.bbox.width / ax.bbox.width - names), 1)
     style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN}
     right = max(1.0, min(max(entry.capacity for entry in bars) * 1.02, largest * _DEEPEST))
     for position, entry in enumerate(bars):

@@ -102,7 +102,8 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     counted = [(left, len(rows)), (rows["rsvps"].sum() - placed["rsvps"].sum(), rows["rsvps"].sum())]
     events_left, rsvps_left = (f"{part:,.0f} of {whole:,.0f}" for part, whole in counted)
     note = f"\nnot on the map: {events_left} events, {rsvps_left} RSVPs" if left else ""
-    ax.set(xlabel=f"longitude{note}", ylabel="" if is_narrow else "latitude")
+    ax.set_xlabel(f"longitude{note}", wrap=True)
+    ax.set_ylabel("" if is_narrow else "latitude")
     if is_narrow:  # the sizes stand between the title and the map
         ax.set_title(title, loc="left", pad=4 * axes.label_points())
     return ax
@@ -141,18 +142,20 @@ def _names(ax: Axes, places: pd.DataFrame, *, radii: Points) -> None:
         Bbox([middle - radius, middle + radius])
         for middle, radius in zip(middles, radii[:_MOST], strict=True)
     ]
-    inside, texts = ax.get_window_extent(), list[Bbox]()
+    inside, texts = ax.get_window_extent(), dict[str, Bbox]()
     for number, name in enumerate(places["name"].head(_MOST)):
         if pd.isna(name) or not name.strip():
             continue
         [text], _ = labels([name], width=_LETTERS)
+        if text in texts:  # another place of the same town
+            continue
         length, (x, y), disc = len(text) * size * 0.6, middles[number], discs[number]
         for align, start in (("left", disc.x1 + 2), ("right", disc.x0 - 2 - length)):
             box = Bbox([[start, y - size / 2], [start + length, y + size / 2]])
-            others = [*texts, *discs[:number], *discs[number + 1 :]]
+            others = [*texts.values(), *discs[:number], *discs[number + 1 :]]
             if start * dots < inside.x0 or box.x1 * dots > inside.x1 or box.count_overlaps(others):
                 continue
-            texts.append(box)
+            texts[text] = box
             offset = (start if align == "left" else box.x1) - x
             place = tuple(places[["x", "y"]].iloc[number])
             style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **PLAIN}
