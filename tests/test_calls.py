@@ -147,7 +147,8 @@ def test_dictionary_is_describe():
 
 def parameters():
     """Yield the name and the parameters of each public function."""
-    named = {name: getattr(of, name) for name in of.__all__} | vars(of.plots)
+    named = {name: getattr(of, name) for name in of.__all__}
+    named |= {f"plots.{name}": getattr(of.plots, name) for name in of.plots.__all__}
     named |= {
         f"{module.__name__}.{name}": getattr(module, name)
         for module in (receiver, sandbox)

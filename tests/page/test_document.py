@@ -12,10 +12,9 @@ import matplotlib as mpl
 import pytest
 
 import osdi_frames as of
-from osdi_frames import page
 from osdi_frames.reports import STANDARD
 
-from .conftest import NOW, event, rendered, signature
+from .conftest import event, rendered, signature
 
 PERSONAL = {
     "given_name": "Zwölfhild",
@@ -207,10 +206,3 @@ def test_a_style_that_was_chosen_neither_shows_nor_is_lost(small):
 def test_where_no_event_has_coordinates_there_is_no_map(small):
     assert "RSVPs by region" in small
     assert "Events on the map" not in small
-
-
-def test_the_title_is_text():
-    nothing = {"events": of.read_events([]), "signatures": of.read_signatures([])}
-    html = page.render([], nothing, now=NOW, title="<b>&\"'</b>{{ 7 * 7 }}\x00\ufffe\ud800")
-    assert html.count("&lt;b&gt;&amp;&#34;&#39;&lt;/b&gt;{{ 7 * 7 }}\ufffd\ufffd\ufffd") == 2
-    assert html.encode()

@@ -99,7 +99,7 @@ def test_a_count_that_is_hidden_or_negative_has_an_empty_bar():
         (1234567, "number", Cell("1,234,567", "1234567")),
         (pd.NA, "number", Cell("–")),
         (0.12345, "share", Cell("12.3%", "0.12345")),
-        (pd.Timestamp("2026-05-01T18:30"), "time", Cell("2026-05-01", "2026-05-01T18:30:00")),
+        (pd.Timestamp("2026-05-01T18:30"), "time", Cell("2026-05-01", "2026-05-01 18:30:00")),
         (pd.NaT, "time", Cell("–")),
         ("(none)", "text", Cell("(none)")),
         ("a\x00b\nc", "text", Cell("a\ufffdb c", "a\ufffdb c")),

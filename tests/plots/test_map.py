@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from osdi_frames.plots import land
+from osdi_frames.plots.map import _DATA
 
 from .drawn import draw, render
 
@@ -153,7 +153,7 @@ def test_land_is_land_and_lakes_are_none(longitude, latitude, is_land):
 
 
 def test_without_the_extra_there_is_no_land_and_everything_else(monkeypatch):
-    monkeypatch.setitem(sys.modules, land._DATA, None)
+    monkeypatch.setitem(sys.modules, _DATA, None)
     ax = draw("event_map", events((12.5, 41.9, 5)))
     assert not ax.patches
     assert len(ax.collections[0].get_offsets()) == 1

@@ -10,16 +10,23 @@ nothing distinguishes it from other text.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from importlib import metadata, resources
+from typing import Any
 
+import jinja2
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.page import document, figures, headline, reading, tables
-from osdi_frames.page.document import Section
+from osdi_frames.page import figures, summary, tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reading.check import Inspection
 from osdi_frames.reports import Report
@@ -34,6 +41,17 @@ _DISCS = 300  # more would make the page slow: they are then a picture in the pl
 _HEIGHT = 3.8  # inches of a plot over time
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A report in the page: its heading, what it is not, its plot and its table, or one of them."""
+
+    name: str
+    heading: str
+    caveat: str
+    plot: Markup | None
+    table: tables.Table | None = None
+
+
 def render(
     reports: Iterable[tuple[Report, pd.DataFrame]],
     frames: Mapping[str, pd.DataFrame],
@@ -43,7 +61,6 @@ def render(
     notes: Iterable[str] = (),
     below: int | None = None,
     hidden: Collection[str] = (),
-    title: str = "Events and signatures",
 ) -> str:
     """Return the page of some reports.
 
@@ -68,8 +85,6 @@ def render(
         The smallest count of RSVPs that the map shows; the reports hide theirs themselves.
     hidden
         The tables whose totals are not shown; what was read is not shown then, either.
-    title
-        The heading.
 
     Returns
     -------
@@ -94,11 +109,10 @@ def render(
     events, signatures = frames["events"], frames["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts.setdefault("events", []).append(_map(events, below or 0))
-    return document.write(
-        title=tables.visible(title),
-        cards=headline.cards(events, signatures, hidden=hidden),
+    return _document(
+        cards=summary.cards(events, signatures, hidden=hidden),
         parts=parts,
-        reading=None if inspection is None or hidden else reading.of_inspection(inspection),
+        reading=None if inspection is None or hidden else summary.of_inspection(inspection),
         notes=[
             tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
             for note in notes
@@ -108,9 +122,7 @@ def render(
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:
-    def draw(ax: Axes) -> None:
-        plot_of(declared)(report, ax=ax)
-
+    draw = partial(plot_of(declared), report)
     label = f"Plot of {declared.heading}; the table below holds its figures."
     plot = figures.picture(draw, height=_HEIGHT, label=label) if declared.is_over_time else None
     caveat = report.attrs.get("caveat", "")
@@ -133,3 +145,29 @@ def _map(events: pd.DataFrame, below: int) -> Section:
     label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
     picture = figures.picture(draw, height=5.0, label=label)
     return Section("event_map", "Events on the map", events.attrs.get("caveat", ""), picture)
+
+
+def _document(**parts: Any) -> str:
+    """Return the document with the values that its template names; all text is escaped that is not the page's own."""
+    files = resources.files(__package__)
+    # No loader: the template comes from the package, which may be a zip file.
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style, script = ((files / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    # What the page does not need is forbidden: everything but its own style, script and images.
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return environment.from_string((files / "page.html.jinja").read_text("utf-8")).render(
+        policy=policy,
+        style=Markup(style),  # noqa: S704 (the package's own)
+        script=Markup(script),  # noqa: S704 (the package's own)
+        version=metadata.version("osdi-frames"),
+        **parts,
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 from matplotlib import style
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -47,13 +46,13 @@ _PICTURE: Final = Markup(
 )
 
 
-def picture(draw: Callable[[Axes], object], *, height: float, label: str) -> Markup:
+def picture(draw: Callable[..., object], *, height: float, label: str) -> Markup:
     """Draw on figures of its own, a wide and a narrow one, and return them as one element of the page.
 
     Parameters
     ----------
     draw
-        Called with the axes.
+        Called with the axes as ``ax``.
     height
         In inches.
     label
@@ -63,7 +62,7 @@ def picture(draw: Callable[[Axes], object], *, height: float, label: str) -> Mar
     return _PICTURE.format(wide=wide, narrow=narrow, label=label)
 
 
-def _address(draw: Callable[[Axes], object], *, width: float, height: float) -> str:
+def _address(draw: Callable[..., object], *, width: float, height: float) -> str:
     """Return a drawing as a data: address."""
     buffer = io.StringIO()
     with style.context(["default", _STYLE]), warnings.catch_warnings():
@@ -72,7 +71,7 @@ def _address(draw: Callable[[Axes], object], *, width: float, height: float) -> 
         figure = Figure(figsize=(width, height))
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
-        draw(axes)
+        draw(ax=axes)
         axes.set_title("", loc="left")  # the page has a heading
         axes.xaxis.label.set_wrap(width < WIDE)
         ConstrainedLayoutEngine().execute(figure)  # once: an engine of the figure would run for each drawing

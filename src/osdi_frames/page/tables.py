@@ -20,7 +20,6 @@ ROWS: Final = 200
 _LONGEST: Final = 300  # characters of a label; a title of thousands would fill the page
 
 Kind: TypeAlias = Literal["text", "month"] | Unit
-Direction: TypeAlias = Literal["ascending", "descending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Column:
 
     heading: str
     kind: Kind
-    sorted: Direction | None = None
+    sorted: Literal["descending"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +52,19 @@ class Table:
 
 
 def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
-    """Lay out a report: ranked as it is, over time the newest first."""
+    """Lay out a report: ranked as it is and with bars, over time the newest first."""
     report = labelled(report)
-    if declared.is_over_time and report.index.nlevels == 1:
+    if not declared.is_over_time:
+        table = _laid_out(report, declared.measures, rows=rows, ordered_by=declared.count)
+        bars = _bars(report[declared.count].head(rows))
+        for row, bar in zip(table.rows, bars, strict=True):
+            row[0] = replace(row[0], bar=bar)
+        return table
+    if report.index.nlevels == 1:
         dated = report.index != NO_DATE
         report = pd.concat([report[dated][::-1], report[~dated]])
-    if declared.is_over_time:  # it has a plot
-        order = str(report.index.name)
-        return _laid_out(report, declared.measures, rows=rows, descending=order, periods=declared.periods)
-    return _laid_out(report, declared.measures, rows=rows, descending=declared.count, barred=declared.count)
+    order = str(report.index.name)
+    return _laid_out(report, declared.measures, rows=rows, ordered_by=order, periods=declared.periods)
 
 
 def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
@@ -75,32 +78,28 @@ def _laid_out(
     measures: Sequence[Measure],
     *,
     rows: int,
-    descending: str | None = None,
+    ordered_by: str | None = None,
     periods: Sequence[str] = (),
-    barred: str | None = None,
 ) -> Table:
-    keys = [str(name) for name in frame.index.names]
-    kinds: list[Kind] = ["month" if name in periods else "text" for name in keys]
+    kinds: dict[str, Kind] = {str(name): "month" if name in periods else "text" for name in frame.index.names}
+    columns = [(name, words(name).capitalize(), kind) for name, kind in kinds.items()]
+    columns += [(measure.name, measure.heading, measure.unit) for measure in measures]
     shown, rest = frame.head(rows), frame.iloc[rows:]
-    labels = [
+    cells = [
         [_label(value, kind) for value in shown.index.get_level_values(number)]
-        for number, kind in enumerate(kinds)
+        for number, kind in enumerate(kinds.values())
     ]
-    if barred:
-        labels[0] = [
-            replace(label, bar=bar) for label, bar in zip(labels[0], _bars(shown[barred]), strict=True)
-        ]
-    cells = [[_cell(value, measure.unit) for value in shown[measure.name]] for measure in measures]
-    heads = [*((name, words(name).capitalize()) for name in keys), *map(_heading, measures)]
-    units = [*kinds, *(measure.unit for measure in measures)]
+    cells += [[_cell(value, measure.unit) for value in shown[measure.name]] for measure in measures]
+    is_partial = frame[[measure.name for measure in measures if measure.of_people]].isna().any(axis=None)
+    total = "Total of what is shown" if is_partial else "Total"
     return Table(
         [
-            Column(heading, kind, "descending" if name == descending else None)
-            for (name, heading), kind in zip(heads, units, strict=True)
+            Column(heading, kind, "descending" if name == ordered_by else None)
+            for name, heading, kind in columns
         ],
-        [list(row) for row in zip(*labels, *cells, strict=True)],
-        _together(rest, len(keys), measures, f"(other: {len(rest):,})") if len(rest) else None,
-        _together(frame, len(keys), measures, _total(frame, measures)) if len(frame) else None,
+        [list(row) for row in zip(*cells, strict=True)],
+        _together(rest, len(kinds), measures, f"(other: {len(rest):,})") if len(rest) else None,
+        _together(frame, len(kinds), measures, total) if len(frame) else None,
         len(frame),
     )
 
@@ -111,40 +110,25 @@ def visible(text: str) -> str:
     >>> visible("a\x00b\tc")
     'a\ufffdb c'
     """
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    if character.isspace():
-        return " "
-    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs", "Cn") else character
-
-
-def _heading(measure: Measure) -> tuple[str, str]:
-    return measure.name, measure.heading
+    return "".join(
+        "\ufffd" if unicodedata.category(character) in ("Cc", "Cs", "Cn") else character
+        for character in " ".join(text.split())
+    )
 
 
 def _label(value: object, kind: Kind) -> Cell:
     text = shortened(visible(show_key(value)), _LONGEST)
-    return Cell(text, None if text in (NONE, NO_DATE) else _order(text) if kind == "month" else text)
-
-
-def _order(period: str) -> str:
-    """Sort what is before and after the other periods to their ends."""
-    return (
-        f"0 {period}"
-        if period.startswith("before ")
-        else f"a {period}"
-        if period.startswith("after ")
-        else period
-    )
+    if text in (NONE, NO_DATE):
+        return Cell(text)
+    # What is before all other periods is to be sorted there; what is after them is, since letters follow digits.
+    is_first = kind == "month" and text.startswith("before ")
+    return Cell(text, f"0 {text}" if is_first else text)
 
 
 def _cell(value: Any, unit: Unit) -> Cell:
     if pd.isna(value):
         return Cell(show(value, unit))
-    sort = value.isoformat() if unit == "time" else f"{value:.6g}" if unit == "share" else str(value)
-    return Cell(show(value, unit), sort)
+    return Cell(show(value, unit), f"{value:.6g}" if unit == "share" else str(value))
 
 
 def _bars(counts: pd.Series) -> list[float]:
@@ -156,11 +140,6 @@ def _bars(counts: pd.Series) -> list[float]:
 def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:
     cells = [_cell(_one(frame, measure), measure.unit) for measure in measures]
     return [Cell(name), *[Cell("")] * (keys - 1), *cells]
-
-
-def _total(frame: pd.DataFrame, measures: Sequence[Measure]) -> str:
-    counts = frame[[measure.name for measure in measures if measure.of_people]]
-    return "Total of what is shown" if counts.isna().any(axis=None) else "Total"
 
 
 def _one(frame: pd.DataFrame, measure: Measure) -> Any:

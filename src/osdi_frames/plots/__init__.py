@@ -16,6 +16,7 @@ drawn as �.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
@@ -24,16 +25,15 @@ from osdi_frames.plots.map import event_map
 from osdi_frames.reports import REPORTS
 
 FUNCTIONS = {report.name: plot_of(report) for report in REPORTS}
+globals().update(FUNCTIONS)
 
 __all__ = ["event_map", *FUNCTIONS]  # noqa: PLE0604 (names)
 
 
-def __getattr__(name: str) -> Callable[..., Axes]:
-    """Return the plot of a report."""
-    if name in FUNCTIONS:
-        return FUNCTIONS[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Axes]: ...

@@ -21,31 +21,23 @@ POINTS: Final = 72  # to the inch
 _LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 
 
-def ensure_axes(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
-    """Give the caller's axes, or those of a new pyplot figure, which notebooks show at the cell's end.
+def prepared(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: bool = False) -> Axes:
+    """Return the caller's axes, or those of a new pyplot figure, which notebooks show at the cell's end, with a title.
 
-    pyplot is not imported for who brings axes: a server or script needs no backend and leaks no figure.
+    pyplot is not imported for who brings axes: a server or script needs no backend and leaks no figure. Of an
+    empty report the axes say so, since a blank picture would look like a failure.
     """
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot as plt
+    if ax is None:
+        from matplotlib import pyplot as plt
 
-    return plt.subplots(figsize=(WIDTH, min(height, _TALLEST)), layout="constrained")[1]
-
-
-def set_title(ax: Axes, title: str) -> None:
-    """Write the title; names of columns come from the data."""
-    ax.set_title(cleaned(title), loc="left", **PLAIN)
+        ax = plt.subplots(figsize=(WIDTH, min(height, _TALLEST)), layout="constrained")[1]
+    ax.set_title(cleaned(title), loc="left", wrap=True, **PLAIN)  # names of columns come from the data
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
-
-
-def draw_empty(ax: Axes, title: str) -> Axes:
-    """Say that the report is empty: a blank picture would look like a failure."""
-    set_title(ax, title)
-    ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-    ax.text(0.5, 0.5, "nothing to report", transform=ax.transAxes, ha="center", va="center")
+    if is_empty:
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        ax.text(0.5, 0.5, "nothing to report", transform=ax.transAxes, ha="center", va="center")
     return ax
 
 
@@ -61,7 +53,7 @@ def letters(ax: Axes, *, points: float | None = None) -> float:
 
 
 def label_points() -> float:
-    """Tell the size of the labels, which the rcParams may say in a word, in points."""
+    """Return the size of the labels, which the rcParams may say in a word, in points."""
     return FontProperties(size=mpl.rcParams["ytick.labelsize"]).get_size_in_points()
 
 

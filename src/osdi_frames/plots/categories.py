@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,6 @@ from matplotlib.patches import Rectangle
 
 from osdi_frames.plots import axes, colors
 from osdi_frames.plots.labels import PLAIN, labels, name_of
-from osdi_frames.tables.schema import NONE
 
 _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.3  # inches for title and axis
@@ -30,86 +28,64 @@ class Bar:
     name: str
     kind: colors.Kind
     count: int
-    capacity: float = 0
-    taken: float = 0
+    capacity: float
+    taken: int
     hidden: bool = False
 
     def text(self) -> str:
-        """Say the count, and how many of the seats are taken.
+        """Return the count, and how many of the seats are taken.
 
         >>> Bar("climate", "value", 1553, 1250, 25).text()
         '1,553 · 25 of 1,250 seats'
         """
         if self.hidden:
             return "hidden"
-        seats = f" · {self.taken:,.0f} of {self.capacity:,.0f} seats" if self.capacity else ""
+        seats = f" · {self.taken:,} of {self.capacity:,.0f} seats" if self.capacity else ""
         return f"{self.count:,}{seats}"
 
 
 def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
     """Draw the counts of a report's rows, at most `top` of them and the others together."""
     bars = _bars(counts, top)
-    ax = axes.ensure_axes(ax, height=_ROOM + _SLOT * max(len(bars), 2))
+    ax = axes.prepared(ax, title, height=_ROOM + _SLOT * max(len(bars), 2), is_empty=not bars)
     if not bars:
-        return axes.draw_empty(ax, title)
-    axes.set_title(ax, title)
+        return ax
     seated = any(entry.capacity for entry in bars)
     drawn = ax.barh(range(len(bars)), [entry.count for entry in bars], 0.45 if seated else 0.75)
     for bar, entry in zip(drawn, bars, strict=True):
         bar.set(**colors.bar(entry.kind))
-    if seated:
-        _seat(ax, bars)
+    if seated:  # below each bar, filled as far as they are taken
+        below = [position + 0.33 for position in range(len(bars))]
+        ax.barh(below, [entry.taken for entry in bars], 0.16, **colors.TAKEN)
+        ax.barh(below, [entry.capacity for entry in bars], 0.16, **colors.SEATS)
     note = f"\n{colors.SEATS_NOTE}" if seated else ""
-    ax.set_xlabel(f"{unit}: {counts['count'].sum():,} in all{note}")
+    ax.set_xlabel(f"{unit}: {counts['count'].sum():,} in all{note}", wrap=True)
     ax.set_xticks([])  # each bar has its number
     ax.spines["bottom"].set_visible(False)
-    size = _font_points(ax, len(bars))
+    slot = axes.inches(ax)[1] * axes.POINTS / len(bars)
+    size = max(min(axes.label_points(), slot * 0.8), _FINEST)  # smaller where bars stand closer than lines
     _name(ax, bars, size=size)
     _count(ax, bars, drawn, size=size)
     return ax
 
 
-def is_none(key: object) -> bool:
-    """Tell whether a key, or every part of one, stands for no value."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return all(part == NONE if isinstance(part, str) else pd.isna(part) for part in parts)
-
-
 def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
     ranked = counts.sort_values("count", ascending=False, kind="stable")
-    first, rest = ranked.iloc[:top], ranked.iloc[top:]
+    columns = ranked[["count", "capacity", "taken", "hidden"]]
     bars = [
-        _bar(name_of(key), "none" if is_none(key) else "value", row)
-        for key, row in zip(first.index, first.to_dict("records"), strict=True)
+        Bar(name_of(key), colors.kind_of(key), *row) for key, *row in columns.head(top).itertuples(name=None)
     ]
+    rest = columns.iloc[top:]
     if len(rest):
-        sums: dict[Hashable, Any] = {name: column.sum() for name, column in rest.items()}
-        bars.append(_bar(f"(other: {len(rest):,})", "other", sums))
+        count, taken = int(rest["count"].sum()), int(rest["taken"].sum())
+        bars.append(Bar(f"(other: {len(rest):,})", "other", count, rest["capacity"].sum(), taken))
     return bars
-
-
-def _bar(name: str, kind: colors.Kind, row: Mapping[Hashable, Any]) -> Bar:
-    seats = (row.get("capacity", 0), row.get("taken", 0))
-    return Bar(name, kind, int(row["count"]), *seats, hidden=kind != "other" and bool(row["hidden"]))
-
-
-def _seat(ax: Axes, bars: list[Bar]) -> None:
-    """Draw the seats below each bar, filled as far as they are taken."""
-    below = [position + 0.33 for position in range(len(bars))]
-    ax.barh(below, [entry.taken for entry in bars], 0.16, **colors.TAKEN)
-    ax.barh(below, [entry.capacity for entry in bars], 0.16, **colors.SEATS)
-
-
-def _font_points(ax: Axes, bars: int) -> float:
-    """Choose the size of the text: as set, but smaller where the bars stand closer than its lines."""
-    slot = axes.inches(ax)[1] * axes.POINTS / bars
-    return max(min(axes.label_points(), slot * 0.8), _FINEST)
 
 
 def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
     width = max(min(int(axes.letters(ax, points=size) / 2), _WIDEST), _NARROWEST)
-    names = labels([entry.name for entry in bars], width=width)
-    ax.set_yticks(range(len(bars)), names.texts, fontsize=size, **names.style)
+    names, style = labels([entry.name for entry in bars], width=width)
+    ax.set_yticks(range(len(bars)), names, fontsize=size, **style)
     ax.tick_params(axis="y", length=0)
     margin = 0.5 if len(bars) > 1 else 1.0
     ax.set_ylim(len(bars) - 1 + margin, -margin)
@@ -121,7 +97,9 @@ def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, size: float) -> No
     Where the others together would dwarf every value, their bar is cut short, and says so.
     """
     largest = max((entry.count for entry in bars if entry.kind != "other"), default=0)
-    letter = 1 / axes.letters(ax, points=size)
+    letters = axes.letters(ax, points=size)
+    names = max(len(label.get_text()) for label in ax.get_yticklabels())  # a layout makes room for them
+    letter = 1 / max(min(letters, letters * ax.figure.bbox.width / ax.bbox.width - names), 1)
     style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN}
     right = max(1.0, min(max(entry.capacity for entry in bars) * 1.02, largest * _DEEPEST))
     for position, entry in enumerate(bars):

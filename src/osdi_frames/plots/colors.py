@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, TypeAlias
 
+import pandas as pd
+
+from osdi_frames.tables.schema import NONE
+
 Kind: TypeAlias = Literal["value", "none", "other"]
 """What a bar or line stands for: a value, rows without one, or all that `top` leaves out."""
 
@@ -23,8 +27,15 @@ TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
 SEATS_NOTE: Final = "thin bars: seats, and those taken"
 
 
+def kind_of(key: object) -> Kind:
+    """Return what a key of a report stands for: none, where every part of it is missing."""
+    parts = key if isinstance(key, tuple) else (key,)
+    is_none = all(part == NONE if isinstance(part, str) else pd.isna(part) for part in parts)
+    return "none" if is_none else "value"
+
+
 def bar(kind: Kind, number: int = 0) -> dict[str, Any]:
-    """Give the properties of a bar that stands for the value of this number, for none, or for others."""
+    """Return the properties of a bar that stands for the value of this number, for none, or for others."""
     if kind == "other":
         return {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "linewidth": 0.8}
     if kind == "none":
@@ -34,7 +45,7 @@ def bar(kind: Kind, number: int = 0) -> dict[str, Any]:
 
 
 def line(kind: Kind, number: int = 0) -> dict[str, Any]:
-    """Give the properties of a line, as `bar` does of a bar."""
+    """Return the properties of a line, as `bar` does of a bar."""
     if kind != "value":
         return {"color": GREY, "linestyle": "--" if kind == "other" else "-"}
     return {

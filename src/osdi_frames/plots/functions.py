@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
+from pandas.api.types import is_numeric_dtype
 
-from osdi_frames.errors import InvalidArgument
-from osdi_frames.plots import categories, frame, growth, periods, series
+from osdi_frames.errors import InvalidArgument, NotAReport
+from osdi_frames.plots import categories, over_time
 from osdi_frames.reports import Report
-from osdi_frames.reports.titles import labelled
+from osdi_frames.reports.columns import time_levels
+from osdi_frames.reports.titles import labelled, words
 
 _DOCUMENTATION = """Draw {what}.
 
@@ -24,9 +26,6 @@ ax
     the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
 top
     how many values; all others are one, ``(other: 980)``, so that what is drawn sums to the total
-capacity
-    whether to show the seats of the events that have a capacity, where the report has them: below each bar a
-    thin one, filled as far as they are taken; not over time, where one large event would dwarf every month
 
 Returns
 -------
@@ -41,8 +40,9 @@ InvalidArgument
     `top` is no count
 """
 _TEXTS = {
-    "groups": "Values are bars, most on top; with several keys a label joins their values: ``CA · True``. A "
-    "period of time makes bars from left to right, stacked by the other keys, of which eight are shown at most.",
+    "groups": "Values are bars, most on top; with several keys a label joins their values: ``CA · True``. Below a bar "
+    "are the seats of the events that have a capacity, where the report has them, filled as far as they are taken. "
+    "A period of time makes bars from left to right, stacked by the other keys, of which eight are shown at most.",
     "over time": "Each bar stands at the start of its period (UTC). With `by` it is stacked, of eight values at "
     "most. Rows without a date stand apart at the end.",
     "growth": "A line for each value; the dots are the pulls, between them nothing is known. Where the others "
@@ -58,17 +58,27 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
     'rsvps_by_campaign'
     """
 
-    def plot(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20, capacity: bool = True) -> Axes:
-        frame.refuse_unless_frame(report, plot=declared)
+    def plot(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
+        if not isinstance(report, pd.DataFrame):
+            library = f"{type(report).__module__.partition('.')[0]} " if hasattr(report, "columns") else ""
+            raise _not_a_report(declared, f"is a {library}{type(report).__name__}", this="what it was given")
         if not isinstance(top, int) or top < 1:
             raise InvalidArgument(f"top is how many values to show, 1 or more, not {top!r}")
-        unit = frame.unit_of(report, plot=declared)
+        count, subject, title = declared.count, declared.subject, declared.heading
+        shown = report[[count]] if count in report.columns else report
+        unit = f"{subject.unit} (without small counts)" if shown.isna().any(axis=None) else subject.unit
         if declared.kind == "groups":
-            return _draw_groups(declared, labelled(report), ax=ax, top=top, capacity=capacity, unit=unit)
-        counts = frame.columns(report, plot=declared)
-        by = "" if series.is_alone(counts) else f" by {frame.joined(counts.columns.names)}"
-        draw = growth.draw if declared.kind == "growth" else periods.draw
-        return draw(counts, ax=ax, top=top, title=f"{declared.heading}{by}", unit=unit)
+            counts = _rows(labelled(report), plot=declared)
+            times = time_levels(counts.index)
+            title = title if declared.by is not None else f"{title} by {_joined(counts.index.names)}"
+            is_over_time = len(times) == 1 and counts.index.is_unique
+            draw = over_time.draw_bars if is_over_time else categories.draw
+            counts = _spread(counts, times[0]) if is_over_time else counts
+        else:
+            counts = _columns(report, plot=declared)
+            title = title if over_time.is_alone(counts) else f"{title} by {_joined(counts.columns.names)}"
+            draw = over_time.draw_growth if declared.kind == "growth" else over_time.draw_bars
+        return draw(counts, ax=ax, top=top, title=title, unit=unit)
 
     plot.__name__ = plot.__qualname__ = declared.name
     plot.__module__ = __package__
@@ -82,17 +92,48 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
     return plot
 
 
-def _draw_groups(
-    declared: Report, report: pd.DataFrame, *, ax: Axes | None, top: int, capacity: bool, unit: str
-) -> Axes:
-    counts = frame.rows(report, plot=declared)
-    keys = frame.joined(counts.index.names)
-    title = declared.heading if declared.by is not None else f"{declared.heading} by {keys}"
-    times = frame.time_levels(counts.index)
-    if times or not capacity:
-        counts = counts[["count", "hidden"]]
-    if times:
-        counts = counts[~counts["hidden"]]
-    if times and (counts.index.nlevels == 1 or (len(times) == 1 and counts.index.is_unique)):
-        return periods.draw(frame.spread(counts, times), ax=ax, top=top, title=title, unit=unit)
-    return categories.draw(counts, ax=ax, top=top, title=title, unit=unit)
+def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
+    """Take the counts of a report of one row per value: `count`, `hidden`, and the seats: `capacity` and `taken`."""
+    if plot.count not in report.columns or not is_numeric_dtype(report[plot.count].dtype):
+        raise _not_a_report(plot, f"has no counts in a column {plot.count}")
+    if isinstance(report.index, pd.RangeIndex):  # as of a report read back from a file
+        raise _not_a_report(plot, "is not indexed by its values, as set_index makes it")
+    counts = report[plot.count]
+    drawn = pd.DataFrame({"count": counts.fillna(0).astype("int64"), "hidden": counts.isna()})
+    has_seats = {"capacity", "limited_rsvps"} <= set(report.columns)
+    drawn["capacity"] = report["capacity"].astype("Float64").fillna(0).astype("float64") if has_seats else 0.0
+    drawn["taken"] = report["limited_rsvps"].fillna(0).astype("int64") if has_seats else 0
+    return drawn
+
+
+def _spread(counts: pd.DataFrame, time: int) -> pd.DataFrame:
+    """Turn rows of keys, one of them a time, into a row for each time and a column for each value of the others."""
+    shown = counts.loc[~counts["hidden"], ["count"]]
+    others = [number for number in range(counts.index.nlevels) if number != time]
+    return shown["count"].unstack(others, fill_value=0) if others else shown
+
+
+def _columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
+    """Take the counts of a report of one row per time: of each value, or `count` alone."""
+    if not isinstance(report.index, pd.DatetimeIndex):
+        raise _not_a_report(plot, "is not indexed by time")
+    if not all(map(is_numeric_dtype, report.dtypes)):
+        raise _not_a_report(plot, "has columns that are no counts")
+    counts = report.dropna(axis="columns", how="all").dropna(how="all").fillna(0).astype("int64")
+    if list(counts.columns.names) == [None] and plot.count in counts:
+        return counts[[plot.count]].set_axis(["count"], axis="columns")
+    return counts
+
+
+def _not_a_report(plot: Report, why: str, *, this: str = "this frame") -> NotAReport:
+    """Return the error that says what to call."""
+    by = ", …" if plot.by is None and plot.kind == "groups" else ""
+    return NotAReport(
+        f"plots.{plot.name} draws the report of the same name, and {this} {why}: "
+        f"of.plots.{plot.name}(of.{plot.name}({plot.table}{by}))"
+    )
+
+
+def _joined(names: Sequence[object]) -> str:
+    """Return the keys of a report in words."""
+    return " and ".join("value" if name is None else words(name) for name in names)

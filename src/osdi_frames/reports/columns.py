@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
@@ -29,11 +31,6 @@ class Period:
         """The name of the index."""
         return PERIOD_NAMES[self.freq]
 
-    @property
-    def format(self) -> str:
-        """How a period is written, by the day on which it starts."""
-        return {"M": "%Y-%m", "Q": "%Y-%m", "Y": "%Y"}.get(self.freq, "%Y-%m-%d")
-
 
 By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 """What to group by: a column, a pandas Grouper with a key, a Period, or a list of them."""
@@ -41,12 +38,25 @@ By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 
 PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
+#: The names of periods, as reports write them.
+_PERIOD: Final = re.compile(r"(?:(?:before |after )?\d{4}(?:-\d\d){0,2})|\(no date\)")
 
 UTC: Final = "datetime64[us, UTC]"
 LOCAL: Final = "datetime64[us]"
 
 _LARGEST: Final = 2**63 - 1
 _HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
+
+
+def time_levels(index: pd.Index) -> list[int]:
+    """Return which keys of a report are times, or the names of periods."""
+    levels = [index.get_level_values(number) for number in range(index.nlevels)]
+    return [
+        number
+        for number, level in enumerate(levels)
+        if is_datetime64_any_dtype(level.dtype)
+        or (level.name in PERIOD_NAMES.values() and all(map(_PERIOD.fullmatch, map(str, level))))
+    ]
 
 
 def take(
@@ -79,34 +89,26 @@ def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Groupe
     """List the keys of `by`, each with the name of its column."""
     if by is None:
         return []
-    keys = [by] if isinstance(by, (str, pd.Grouper, Period)) else by
-    if not isinstance(keys, Sequence) or not all(isinstance(key, (str, pd.Grouper, Period)) for key in keys):
-        raise InvalidColumn(f"{report}: by is a column, a pandas Grouper, a Period, or a list of them")
-    if not keys:
-        raise InvalidColumn(f"{report}: by names no column")
-    return [(_column_of(key, report=report), key) for key in keys]
+    keys = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
+    names = [key.column if isinstance(key, Period) else getattr(key, "key", key) for key in keys]
+    if not keys or not all(isinstance(name, str) for name in names):
+        expected = "by is a column, a pandas Grouper with a key, a Period, or a list of them"
+        raise InvalidColumn(f"{report}: {expected}")
+    return [(str(name), key) for name, key in zip(names, keys, strict=True)]
 
 
-def _column_of(key: str | pd.Grouper | Period, *, report: str) -> str:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, Period):
-        return key.column
-    if key.key is None:
-        raise InvalidColumn(f"{report} groups by columns: the Grouper has no key")
-    return str(key.key)
+def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
+    """Return the numbers of a column's texts, -1 where one is missing, and the texts."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
+    return pd.factorize(column.astype("str"))
 
 
 def identity(column: pd.Series) -> pd.Series:
-    """Convert to text, if it is no category of texts; blank is missing."""
-    if isinstance(column.dtype, pd.CategoricalDtype) and isinstance(
-        column.cat.categories.dtype, pd.StringDtype
-    ):
-        names = column.cat.categories
-        return column.cat.remove_categories(names[(names == "") | names.str.isspace()])
-    text = column.astype("str")
-    blank = (text == "") | text.str.isspace()
-    return text.mask(blank) if blank.any() else text
+    """Convert the values of an id to numbers; blank is missing."""
+    codes, texts = coded(column)
+    blank = np.append(texts.str.strip() == "", True)
+    return pd.Series(codes).mask(blank[codes])
 
 
 def whole(column: pd.Series) -> pd.Series:

@@ -20,7 +20,7 @@ class Subject:
     """What several reports count: a table, the main count and its unit, the measures, and what to know of them.
 
     `titled` is the id that has titles, `nothing` are the texts that stand for no value, `rows` is a frame for
-    the examples.
+    the examples, `verb` says how its documentation begins.
     """
 
     table: str
@@ -31,6 +31,12 @@ class Subject:
     note: str
     rows: str
     nothing: tuple[str, ...] = ("",)
+    verb: str = "Count"
+
+    @property
+    def heading(self) -> str:
+        """The unit as a heading begins with it."""
+        return self.unit[0].upper() + self.unit[1:]
 
 
 # A webhook leaves a missing source out; the service's REST API writes the literal `none`.
@@ -53,6 +59,7 @@ EVENTS: Final = Subject(
 ...     "capacity": [40, None, None],
 ...     "start_date": pd.to_datetime(["2026-05-01 18:00", "2026-07-09 10:00", "2026-05-02 09:30"]),
 ... })""",
+    verb="Sum",
 )
 SNAPSHOTS: Final = Subject(
     "snapshots",
@@ -119,16 +126,14 @@ class Report:
     about
         The first sentence of its documentation, and what else is to be known.
     by
-        What it groups by; None where the caller says it.
+        What it groups by, and ``osdi-frames report`` makes it; None where the caller says it.
     kind
         ``groups``: a row for each value; ``over time``: a row for each period, with `by` a column for each
         value; ``growth``: the same for repeated pulls.
     own_measures
         Its columns, where they are not those of the subject.
     example
-        The values of its count that its documentation shows; after the arguments where there are any.
-    standard
-        Whether ``osdi-frames report`` makes it: every report whose values are declared.
+        The values of its count that its documentation shows, and then the arguments where there are any.
     """
 
     subject: Subject = field(repr=False)
@@ -139,7 +144,6 @@ class Report:
     kind: Literal["groups", "over time", "growth"] = field(default="groups", repr=False)
     own_measures: tuple[Measure, ...] = field(default=(), repr=False)
     example: tuple[str, ...] = field(default=(), repr=False)
-    standard: bool = field(default=True, repr=False)
 
     @property
     def table(self) -> str:
@@ -196,17 +200,6 @@ def columns_of(reports: Iterable[Report], table: str) -> list[str]:
 
 
 _REGION: Final = ("location_country", "location_region")
-_ANY: Final = """by any column, by several, or by a period of time.
-
-With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between the
-first and the last, with 0 where there was nothing, but no gap of more than ten years. A list-valued column is
-refused: a row with two values would count twice."""
-_PERIODS: Final = """of each day, week, month or other period, periods without any included.
-
-Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper takes
-its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the service's
-"send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]`` is without
-it."""
 _STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
 RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be
@@ -219,12 +212,33 @@ of which may be a part of the events; too long a pause makes two pulls one."""
 
 def _ranked(subject: Subject, word: str, by: By, of_each: str, example: str, more: str = "") -> Report:
     """Declare a report with a row for each value, the most first."""
-    sums = subject is EVENTS
-    about = (
-        f"{'Sum' if sums else 'Count'} the {subject.unit} {of_each}, most {'RSVPs ' if sums else ''}first."
+    about = f"{subject.verb} the {subject.unit} {of_each}, most first.{more}"
+    name, heading = f"{subject.count}_by_{word}", f"{subject.heading} by {word}"
+    return Report(subject, name, heading, about, by, example=(example,))
+
+
+def _by_any(subject: Subject, name: str, argument: str, example: str) -> Report:
+    """Declare a report with a row for each value of what the caller groups by."""
+    about = f"""{subject.verb} the {subject.unit} by any column, by several, or by a period of time.
+
+With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between the
+first and the last, with 0 where there was nothing, but no gap of more than ten years. A list-valued column is
+refused: a row with two values would count twice."""
+    return Report(subject, name, subject.heading, about, example=(example, argument))
+
+
+def _over_time(subject: Subject, name: str, columns: tuple[Measure, ...], example: str) -> Report:
+    """Declare a report with a row for each period that the caller chooses."""
+    about = f"""Count the {subject.unit} of each day, week, month or other period, periods without any included.
+
+Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper takes
+its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the service's
+"send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]`` is without
+it."""
+    heading = f"{subject.heading} over time"
+    return Report(
+        subject, name, heading, about, kind="over time", own_measures=columns, example=(example, "freq='MS'")
     )
-    heading = f"{subject.unit[0].upper()}{subject.unit[1:]} by {word}"
-    return Report(subject, f"{subject.count}_by_{word}", heading, about + more, by, example=(example,))
 
 
 REPORTS: Final = (
@@ -243,26 +257,19 @@ REPORTS: Final = (
         "rsvps_by_month",
         "RSVPs by month of the event",
         "Sum the RSVPs of the events of each month, months without any included.",
-        by=Period("start_date"),
+        Period("start_date"),
         example=("{'2026-05': 35, '2026-06': 0, '2026-07': 12}",),
     ),
-    Report(
-        EVENTS,
-        "rsvps_by",
-        "RSVPs",
-        f"Sum the RSVPs {_ANY}",
-        standard=False,
-        example=("{'CA': 30, '(none)': 12, 'ON': 5}", "'location_region'"),
-    ),
+    _by_any(EVENTS, "rsvps_by", "'location_region'", "{'CA': 30, '(none)': 12, 'ON': 5}"),
     Report(
         SNAPSHOTS,
         "rsvps_by_pull",
         "RSVPs from pull to pull",
         f"Sum the RSVPs that were known at each pull.\n\n{_STATES}",
-        by="event_campaign_id",
-        kind="growth",
-        own_measures=measures.BY_PULL,
-        example=("[[7, <NA>], [13, 6]]",),
+        "event_campaign_id",
+        "growth",
+        measures.BY_PULL,
+        ("[[7, <NA>], [13, 6]]",),
     ),
     Report(
         SNAPSHOTS,
@@ -270,7 +277,6 @@ REPORTS: Final = (
         "RSVPs over time",
         f"Show how the RSVPs of each campaign grew from pull to pull.\n\n{_STATES}",
         kind="growth",
-        standard=False,
         example=("[[3, 4], [9, 4]]",),
     ),
     _ranked(ATTENDANCES, "source", "source", "of each source code", "{'email': 2, '(none)': 1}"),
@@ -280,30 +286,18 @@ REPORTS: Final = (
         "attendances_by_month",
         "RSVPs by the month in which they were made",
         "Count the RSVPs that were made in each month (UTC), months without any included.",
-        by=Period("created_date"),
+        Period("created_date"),
         own_measures=measures.ATTENDANCES_OVER_TIME,
         example=("{'2026-05': 2, '2026-06': 1}",),
     ),
-    Report(
+    _by_any(
         ATTENDANCES,
         "attendances_by",
-        "RSVPs",
-        f"Count the RSVPs {_ANY}",
-        standard=False,
-        example=(
-            "{('(none)', '(none)'): 1, ('email', '(none)'): 1, ('email', 'group-a'): 1}",
-            "['source', 'referrer']",
-        ),
+        "['source', 'referrer']",
+        "{('(none)', '(none)'): 1, ('email', '(none)'): 1, ('email', 'group-a'): 1}",
     ),
-    Report(
-        ATTENDANCES,
-        "attendances_over_time",
-        "RSVPs over time",
-        f"Count the RSVPs {_PERIODS}",
-        kind="over time",
-        own_measures=measures.ATTENDANCES_OVER_TIME,
-        standard=False,
-        example=("[[2, 2, 2], [1, 1, 3]]", "freq='MS'"),
+    _over_time(
+        ATTENDANCES, "attendances_over_time", measures.ATTENDANCES_OVER_TIME, "[[2, 2, 2], [1, 1, 3]]"
     ),
     _ranked(SIGNATURES, "petition", "petition_id", "of each petition", "{'x': 2, 'y': 2}"),
     _ranked(
@@ -342,29 +336,23 @@ REPORTS: Final = (
         "signatures_by_month",
         "Signatures by month",
         "Count the signatures of each month (UTC), months without any included.",
-        by=Period("created_date"),
+        Period("created_date"),
         own_measures=measures.SIGNATURES_OVER_TIME,
         example=("{'2026-05': 2, '2026-06': 0, '2026-07': 1, '(no date)': 1}",),
     ),
-    Report(
+    _by_any(
         SIGNATURES,
         "signatures_by",
-        "Signatures",
-        f"Count the signatures {_ANY}",
-        standard=False,
-        example=("{('x', 'email'): 2, ('y', '(none)'): 1, ('y', 'email'): 1}", "['petition_id', 'source']"),
+        "['petition_id', 'source']",
+        "{('x', 'email'): 2, ('y', '(none)'): 1, ('y', 'email'): 1}",
     ),
-    Report(
+    _over_time(
         SIGNATURES,
         "signatures_over_time",
-        "Signatures over time",
-        f"Count the signatures {_PERIODS}",
-        kind="over time",
-        own_measures=measures.SIGNATURES_OVER_TIME,
-        standard=False,
-        example=("[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]", "freq='MS'"),
+        measures.SIGNATURES_OVER_TIME,
+        "[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]",
     ),
 )
 """Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
 
-STANDARD: Final = tuple(report for report in REPORTS if report.standard)
+STANDARD: Final = tuple(report for report in REPORTS if report.by is not None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,14 @@ from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_d
 
 from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.doubtful import FAR, trusted_years
-from osdi_frames.reports.columns import By, Period, converted, named_keys, time
+from osdi_frames.reports.columns import By, Period, coded, converted, named_keys, time
 from osdi_frames.tables.schema import NO_DATE, NONE
+
+Key: TypeAlias = tuple[NDArray[Any], pd.Index]
+"""The number of each row's value, and the label of each number, labels in order."""
+
+#: How a period is written, by the day on which it starts.
+_FORMATS: Final = {"M": "%Y-%m", "Q": "%Y-%m", "Y": "%Y"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,66 +35,42 @@ class Groups:
     labels: pd.Index
     in_time: bool
 
-    def rank(self, table: pd.DataFrame, measure: str) -> pd.DataFrame:
-        """Put the largest first, equal ones in the order of the labels; times stay in order."""
-        return table if self.in_time else table.sort_values(measure, ascending=False, kind="stable")
+    def ranked(self, counts: pd.Series) -> NDArray[np.int64]:
+        """Return the groups by their counts, the largest first, equal ones in the order of the labels.
+
+        Times stay in order.
+        """
+        counts = counts.reset_index(drop=True)
+        ranked = counts if self.in_time else counts.sort_values(ascending=False, kind="stable")
+        return ranked.index.to_numpy(dtype="int64")
 
     def spread(self, values: pd.Series, row: pd.Series, number: pd.Series) -> pd.DataFrame:
         """Sum values to one row per `row` and one column per number."""
         sums = values.groupby([row.rename("row"), number.rename("column")]).sum().unstack(fill_value=0)
         return sums.reindex(columns=range(len(self.labels)), fill_value=0).astype("int64")
 
-    def label_columns(self, table: pd.DataFrame, measure: pd.Series) -> pd.DataFrame:
-        """Give a spread table its labels, the column with the largest measure first, as `rank` does."""
-        if not self.in_time:
-            measure = measure.sort_values(ascending=False, kind="stable")
-        return table[measure.index].set_axis(
-            self.labels.take(measure.index.to_numpy(dtype="int64")), axis="columns"
-        )
+    def label_columns(self, table: pd.DataFrame, counts: pd.Series) -> pd.DataFrame:
+        """Give a spread table its labels, the column with the largest count first."""
+        order = self.ranked(counts)
+        return table.iloc[:, order].set_axis(self.labels.take(order), axis="columns")
 
 
 def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str) -> Groups:
     """Group the rows by the keys that `by` names; `nothing` are the texts that stand for no value."""
-    keys: list[pd.Series] = []
-    periods: pd.Index | None = None
-    named = named_keys(by, report=report)
-    for column_name, key in named:
-        column = frame[column_name]
+    keys: list[Key] = []
+    names, in_time = [], False
+    for name, key in named_keys(by, report=report):
+        column = frame[name].reset_index(drop=True)
         if isinstance(key, Period):
-            key_of_row, periods = _in_periods(converted(column, time, report=report), key)
+            keys.append(_in_periods(converted(column, time, report=report), key))
         elif isinstance(key, pd.Grouper) and key.freq is not None:
-            key_of_row, periods = _binned(converted(column, time, report=report), key)
+            keys.append(_binned(converted(column, time, report=report), key))
         else:
-            key_of_row = _labelled(column.reset_index(drop=True), nothing=nothing, report=report)
-        keys.append(key_of_row)
-    if len(keys) == 1:
-        number, labels = _numbered(keys[0], periods)
-    else:
-        table = pd.DataFrame(dict(enumerate(keys)))  # by position: two periods of one column have one name
-        same = table.groupby(list(table), dropna=False, observed=True)
-        number, labels = same.ngroup(), same.size().index
-    names = [key.name if isinstance(key, Period) else column_name for column_name, key in named]
-    return Groups(
-        number,
-        _without_categories(labels).set_names(names),
-        in_time=any(
-            is_datetime64_any_dtype(key) or (isinstance(key.dtype, pd.CategoricalDtype) and key.dtype.ordered)
-            for key in keys
-        ),
-    )
-
-
-def _numbered(key: pd.Series, periods: pd.Index | None) -> tuple[pd.Series, pd.Index]:
-    """Return the number of each row's group, by one key, and the labels; periods without rows are groups, too."""
-    if isinstance(key.dtype, pd.CategoricalDtype):
-        key = key if key.dtype.ordered else key.cat.remove_unused_categories()
-        return key.cat.codes.astype("int64"), key.cat.categories
-    same = key.groupby(key, dropna=False)
-    number, labels = same.ngroup(), same.size().index
-    if periods is None:
-        return number, labels
-    labels = periods.append(labels[labels.isna()])
-    return pd.Series(labels.get_indexer(pd.Index(key)).astype("int64")), labels
+            keys.append(_labelled(column, nothing=nothing, report=report))
+        names.append(key.name if isinstance(key, Period) else name)
+        in_time |= isinstance(key, Period) or is_datetime64_any_dtype(keys[-1][1].dtype)
+    number, labels = keys[0] if len(keys) == 1 else _together(keys)
+    return Groups(pd.Series(number, dtype="int64"), labels.set_names(names), in_time)
 
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
@@ -97,26 +79,36 @@ def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) ->
         grouper = pd.Grouper(key=column, freq=freq, label="left")
     except ValueError as error:
         raise InvalidColumn(f"{report}: {freq!r} is no period; h, D, W, MS, QS and YS are") from error
-    periods = group(rows, grouper, nothing=(), report=report)
+    number, labels = _binned(rows[column], grouper)
     # "W", "ME" and their like end with a day, and to the left of such a period is the day before it starts.
-    ends_with_a_day = grouper.closed == "right"
-    return replace(periods, labels=periods.labels + pd.Timedelta(days=1)) if ends_with_a_day else periods
+    labels = labels + pd.Timedelta(days=1) if grouper.closed == "right" else labels
+    return Groups(pd.Series(number), labels.set_names(column), in_time=True)
 
 
-def _binned(times: pd.Series, grouper: pd.Grouper) -> tuple[pd.Series, pd.Index]:
+def _together(keys: Sequence[Key]) -> Key:
+    """Return the combinations of several keys that occur."""
+    numbers = pd.DataFrame({place: number for place, (number, _) in enumerate(keys)})
+    same = numbers.groupby(list(numbers))
+    found = same.size().index
+    labels = [label[found.get_level_values(place)] for place, (_, label) in enumerate(keys)]
+    return same.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
+
+
+def _binned(times: pd.Series, grouper: pd.Grouper) -> Key:
     """Return the period of each time, and every period from the first to the last, without long gaps."""
     # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
     in_order = times.dropna().sort_values()
     far = pd.Timedelta(days=FAR * 365.25)
     parts = [part for _, part in in_order.groupby((in_order.diff() > far).cumsum())] or [in_order]
     # Copied, since pandas keeps notes in a Grouper.
-    sizes = [part.to_frame(grouper.key).groupby(copy.copy(grouper)).size() for part in parts]
-    counted = pd.concat(sizes) if len(sizes) > 1 else sizes[0]
-    period = pd.Series(counted.index.repeat(counted), index=in_order.index)
-    return period.reindex(times.index), counted.index
+    sizes = pd.concat([part.to_frame(grouper.key).groupby(copy.copy(grouper)).size() for part in parts])
+    number = np.full(len(times), len(sizes))
+    number[in_order.index] = np.repeat(np.arange(len(sizes)), sizes)
+    missing = times[times.isna()].head(1)
+    return number, sizes.index.append(pd.DatetimeIndex(missing))
 
 
-def _in_periods(times: pd.Series, period: Period) -> tuple[pd.Series, pd.Index]:
+def _in_periods(times: pd.Series, period: Period) -> Key:
     """Return the name of each time's period, and every name in order, those far outside as one.
 
     Far outside are the dates that `check` lists as doubtful.
@@ -124,65 +116,38 @@ def _in_periods(times: pd.Series, period: Period) -> tuple[pd.Series, pd.Index]:
     known = pd.PeriodIndex(times.dt.tz_localize(None).dt.to_period(period.freq))
     present = known.dropna()
     if present.empty:
-        undated = pd.Index([NO_DATE] if len(times) else [], dtype="str")
-        return pd.Series(
-            pd.Categorical.from_codes(np.zeros(len(times), "int8"), undated, ordered=True)
-        ), undated
-    window = _window(present)
-    inside = window.asfreq("D", how="S").strftime(period.format)
-    names = [f"before {inside[0]}", *inside, f"after {inside[-1]}", NO_DATE]
-    place = np.clip(known.asi8 - window[0].ordinal + 1, 0, len(inside) + 1)
-    place[known.isna()] = len(names) - 1
-    used = np.union1d(place, np.arange(1, len(inside) + 1))
-    categories = pd.Index([names[number] for number in used], dtype="str")
-    codes = np.searchsorted(used, place)
-    return pd.Series(pd.Categorical.from_codes(codes, categories, ordered=True)), categories
-
-
-def _window(present: pd.PeriodIndex) -> pd.PeriodIndex:
-    """Return every period from the first to the last of those whose dates are not doubtful."""
+        return np.zeros(len(times), "int64"), pd.Index([NO_DATE] if len(times) else [], dtype="str")
     years = present.year
     trusted = trusted_years(dict(zip(*np.unique(years, return_counts=True), strict=True)))
     together = present[(years >= trusted.start) & (years < trusted.stop)]
-    return pd.period_range(together.min(), together.max())
+    window = pd.period_range(together.min(), together.max())
+    inside = window.asfreq("D", how="S").strftime(_FORMATS.get(period.freq, "%Y-%m-%d"))
+    names = np.array([f"before {inside[0]}", *inside, f"after {inside[-1]}", NO_DATE])
+    place = np.clip(known.asi8 - window[0].ordinal + 1, 0, len(inside) + 1)
+    place[known.isna()] = len(names) - 1
+    used = np.union1d(place, np.arange(1, len(inside) + 1))
+    return np.searchsorted(used, place), pd.Index(names[used], dtype="str")
 
 
-def _without_categories(labels: pd.Index) -> pd.Index:
-    """Turn categories into text; their order is that of the rows already."""
-    if isinstance(labels, pd.MultiIndex):
-        texts = [
-            level.astype("str") if isinstance(level, pd.CategoricalIndex) else level
-            for level in labels.levels
-        ]
-        return labels.set_levels(texts)  # type: ignore[arg-type] # an Index is a sequence
-    return labels.astype("str") if isinstance(labels, pd.CategoricalIndex) else labels
-
-
-def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> pd.Series:
-    """Bring a key to categories of text with ``(none)``, or to times, numbers or booleans that may be missing."""
-    if isinstance(column.dtype, pd.CategoricalDtype) and isinstance(
-        column.cat.categories.dtype, pd.StringDtype
-    ):
-        return _named(column.cat.codes.to_numpy(), column.cat.categories, nothing)
-    if not isinstance(column.dtype, pd.StringDtype) and not is_datetime64_any_dtype(column.dtype):
+def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> Key:
+    """Return the values of a key: texts with ``(none)``, or times, numbers or booleans that may be missing."""
+    dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+    if not isinstance(dtype, pd.StringDtype) and not is_datetime64_any_dtype(column.dtype):
         # By way of objects, all backends and categories become a few dtypes; a column of nothing, text.
         objects = column.astype(object)
         column = objects.where(objects.notna(), None).convert_dtypes()
-    if is_datetime64_any_dtype(column.dtype):
-        return time(column)
-    if is_numeric_dtype(column.dtype):
-        return column
+    if is_datetime64_any_dtype(column.dtype) or is_numeric_dtype(column.dtype):
+        values = time(column) if is_datetime64_any_dtype(column.dtype) else column
+        number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
+        return number, pd.Index(labels)
     if column.dtype == object and any(map(is_list_like, column)):
         name = column.name
         raise InvalidColumn(
             f"{report}: {name} holds lists; to count each entry, explode it: frame.explode({name!r})"
         )
-    return _named(*pd.factorize(column.astype("str")), nothing)
-
-
-def _named(codes: NDArray[Any], values: Iterable[object], nothing: Collection[str]) -> pd.Series:
-    """Return the values of codes as categories in their order; those of `nothing`, and of code -1, are one."""
-    texts = pd.Series([*values, NONE], dtype="str")
+    codes, known = coded(column)
+    texts = pd.Series([*known, NONE], dtype="str")  # the last one is that of -1
     texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)
     number, names = pd.factorize(texts, sort=True)
-    return pd.Series(pd.Categorical.from_codes(number[codes], names))
+    used, number = np.unique(number[codes], return_inverse=True)
+    return number, names[used]

@@ -1,9 +1,11 @@
-"""Reports computed from their declarations."""
+"""Reports computed from their declarations, by a function for each, with its documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import textwrap
+from collections.abc import Callable, Iterable
+from inspect import Parameter, Signature
+from typing import Any, Final
 
 import pandas as pd
 from pandas.api.types import pandas_dtype
@@ -15,6 +17,20 @@ from osdi_frames.reports.declared import Report
 from osdi_frames.reports.groups import Groups, group, group_periods
 from osdi_frames.reports.titles import add_titles
 from osdi_frames.tables import TABLES, element_types, main_table
+
+#: Of each table with a row per element: its columns.
+_COLUMNS: Final = {
+    table.name: frozenset(column.name for column in table.columns)
+    for table in map(main_table, element_types())
+}
+_DECLARED: Final = frozenset().union(*_COLUMNS.values())
+
+_BY = 'a column, a pandas Grouper, as ``pd.Grouper(key={!r}, freq="MS")``, or a list of them'
+_RAISES = """MissingColumn
+    a frame lacks a column that is needed; all that are missing are named
+InvalidColumn
+    a list-valued column in `by`, a column that holds what is no whole number or no time, or numbers whose sum does
+    not fit 64 bits"""
 
 
 def make(
@@ -28,27 +44,27 @@ def make(
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
     by = report.by if by is None else by
-    if by is None and report.kind == "growth":
-        by = "event_campaign_id"
+    if by is None and report.kind != "over time":
+        by = "event_campaign_id" if report.kind == "growth" else []
     needs = _needs(report, by)
     columns = {*needs, *(name for name, _ in named_keys(by, report=report.name))}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
-    if by is None and report.kind == "groups":
-        raise InvalidColumn(f"{report.name}: by names no column")
     reader = f"{report.reader} reads {report.read_from}"
     rows = take(frame, needs, by=by, report=report.name, reader=reader)
     if by is None:
         made = _measured(report, rows, group_periods(rows, "created_date", freq, report=report.name))
-    elif report.kind == "groups":
-        groups = _grouped(report, frame, by)
-        made = groups.rank(_measured(report, rows, groups), report.count)
-    elif report.kind == "over time":
-        made = _over_time(report, frame, rows, freq, by)
     else:
-        made = _growth(report, frame, rows, pd.Timedelta(pause), by)
+        groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
+        if report.kind == "groups":
+            made = _measured(report, rows, groups)
+            made = made.iloc[groups.ranked(made[report.count])]
+        elif report.kind == "over time":
+            made = _over_time(rows, groups, group_periods(rows, "created_date", freq, report=report.name))
+        else:
+            made = _growth(report, rows, groups, pd.Timedelta(pause))
     return made if titles is None else add_titles(made, titles, titled, name=report.name)
 
 
@@ -60,14 +76,6 @@ def _needs(report: Report, by: By | None) -> dict[str, Convert]:
         return {"created_date": utc}
     needs = {column: convert for measure in report.measures for column, convert in measure.needs.items()}
     return needs if report.kind == "groups" else {"created_date": utc, **needs}
-
-
-#: Of each table with a row per element: its columns.
-_COLUMNS: Final = {
-    table.name: frozenset(column.name for column in table.columns)
-    for table in map(main_table, element_types())
-}
-_DECLARED: Final = frozenset().union(*_COLUMNS.values())
 
 
 def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
@@ -88,10 +96,6 @@ def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
         )
 
 
-def _grouped(report: Report, frame: pd.DataFrame, by: By) -> Groups:
-    return group(frame, by, nothing=report.subject.nothing, report=report.name)
-
-
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Compute the measures of each group, also of those without rows."""
     grouped = rows.assign(group=groups.number).groupby("group")
@@ -104,43 +108,36 @@ def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFram
     return pd.DataFrame(made, numbers).set_axis(groups.labels)
 
 
-def _over_time(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, freq: str, by: By) -> pd.DataFrame:
+def _over_time(rows: pd.DataFrame, groups: Groups, periods: Groups) -> pd.DataFrame:
     """Count the rows of each period and group."""
-    periods = group_periods(rows, "created_date", freq, report=report.name)
-    groups = _grouped(report, frame, by)
     counts = groups.spread(pd.Series(1, index=rows.index), periods.number, groups.number)
     counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
     return groups.label_columns(counts, counts.sum())
 
 
-def _growth(
-    report: Report, frame: pd.DataFrame, rows: pd.DataFrame, pause: pd.Timedelta, by: By
-) -> pd.DataFrame:
+def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timedelta) -> pd.DataFrame:
     """Sum what was known of each group at each pull."""
     for column in ("event_id", "fetched_at"):
-        _refuse_missing(rows[column], report=report.name)
-    groups = _grouped(report, frame, by)
+        missing = int(rows[column].isna().sum())
+        if missing:
+            raise InvalidColumn(
+                f"{report.name}: {missing} of {len(rows)} rows have no {column} and cannot be followed "
+                f"through time; to leave them out: frame[frame.{column}.notna()]"
+            )
     states = _states(rows.assign(group=groups.number), pause=pause)
-    changes = _changes(states)
+    # What each pull adds to a group, and takes from the group that the event was in before.
+    before = states.groupby("event_id")[["group", "rsvps"]].shift().dropna(subset="group").astype("int64")
+    taken = states.loc[before.index].assign(group=before["group"], rsvps=-before["rsvps"])
+    changes = pd.concat([states, taken])
     growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
     growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
     if not report.own_measures:
         return groups.label_columns(growth, growth.iloc[-1:].sum())
-    count, *others = report.measures
-    made = {count.name: growth.sum(axis=1)}
-    for measure in others:
+    made: dict[str, pd.Series] = {}
+    for measure in report.measures:
         values = measure.compute(growth.groupby(level=0), made)
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
     return pd.DataFrame(made)
-
-
-def _refuse_missing(column: pd.Series, *, report: str) -> None:
-    count = int(column.isna().sum())
-    if count:
-        raise InvalidColumn(
-            f"{report}: {count} of {len(column)} rows have no {column.name} and cannot be followed "
-            f"through time; to leave them out: frame[frame.{column.name}.notna()]"
-        )
 
 
 def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
@@ -152,8 +149,87 @@ def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
     return rows.drop_duplicates(["pull", "event_id"], keep="last")
 
 
-def _changes(states: pd.DataFrame) -> pd.DataFrame:
-    """Turn states into what each pull adds to a group, and takes from the group the event was in before."""
-    before = states.groupby("event_id")[["group", "rsvps"]].shift()
-    taken = states.assign(group=before["group"], rsvps=-before["rsvps"]).dropna(subset="group")
-    return pd.concat([states, taken.astype({"group": "int64", "rsvps": "int64"})])
+def function_of(report: Report) -> Callable[..., pd.DataFrame]:
+    """Return the function that makes a declared report.
+
+    >>> from osdi_frames.reports.declared import REPORTS
+    >>> function_of(REPORTS[0]).__name__
+    'rsvps_by_campaign'
+    """
+    titled = report.subject.titled
+    arguments = _arguments(report)
+    signature = Signature(list(arguments), return_annotation=pd.DataFrame)
+
+    def function(*args: Any, **options: Any) -> pd.DataFrame:
+        given = signature.bind(*args, **options).arguments
+        titles = given.pop(titled.argument, None)
+        return make(report, given.pop(report.table), titles=titles, **given)
+
+    function.__name__ = function.__qualname__ = report.name
+    function.__doc__ = _documentation(report, arguments)
+    function.__module__ = __package__
+    function.__signature__ = signature  # type: ignore[attr-defined] # what `inspect` and Jupyter show
+    return function
+
+
+def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
+    """Write the docstring of a report's function from its declaration."""
+    parts = {
+        "Parameters": "\n".join(f"{name.name}\n    {text}" for name, text in arguments.items()),
+        "Returns": f"DataFrame\n{textwrap.indent(_result(report), '    ')}",
+        "Raises": _RAISES,
+        "Examples": _example(report),
+    }
+    sections = [f"{name}\n{'-' * len(name)}\n{text}" for name, text in parts.items()]
+    return "\n\n".join([report.about, report.subject.note, *sections])
+
+
+def _example(report: Report) -> str:
+    shown, *arguments = report.example or ("",)
+    value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
+    call = f"{report.name}({', '.join([report.table, *arguments])}){value}"
+    return f"{report.subject.rows}\n>>> {call}\n{shown}"
+
+
+def _arguments(report: Report) -> dict[Parameter, str]:
+    """Return the parameters of a report's function, each with what is said of it."""
+    given, option = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    row, needed, columns = report.table[:-1], report.columns, ""
+    last: dict[Parameter, str] = {}
+    if report.kind == "growth":
+        row = "event and pull (``read_events(…, dedupe=False)``)"
+        needed, columns = ("event_id", "fetched_at", *needed), "; event_campaign_id if not given"
+        last[Parameter("pause", option, default="1min")] = "the longest time between two pages of one pull"
+    elif report.kind == "over time":
+        columns = "; for one column of counts per value"
+        aliases = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
+        last[Parameter("freq", option, default="D")] = aliases
+    arguments = {Parameter(report.table, given): f"one row per {row}, with {', '.join(needed)}"}
+    if report.by is None:
+        time = "start_date" if report.table == "events" else "created_date"
+        by = Parameter("by", given, default=Parameter.empty if report.kind == "groups" else None)
+        arguments[by] = _BY.format(time) + columns
+    titled = report.subject.titled
+    arguments[Parameter(titled.argument, given, default=None)] = (
+        f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
+        f" where {titled.key} is a key"
+    )
+    return arguments | last
+
+
+def _result(report: Report) -> str:
+    columns = "\n".join(f"- {measure.name}: {measure.meaning}" for measure in report.measures)
+    if report.kind == "groups":
+        keys = "what `by` names" if report.by is None else "its keys"
+        return f"indexed by {keys}, in the order of `{report.count}`, then of the index; times in order\n\n{columns}"
+    if report.kind == "growth" and report.own_measures:
+        return f"indexed by fetched_at (UTC), one row per pull\n\n{columns}"
+    if report.kind == "over time":
+        return (
+            "indexed by created_date, the start of the period (UTC); with `by`, the "
+            f"{report.subject.unit} of each value, the value with most of them first; else\n\n{columns}"
+        )
+    return (
+        "indexed by fetched_at (UTC), one row per pull; one column per value, most RSVPs in the last pull\n"
+        "first, and 0 before it was first seen; ``.sum(axis=1)`` is the total"
+    )

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import pandas as pd
 
 from osdi_frames.reports.columns import LOCAL, UTC, Convert, identity, local, utc, whole
+from osdi_frames.tables.schema import NO_DATE, NONE
 
 Grouped: TypeAlias = "pd.api.typing.DataFrameGroupBy[Any, Any]"
 Made: TypeAlias = Mapping[str, pd.Series]
@@ -57,12 +58,16 @@ def show(value: Any, unit: Unit) -> str:
 
 
 def show_key(value: Any) -> str:
-    """Return a value of an index as it is shown; of a time, what is of use to tell pulls apart.
+    """Return a value of an index as it is shown; of a time the day, and the minute where it is not the first.
 
-    >>> show_key("email"), show_key(pd.Timestamp("2026-05-01T18:00:59Z"))
-    ('email', '2026-05-01 18:00')
+    >>> show_key("email"), show_key(pd.Timestamp("2026-05-01T18:00:59Z")), show_key(pd.NaT), show_key(pd.NA)
+    ('email', '2026-05-01 18:00', '(no date)', '(none)')
     """
-    return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, pd.Timestamp) else str(value)
+    if isinstance(value, pd.Timestamp):
+        return f"{value:%Y-%m-%d}" if value == value.normalize() else f"{value:%Y-%m-%d %H:%M}"
+    if value is pd.NaT:
+        return NO_DATE
+    return NONE if pd.isna(value) else str(value)
 
 
 def count_rows(name: str, meaning: str = "how many", *, of_people: bool = False) -> Measure:
@@ -147,9 +152,14 @@ OF_EVENTS: Final = (
 )
 OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
 OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, _share_of("rsvps"), *_DATES)
-#: Of growth, whose rows are not groups of rows of the frame: `rsvps` is what the growth sums to.
+#: Of growth, whose rows have a column for each value that the events are grouped by.
 BY_PULL: Final = (
-    replace(RSVPS, meaning="of all events, as they were last known", total=None),
+    replace(
+        RSVPS,
+        meaning="of all events, as they were last known",
+        compute=lambda rows, _: rows.sum().sum(axis=1),
+        total=None,
+    ),
     Measure(
         "new_rsvps",
         "since the pull before; missing for the first",

@@ -7,10 +7,10 @@ from typing import Final, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
+from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.reports.columns import PERIOD_NAMES
+from osdi_frames.reports.columns import time_levels
 from osdi_frames.reports.declared import REPORTS
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -86,14 +86,7 @@ def _without_rows(report: pd.DataFrame, below: int) -> pd.DataFrame:
     for name in shown.columns.drop("title", errors="ignore"):
         rows = np.full_like(hidden, hidden.any()) if name == "cumulative" else hidden
         shown[name] = shown[name].mask(rows)
-    return shown if _is_in_time(report.index) else pd.concat([shown[~hidden], shown[hidden].sort_index()])
-
-
-def _is_in_time(index: pd.Index) -> bool:
-    levels = [index.get_level_values(number) for number in range(index.nlevels)]
-    return any(
-        level.name in PERIOD_NAMES.values() or is_datetime64_any_dtype(level.dtype) for level in levels
-    )
+    return shown if time_levels(report.index) else pd.concat([shown[~hidden], shown[hidden].sort_index()])
 
 
 def _counts(frame: pd.DataFrame) -> Counts:

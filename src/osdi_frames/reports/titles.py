@@ -55,25 +55,19 @@ def add_titles(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, na
     Columns that are ids get titles in their place.
     """
     key = titled.key
-    if key in report.index.names:
-        ids = report.index.get_level_values(key)
-        known = _known_titles(titles, titled, name=name).reindex(ids)
-        report.insert(0, "title", known.set_axis(report.index))
-    elif list(report.columns.names) == [key]:
-        known_by_id = _known_titles(titles, titled, name=name).to_dict()
-        labels = distinct_labels({str(column): known_by_id.get(str(column)) for column in report.columns})
-        return report.set_axis(pd.Index(list(labels.values()), dtype="str", name=key), axis="columns")
-    return report
-
-
-def _known_titles(titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.Series:
-    """Return the title of each id; the last row of an id holds."""
-    missing = [column for column in (titled.key, "title") if column not in titles.columns]
+    if key not in report.index.names and list(report.columns.names) != [key]:
+        return report
+    missing = [column for column in (key, "title") if column not in titles.columns]
     if missing:
         raise MissingColumn(f"{name}: {titled.argument} needs {', '.join(missing)}")
-    known = titles[[titled.key, "title"]].astype("str").dropna()
-    known = known[(known["title"].str.strip() != "") & (known[titled.key] != NONE)]
-    return known.drop_duplicates(titled.key, keep="last").set_index(titled.key)["title"]
+    named = titles[[key, "title"]].astype("str").dropna()
+    named = named[(named["title"].str.strip() != "") & (named[key] != NONE)]
+    known = dict(zip(named[key], named["title"], strict=True))  # the last row of an id holds
+    if key in report.index.names:
+        ids = report.index.get_level_values(key)
+        report.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], report.index, dtype="str"))
+        return report
+    return report.rename(columns=distinct_labels({column: known.get(column) for column in report.columns}))
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:
@@ -86,14 +80,9 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
     keys = [name for name in report.index.names if name in _KEYS]
     if "title" not in report.columns or not keys:
         return report
-    place = report.index.names.index(keys[0])
-    ids = [str(key) for key in report.index.get_level_values(place)]
-    found = dict(zip(ids, report["title"], strict=True))
-    labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in found.items()})
-    levels = [report.index.get_level_values(number) for number in range(report.index.nlevels)]
-    levels[place] = pd.Index([labels[key] for key in ids], dtype="str", name=keys[0])
-    index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
-    return report.drop(columns="title").set_axis(index)
+    found = zip(report.index.get_level_values(keys[0]), report["title"], strict=True)
+    labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in found})
+    return report.drop(columns="title").rename(index=labels, level=keys[0])
 
 
 def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:

@@ -1,0 +1,252 @@
+"""Counts over time: bars that are stacked where there are several series, and lines of growth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.container import BarContainer
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
+from matplotlib.ticker import FixedLocator
+from numpy.typing import NDArray
+
+from osdi_frames.plots import axes, colors
+from osdi_frames.plots.labels import PLAIN, cleaned, labels, name_of
+from osdi_frames.reports.titles import words
+from osdi_frames.tables.schema import NO_DATE
+
+_WIDEST = 30  # letters of a label in a legend
+_LINE = 0.21  # inches of height for each line of a legend
+
+_STACKED = 8  # series that can be distinguished; the others are one
+_LABELLED = 12  # up to so many bars have their count above them
+_SMALL = 1.2  # so many more letters of the counts than of labels are as wide as the axes
+_HEADROOM = 1.12  # for the counts above the bars
+_BARS = 1500  # so many bars are drawn one by one; of more, which would take seconds, each series is one shape
+_WIDTH = 0.8  # of its period: a bar
+_FINEST = 1500  # parts of the span: a narrower bar could not be seen
+
+_MARKED = 40  # up to so many pulls have a marker each
+
+_FEW = 6  # so many times are each named below the axis, if there is room
+_RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series: what it is called, the properties of its number among the values, and its counts."""
+
+    name: str
+    kind: colors.Kind
+    number: int
+    counts: pd.Series
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the bars stand, in days, how wide they are, and the names of those that stand apart.
+
+    What has no date, or is far outside, stands apart: before the others, or after them.
+    """
+
+    times: pd.DatetimeIndex
+    centers: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    names: list[str]
+
+
+def draw_bars(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
+    """Draw the counts of periods, one column on the other, at most `top`, and eight, and the others together."""
+    counts = _in_order(counts)
+    stack = _leading(counts, counts.sum(), top=min(top, _STACKED))
+    ax = axes.prepared(ax, title, height=_height(stack), is_empty=counts.empty)
+    if counts.empty:
+        return ax
+    places = _places(counts.index)
+    tops = np.zeros(len(counts), dtype="int64")
+    artists = []
+    for part in stack:
+        heights = part.counts.to_numpy()
+        style = colors.bar(part.kind, part.number)
+        artists.append(_bars(ax, places, heights, base=tops, of_many=len(stack), **style))
+        tops = tops + heights
+    axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)
+    left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
+    margin = (right - left) / 18  # half of a name
+    left, right = left - margin * bool(places.names[0]), right + margin * bool(places.names[-1])
+    _mark(ax, places.times, left=left, right=right)
+    _count(ax, places, tops, all_of_them=is_alone(counts) and len(tops) <= _LABELLED)
+    if not is_alone(counts):
+        _add_legend(ax, [part.name for part in stack], artists, upwards=True)
+    return ax
+
+
+def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
+    """Draw one line for each column, at most `top` of them and the others together."""
+    dated = counts[counts.index.notna()].sort_index()
+    lines = _leading(dated, dated.tail(1).sum(), top=top)
+    ax = axes.prepared(ax, title, height=_height(lines), is_empty=dated.empty)
+    if dated.empty:
+        return ax
+    times = pd.DatetimeIndex(dated.index)
+    at = _days(times)
+    marker = "o" if len(at) <= _MARKED else ""
+    artists = [
+        ax.plot(at, line.counts, marker=marker, markersize=4, **colors.line(line.kind, line.number))[0]
+        for line in lines
+    ]
+    values = max((int(line.counts.max()) for line in lines if line.kind != "other"), default=0)
+    highest = max(int(line.counts.max()) for line in lines)
+    if values:  # the others together are not to dwarf every value
+        highest = min(highest, values * axes.FURTHEST)
+    axes.count_upwards(ax, f"{unit}: {dated.iloc[-1].sum():,} in all at the end", highest=highest * 1.05)
+    margin = (at[-1] - at[0]) / 40 or 0.5
+    _mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
+    if not is_alone(counts):
+        ends = [int(line.counts.iloc[-1]) for line in lines]
+        above = [f": {end:,}, above" if end > highest else "" for end in ends]
+        _add_legend(ax, [line.name + end for line, end in zip(lines, above, strict=True)], artists)
+    return ax
+
+
+def is_alone(counts: pd.DataFrame) -> bool:
+    """Return whether counts are of no values, but in all."""
+    return list(counts.columns.names) == [None] and list(counts) == ["count"]
+
+
+def _leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Series]:
+    """Take the `top` columns with the largest weights, and the sum of the others; what is alone is taken."""
+    top = top or is_alone(counts)
+    order = weights.reset_index(drop=True).sort_values(ascending=False, kind="stable").index
+    taken = []
+    values = 0
+    for position in order[:top]:
+        key = counts.columns[position]
+        kind = colors.kind_of(key)
+        taken.append(Series(name_of(key), kind, values, counts.iloc[:, position]))
+        values += kind == "value"
+    rest = counts.iloc[:, order[top:]]
+    if rest.shape[1]:
+        taken.append(Series(f"(other: {rest.shape[1]:,})", "other", values, rest.sum(axis=1)))
+    return taken
+
+
+def _height(series: Sequence[Series]) -> float:
+    """Return the height of a figure of its own in which the legend has its place."""
+    return max(axes.HEIGHT, 1.0 + _LINE * len(series))
+
+
+def _add_legend(ax: Axes, names: Sequence[str], artists: Sequence[Any], *, upwards: bool = False) -> None:
+    """Put a legend to the right of the axes, in the order in which the series stand there."""
+    texts, style = labels(names, width=_WIDEST)
+    blank = [" "] * len(texts)  # matplotlib leaves out a name that begins with an underscore
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "reverse": upwards}
+    legend = ax.legend(artists, blank, frameon=False, fontsize="small", **place)
+    for line, text in zip(legend.get_texts(), reversed(texts) if upwards else texts, strict=True):
+        line.set(text=text, **style)
+
+
+def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows by time: what is before all others first, what is after them and what has no date last."""
+    names = pd.Series([str(label) for label in counts.index])
+    place = names.str.startswith("after ") + 2 * (names == NO_DATE) - names.str.startswith("before ")
+    times = _parsed(counts.index)
+    order = pd.DataFrame({"place": place, "time": times.tz_localize(None)}).sort_values(["place", "time"])
+    return counts.iloc[order.index]
+
+
+def _places(index: pd.Index) -> Places:
+    times = _parsed(index)
+    names = ["" if is_dated else name_of(label) for label, is_dated in zip(index, times.notna(), strict=True)]
+    before = sum(name.startswith("before ") for name in names)
+    times = times.dropna()
+    after = len(names) - before - len(times)
+    at = _days(times)
+    first, last = (at[0], at[-1]) if len(at) else (0.0, 0.0)
+    span, between = last - first, np.diff(at)
+    width = max(between[between > 0].min(initial=span or 1.0), span / max(_FINEST, len(at)))
+    aside = max(2 * width, span / 11)
+    centers = [first - aside * np.arange(before, 0, -1), at, last + aside * np.arange(1, after + 1)]
+    widths = np.full(len(names), max(width, span / 50))
+    widths[before : before + len(at)] = width
+    return Places(times, np.concatenate(centers), widths, names)
+
+
+def _bars(
+    ax: Axes,
+    places: Places,
+    heights: NDArray[Any],
+    *,
+    base: NDArray[Any],
+    of_many: int,
+    **style: Any,
+) -> BarContainer | PolyCollection:
+    """Draw bars that stand on a base."""
+    if len(heights) * of_many <= _BARS:
+        return ax.bar(places.centers, heights, places.widths * _WIDTH, bottom=base, **style)
+    left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
+    gaps = np.zeros(len(heights))
+    tops = np.column_stack([base + heights, gaps]).ravel()
+    bottoms = np.column_stack([base + gaps, gaps]).ravel()
+    edges = np.maximum.accumulate(np.column_stack([left, right]).ravel())
+    return ax.fill_between(edges, bottoms, tops, step="post", **{"linewidth": 0, **style})
+
+
+def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:
+    """Write the counts above the bars, or where they have no room only those of bars that stand apart."""
+    widest = max(len(f"{top:,}") for top in tops) + 1
+    all_of_them = all_of_them and widest * len(tops) <= axes.letters(ax) * _SMALL
+    style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": "small"}
+    for center, top, name in zip(places.centers, tops, places.names, strict=True):
+        if all_of_them or name:
+            ax.annotate(f"{name}\n{top:,}".lstrip(), (center, top), (0, 2), **style)
+
+
+def _days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
+    """Return times as matplotlib's days, by the wall clock of their zone: reports have UTC, or none."""
+    at = date2num(times.tz_localize(None).to_numpy())  # type: ignore[no-untyped-call] # matplotlib.dates
+    return np.asarray(at, dtype="float64")
+
+
+def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
+    """Make the x axis one of the given times, from `left` to `right` in days: beyond them stands what has none."""
+    zone = "" if times.tz is None else f" ({times.tz})"
+    ax.set_xlabel(cleaned(f"{words(times.name or 'time')}{zone}"), **PLAIN)
+    at = _days(times)
+    earliest, latest = date2num(_RANGE)  # type: ignore[no-untyped-call] # matplotlib.dates
+    left, right = max(left, earliest), min(right, latest)
+    ax.set_xlim(left, right)
+    names = _names(times) if len(times) <= _FEW else []
+    nearest = np.diff(at).min() if len(at) > 1 else right - left
+    if times.empty or nearest / (right - left) * axes.letters(ax) > max(map(len, names), default=np.inf):
+        ax.set_xticks(at, names)
+        return
+    # These are wall clocks already; the timezone of the rcParams would shift them.
+    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
+    between = locator.tick_values(*num2date([left, right], tz=UTC))  # type: ignore[no-untyped-call] # matplotlib.dates
+    first = left if len(at) == 1 else at.min()
+    ax.xaxis.set_major_locator(FixedLocator([day for day in between if first <= day <= at.max()]))
+    formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
+    ax.xaxis.set_major_formatter(formatter)
+
+
+def _parsed(labels: pd.Index) -> pd.DatetimeIndex:
+    """Return the times of labels; none for those that stand apart: before and after the others, and undated."""
+    if isinstance(labels, pd.DatetimeIndex):
+        return labels
+    times = pd.to_datetime(labels.to_series(), format="ISO8601", errors="coerce")
+    return pd.DatetimeIndex(times, name=labels.name)
+
+
+def _names(times: pd.DatetimeIndex) -> list[str]:
+    if not (times == times.normalize()).all():
+        return [f"{time:%Y-%m-%d\n%H:%M}" for time in times]
+    if (times.day == 1).all():
+        return [f"{time:%Y-%m}" for time in times]
+    return [f"{time:%Y-%m-%d}" for time in times]
