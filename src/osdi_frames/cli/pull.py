@@ -57,9 +57,6 @@ _EXAMPLE = (
     show_default=False,
     help="Begin anew although the last pull is not complete.",
 )
-@click.option(
-    "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust, as PEM."
-)
 @click.option("--allow-http", is_flag=True, help="Send the key in clear to another machine.")
 @as_json
 @progress

@@ -61,10 +61,9 @@ class Client:
         The service's own prefix, in addition to ``platform`` and ``action_network``.
     version
         ``"v1"`` or ``"v2"`` where the address does not state it.
-    ca_file
-        Certificates (PEM) to trust instead of the system's. They are always verified.
     allow_http
-        Send the key in clear to another machine.
+        Send the key in clear to another machine. Certificates of ``https://`` are always verified, by the system's
+        authorities or those of ``SSL_CERT_FILE``.
     now
         The clock that stamps `fetched_at`.
 
@@ -101,7 +100,6 @@ class Client:
         max_pages: int = MAX_PAGES,
         prefix: str | None = None,
         version: Literal["v1", "v2"] | None = None,
-        ca_file: str | os.PathLike[str] | None = None,
         allow_http: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -120,7 +118,6 @@ class Client:
             backoff=backoff,
             connections=workers,
             now=now,
-            ca_file=None if ca_file is None else os.fspath(ca_file),
         )
         self._address = address
         self._prefix = prefix
