@@ -19,7 +19,7 @@ from pandas.testing import assert_frame_equal
 
 from osdi_frames.cli.pull import command
 from osdi_frames.client import Client
-from osdi_frames.client.manifest import manifests
+from osdi_frames.client.folder import manifests
 from osdi_frames.client.resources import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownCollection
 from osdi_frames.reading.frames import read_table
@@ -83,8 +83,9 @@ def test_events_that_only_campaigns_list_come_without_being_named(demo, tmp_path
         alone = client.pull(tmp_path / "alone", campaigns=())
     assert_frame_equal(comparable(read_table(manifest.folder, "events")), demo.truth(GROUP))
     assert len(read_table(tmp_path / "alone", "events")) == 115 < len(demo.truth(GROUP)) == 120
-    assert manifest.names == ("events", "event_campaigns", "campaign_events")
-    assert alone.names == ("events",)
+    names = ["events", "event_campaigns", "campaign_events"]
+    assert [collection.name for collection in manifest.collections] == names
+    assert [collection.name for collection in alone.collections] == names[:1]
 
 
 def test_people_attendances_and_signatures_are_not_fetched_unless_they_are_asked_for(demo, tmp_path):
@@ -175,7 +176,7 @@ def rsvp(served: Stocked, event_id: str, name: str) -> None:
 def test_since_last_asks_for_the_lists_of_parents_that_changed_and_says_what_that_misses(clocked, tmp_path):
     served, client, clock, events = clocked
     first = client.pull(tmp_path, collections=["attendances"], since="last")
-    assert (first.complete, first.since) == (True, None)
+    assert (first.complete, first.collections[0].since) == (True, None)
     client.update_event(events[2], {"title": "Changed"})
     rsvp(served, events[2], "second")
     clock.pass_by(5)

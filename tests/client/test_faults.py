@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from osdi_frames import sandbox
 from osdi_frames.client import Manifest
-from osdi_frames.client.manifest import manifests
+from osdi_frames.client.folder import manifests
 from osdi_frames.errors import OsdiError
 from osdi_frames.reading.frames import read_table
 from osdi_frames.sandbox.faults import FAULTS

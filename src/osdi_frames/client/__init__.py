@@ -7,6 +7,6 @@ decide without I/O.
 from __future__ import annotations
 
 from osdi_frames.client.client import Client
-from osdi_frames.client.manifest import CollectionPulled, Manifest
+from osdi_frames.client.folder import CollectionPulled, Manifest
 
 __all__ = ["Client", "CollectionPulled", "Manifest"]

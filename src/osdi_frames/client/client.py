@@ -13,9 +13,9 @@ import pandas as pd
 
 from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
-from osdi_frames.client.manifest import Manifest
+from osdi_frames.client.folder import Manifest
 from osdi_frames.client.paging import MAX_PAGES
-from osdi_frames.client.pull import Order, pull
+from osdi_frames.client.pull import Order, moment, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service, page_bar
 from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
@@ -254,14 +254,11 @@ class Client:
         UnknownCollection
             With the names that are nearest.
         PullRunning
-            Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
+            Another pull is writing into `destination`.
         """
-        asked = tuple(several(collections, "collections"))
         ids = None if campaigns is None else tuple(dict.fromkeys(several(campaigns, "ids of campaigns")))
-        resources = needed(asked, campaigns=ids)
-        order = Order(self._service, Path(destination), resources, asked, ids, filter)
-        if since is not None:
-            order = order.with_since(since, overlap=overlap)
+        resources = needed(tuple(several(collections, "collections")), campaigns=ids)
+        order = Order(self._service, Path(destination), resources, ids, filter, moment(since), overlap)
         with page_bar(progress) as on_page:
             return pull(order, resume=resume, now=self._now, on_page=on_page)
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
-from osdi_frames.client.folder import Batches, locked
-from osdi_frames.client.manifest import CollectionPulled, Manifest, manifests
+from osdi_frames.client.folder import Batches, CollectionPulled, Manifest, locked, manifests
 from osdi_frames.client.paging import Ledger, Page, latest, read_page
 from osdi_frames.client.reading import Collection, Service
 from osdi_frames.client.resources import Resource
@@ -25,92 +24,84 @@ _MODIFIED = DATES[1]
 _SHOWN = 5  # lists that are not complete, by name
 
 
+def moment(since: datetime | str | None) -> datetime | str | None:
+    """Return a time in UTC; None and ``"last"`` stay what they are."""
+    if since is None or since == "last":
+        return since
+    try:
+        return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
+    except ValueError as error:
+        raise InvalidField(
+            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
+        ) from error
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a pull asks of a service, and where it goes.
-
-    `campaigns` are the ids of the event campaigns whose events are read; None for all that the service lists.
-    """
+    """What a pull asks of a service, and where it goes; see `Client.pull`."""
 
     service: Service
     destination: Path
     resources: tuple[Resource, ...]
-    asked: tuple[str, ...]
     campaigns: tuple[str, ...] | None
     filter: str | None
-    since: Mapping[str, datetime | None] = field(default_factory=dict)
+    since: datetime | str | None
+    overlap: timedelta
 
-    def with_since(self, since: datetime | str, *, overlap: timedelta) -> Order:
-        """Return the order for what changed only, as far as each collection can be asked for that.
-
-        A parent is listed from as early as any of its lists: one that was never read needs all parents.
-        """
-        names = [resource.name for resource in self.resources]
-        earliest: dict[str, datetime | None] = (
-            self._last_changes(overlap) if since == "last" else dict.fromkeys(names, _moment(since))
-        )
-        for resource in reversed(self.resources):
-            if resource.is_whole:
-                earliest[resource.name] = None
-            own = earliest.get(resource.name)
-            for parent in resource.parents:
-                before = earliest.get(parent)
-                earliest[parent] = min(own, before) if own and before else None
-        return replace(self, since={name: earliest.get(name) for name in names})
-
-    def collections(self) -> tuple[CollectionPulled, ...]:
-        """Return the collections to read, of which nothing came yet."""
-        version = self.service.address.version
-        return tuple(
-            CollectionPulled(resource.name, resource.path_for(version), self.since.get(resource.name))
-            for resource in self.resources
-        )
-
-    def begun(self, now: datetime) -> Manifest:
-        """Return a new pull, in a folder of its own."""
-        return Manifest(
-            folder=_new_folder(self.destination, now),
-            address=self.service.address.base_url,
-            version=self.service.address.version,
-            filter=self.filter,
-            campaigns=self.campaigns,
-            started_at=now,
-            finished_at=None,
-            collections=self.collections(),
-        )
-
-    def unfinished(self) -> Manifest | None:
-        """Return the last pull of the same collections if it is not complete."""
-        asked = [(collection.name, collection.since) for collection in self.collections()]
-        same = [
-            manifest
-            for manifest in self._before()
-            if [(collection.name, collection.since) for collection in manifest.collections] == asked
-        ]
-        return replace(same[-1], finished_at=None) if same and not same[-1].complete else None
-
-    def _before(self) -> list[Manifest]:
-        """Return the pulls into the destination with the same address, campaigns and filter, the oldest first."""
-        asked = (self.service.address.base_url, self.campaigns, self.filter)
-        return [
+    def manifest(self, *, resume: bool, now: datetime) -> Manifest:
+        """Return the last pull of the same if it can go on, else a new one in a folder of its own."""
+        address = self.service.address
+        asked = (address.base_url, self.campaigns, self.filter)
+        before = [
             manifest
             for manifest in manifests(self.destination)
             if (manifest.address, manifest.campaigns, manifest.filter) == asked
         ]
+        times = self._times(before)
+        same = [
+            manifest
+            for manifest in before
+            if {collection.name: collection.since for collection in manifest.collections} == times
+        ]
+        collections = tuple(
+            CollectionPulled(resource.name, resource.path_for(address.version), times[resource.name])
+            for resource in self.resources
+        )
+        if resume and same and not same[-1].complete:
+            return replace(same[-1], finished_at=None, collections=collections)
+        paths = (
+            self.destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{number}' if number > 1 else ''}"
+            for number in count(1)
+        )
+        folder = next(path for path in paths if not path.exists())  # the destination is locked
+        return Manifest(
+            folder, address.base_url, address.version, self.filter, self.campaigns, now, None, collections
+        )
 
-    def _last_changes(self, overlap: timedelta) -> dict[str, datetime | None]:
-        """Return the `since` time of each collection, implied by the last pull in which it was complete.
+    def _times(self, before: Iterable[Manifest]) -> dict[str, datetime | None]:
+        """Return the time since when each collection is asked for, as far as it can be asked for that.
 
-        What changed while that pull ran is asked for again, however late its newest modified_date is.
+        Since the last pull is since the newest change of the last one in which the collection was complete; what
+        changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
+        was never read needs all parents.
         """
-        found: dict[str, datetime | None] = {}
-        for manifest in self._before():
-            for collection in manifest.collections:
-                # Of a collection without records, the others show how far the service's clock was.
-                newest = collection.newest_modified_date or manifest.newest_modified_date
-                if collection.complete and newest:
-                    found[collection.name] = min(newest, manifest.started_at) - overlap
-        return found
+        times = dict.fromkeys(resource.name for resource in self.resources)
+        if self.since == "last":
+            for manifest in before:
+                for collection in manifest.collections:
+                    # Of a collection without records, the others show how far the service's clock was.
+                    newest = collection.newest_modified_date or manifest.newest_modified_date
+                    if collection.complete and newest and collection.name in times:
+                        times[collection.name] = min(newest, manifest.started_at) - self.overlap
+        elif isinstance(self.since, datetime):
+            times = dict.fromkeys(times, self.since)
+        for resource in reversed(self.resources):
+            if resource.is_whole:
+                times[resource.name] = None
+            for parent in times.keys() & {*resource.parents}:
+                own, earlier = times[resource.name], times[parent]
+                times[parent] = min(own, earlier) if own and earlier else None
+        return times
 
 
 def pull(
@@ -119,27 +110,22 @@ def pull(
     """Carry out an order; see `Client.pull`."""
     make_folder(order.destination)
     with locked(order.destination):
-        manifest = (order.unfinished() if resume else None) or order.begun(now())
+        manifest = order.manifest(resume=resume, now=now())
+        make_folder(manifest.folder)
         manifest.write()
         with closing(Batches(manifest.folder)) as batches:
-            tallies = {
-                resource.name: _Tally(resource, counts)
-                for resource, counts in zip(order.resources, order.collections(), strict=True)
-            }
-            walk = _Walk(order, batches, on_page, _ledgers(order.service, batches), tallies)
+            asked = zip(order.resources, manifest.collections, strict=True)
+            tallies = {resource.name: _Tally(resource, collection) for resource, collection in asked}
             try:
-                walk.run()
+                _Walk(order, batches, on_page, _ledgers(order.service, batches), tallies).run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
                 error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
                 raise
             finally:
                 batches.close()
-                manifest = replace(
-                    manifest,
-                    finished_at=now(),
-                    collections=tuple(tally.result() for tally in tallies.values()),
-                    files=tuple(batches.names()),
-                )
+                collections = tuple(tally.result() for tally in tallies.values())
+                files = tuple(batches.names())
+                manifest = replace(manifest, finished_at=now(), collections=collections, files=files)
                 manifest.write()
     return manifest
 
@@ -149,39 +135,36 @@ class _Tally:
     """The lists of one collection, as they are read."""
 
     resource: Resource
-    counts: CollectionPulled
-    """What came so far, without what only the end shows."""
+    asked: CollectionPulled
     ids: dict[str, str] = field(default_factory=dict)
     """The path of the list that each record was first found in."""
     lacking: list[str] = field(default_factory=list)
     finished: bool = False
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
-    _proof: str = ""
-    _totals: list[tuple[int, int]] = field(default_factory=list)
+    lists: int = 0
+    pages: int = 0
+    rows: int = 0
+    rows_without_id: int = 0
+    newest: datetime | None = None
+    proof: str = ""
+    totals: list[tuple[int, int]] = field(default_factory=list)
 
-    def add(self, collection: Collection, *, proof: str | None, failure: str | None = None) -> None:
+    def add(self, collection: Collection, *, proof: str | None, failure: str = "") -> None:
         """Count a list; it is complete if there is a proof."""
-        ledger, counts, distinct = collection.ledger, self.counts, len(self.ids)
+        ledger = collection.ledger
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
-        new = len(self.ids) - distinct
-        self.counts = replace(
-            counts,
-            lists=counts.lists + 1,
-            pages=counts.pages + len(ledger.pages),
-            rows=counts.rows + ledger.rows,
-            distinct_ids=distinct + new,
-            duplicates=counts.duplicates + ledger.rows - ledger.rows_without_id - new,
-            newest_modified_date=latest(
-                [counts.newest_modified_date, *(page.newest for page in ledger.pages)]
-            ),
-        )
+        self.lists += 1
+        self.pages += len(ledger.pages)
+        self.rows += ledger.rows
+        self.rows_without_id += ledger.rows_without_id
+        self.newest = latest([self.newest, *(page.newest for page in ledger.pages)])
         self.is_cut = self.is_cut or ledger.is_cut
         if totals := ledger.totals:
-            self._totals.append((totals[0], totals[-1]))
+            self.totals.append((totals[0], totals[-1]))
         if proof is not None:
-            self._proof = proof
+            self.proof = proof
             return
         reasons = [failure, collection.lack() if ledger.pages else "not read"]
         at = f"{collection.path}: " if self.resource.parents else ""
@@ -190,29 +173,36 @@ class _Tally:
 
     def result(self) -> CollectionPulled:
         """Return the counts."""
-        known = 0 < len(self._totals) == self.counts.lists
+        totals = list(zip(*self.totals, strict=True)) if len(self.totals) == self.lists else []
+        at_start, at_end = map(sum, totals) if totals else (None, None)
         return replace(
-            self.counts,
+            self.asked,
             complete=self.finished and not self.lacking,
             why=self._why(),
-            total_records_at_start=sum(first for first, _ in self._totals) if known else None,
-            total_records_at_end=sum(last for _, last in self._totals) if known else None,
+            lists=self.lists,
+            pages=self.pages,
+            rows=self.rows,
+            distinct_ids=len(self.ids),
+            duplicates=self.rows - self.rows_without_id - len(self.ids),
+            total_records_at_start=at_start,
+            total_records_at_end=at_end,
+            newest_modified_date=self.newest,
         )
 
     def _why(self) -> str:
-        lists, since = self.counts.lists, self.counts.since
+        since = self.asked.since
         if self.lacking:
             more = len(self.lacking) - _SHOWN
             return "; ".join(self.lacking[:_SHOWN]) + (f"; and {more} more lists" if more > 0 else "")
-        if not self.resource.parents:
-            return self._proof or "not read"
         if not self.finished:
-            return f"{lists} lists were read, not all" if lists else "not read"
+            return f"{self.lists} lists were read, not all" if self.lists else "not read"
+        if not self.resource.parents:
+            return self.proof
         parents = " and ".join(self.resource.parents)
         if since is None:
-            return f"{lists} lists, one for each of {parents}; each is proved to be complete"
+            return f"{self.lists} lists, one for each of {parents}; each is proved to be complete"
         return (
-            f"{lists} lists, each proved to be complete: of {parents} that are new or changed since"
+            f"{self.lists} lists, each proved to be complete: of {parents} that are new or changed since"
             f" {since:%Y-%m-%dT%H:%M:%SZ}; what changed without changing the modified_date there was not asked for"
         )
 
@@ -225,7 +215,7 @@ class _Walk:
     batches: Batches
     on_page: Callable[[Page], None]
     ledgers: dict[str, Ledger]
-    """What an earlier call has read, by the path of its address."""
+    """What an earlier call has read, by the address without its query."""
     tallies: dict[str, _Tally]
 
     def run(self) -> None:
@@ -258,17 +248,16 @@ class _Walk:
             yield path, below if below != path else ""
 
     def _read(self, tally: _Tally, path: str, other: str) -> None:
-        order = self.order
-        own_filter = order.filter if tally.resource.key == "events" else None
+        service = self.order.service
+        own_filter = self.order.filter if tally.resource.key == "events" else None
         collection = Collection(
-            order.service,
+            service,
             path,
-            _filter(own_filter, tally.counts.since, order.service.address.version),
+            _filter(own_filter, tally.asked.since, service.address.version),
             keep=lambda answer: self.batches.keep(answer.line()),
             on_page=self.on_page,
         )
-        address = urlsplit(order.service.address.collection(path)).path
-        collection.ledger = self.ledgers.pop(address, collection.ledger)
+        collection.ledger = self.ledgers.pop(service.address.collection(path), collection.ledger)
         try:
             tally.add(collection, proof=collection.resolve())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -277,12 +266,12 @@ class _Walk:
                 self._read(tally, other, "")
                 return
             failure = str(error) or "interrupted"
-            if is_unknown and order.campaigns and "event_campaigns/" in path:
+            if is_unknown and self.order.campaigns and "event_campaigns/" in path:
                 failure += "; a campaign is named by its id, which the collection event_campaigns shows"
             tally.add(collection, proof=None, failure=failure)
-            # One list that the key may not read does not keep the others from being read.
-            is_asked = tally.resource.name in order.asked and not tally.resource.parents
-            if is_asked or not (is_unknown or isinstance(error, KeyRefused)):
+            # One list that the key may not read does not keep the others from being read; the first one does.
+            is_first = tally.resource is self.order.resources[0]
+            if is_first or not (is_unknown or isinstance(error, KeyRefused)):
                 raise
 
 
@@ -299,30 +288,13 @@ def _filter(own: str | None, since: datetime | None, version: Version) -> str | 
     return f"{after} and {own}" if own else after
 
 
-def _moment(since: datetime | str) -> datetime:
-    try:
-        return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
-    except ValueError as error:
-        raise InvalidField(
-            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
-        ) from error
-
-
 def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
-    """Return what an earlier call has read, by the path of its address."""
+    """Return what an earlier call has read, by the address without its query."""
     ledgers: dict[str, Ledger] = {}
     for envelope in batches.read():
-        ledger = ledgers.setdefault(urlsplit(envelope["url"]).path, Ledger(service.max_pages))
+        ledger = ledgers.setdefault(envelope["url"].partition("?")[0], Ledger(service.max_pages))
         # An address without a number is that of the first page, or was found by the `next` of the one before.
         following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
         number = asked_page(envelope["url"]) or following
         ledger.add(read_page(envelope["body"], number=number, prefixes=service.prefixes))
     return ledgers
-
-
-def _new_folder(destination: Path, started: datetime) -> Path:
-    suffixes = chain([""], (f"-{number}" for number in count(2)))
-    folders = (destination / f"{started:%Y%m%dT%H%M%SZ}{suffix}" for suffix in suffixes)
-    folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
-    make_folder(folder)
-    return folder
