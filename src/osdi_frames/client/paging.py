@@ -6,9 +6,8 @@ left out, rows that move to another page while the pages are read (interface 2.6
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.client.answers import utc
-from osdi_frames.client.resources import KEYS
 from osdi_frames.errors import counted
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
@@ -28,41 +26,44 @@ _IDLE = 3  # pages in a row without anything new after which no further ones are
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says of itself and of its collection."""
+    """What a page says of itself and of its collection.
+
+    `number` is the page that was asked for, `reported_number` the one that it gives itself. A row without an id has
+    None among the `ids`; `newest` is the newest modified_date of the rows.
+    """
 
     number: int
-    """The page that was asked for."""
     ids: tuple[str | None, ...]
-    """The id of each row; None for a row that has none."""
     reported_number: int | None = None
-    """The number that it gives itself."""
     total_pages: int | None = None
     total_records: int | None = None
     next: str | None = None
     newest: datetime | None = None
-    """The newest modified_date of its rows."""
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether it is an earlier page than the one that was asked for."""
+        return self.reported_number is not None and self.reported_number < self.number
 
 
 def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) -> Page:
     """Read what a collection page says.
 
-    >>> read_page({"total_records": 60, "per_page": "25", "_embedded": {}}, number=1, prefixes=()).total_pages
+    >>> read_page({"total_pages": 3, "total_records": 60, "_embedded": {}}, number=1, prefixes=()).total_pages
     3
     """
-    found = list(_rows(_at(body, "_embedded"), prefixes))
-    records, pages = _count(body.get("total_records")), _count(body.get("total_pages"))
-    per_page = _count(body.get("per_page")) or (len(found) if number == 1 else 0)
-    if pages is None and records is not None and per_page:
-        pages = -(-records // per_page)
+    embedded = body.get("_embedded")
+    lists = embedded.values() if isinstance(embedded, dict) else ()
+    rows = [row for rows in lists if isinstance(rows, list) for row in rows]
     href = _at(body, "_links", "next", "href")
     return Page(
         number,
-        tuple(row_id for row_id, _ in found),
+        tuple(row_id(row, prefixes) for row in rows),
         _count(body.get("page")),
-        pages,
-        records,
+        _count(body.get("total_pages")),
+        _count(body.get("total_records")),
         href if isinstance(href, str) and href else None,
-        latest(moment for _, moment in found),
+        latest(map(_modified, rows)),
     )
 
 
@@ -80,7 +81,7 @@ class Ledger:
 
     def add(self, page: Page) -> None:
         """Enter a page."""
-        self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
+        self._idle = 0 if None in page.ids or set(page.ids) - self._seen else self._idle + 1
         self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
         self._seen.update(page.ids)
         self.pages.append(page)
@@ -98,9 +99,9 @@ class Ledger:
     def missing(self) -> Iterable[int]:
         """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
-        last = max(self._reported_pages, default=int(not read))
         if self._outruns:
             return ()
+        last = max(self._reported, default=int(not read))
         if not last:
             # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
             last = 0 if self._is_over else max(read) + 1
@@ -111,8 +112,7 @@ class Ledger:
         """Whether this pass was stopped at the limit of pages, and more would follow."""
         if not any(page.number >= self.max_pages for page in self._current):
             return False
-        reported = max(self._reported_pages, default=0)
-        return reported > self.max_pages or not (reported or self._is_over)
+        return max(self._reported) > self.max_pages if self._reported else not self._is_over
 
     @property
     def _is_over(self) -> bool:
@@ -120,18 +120,17 @@ class Ledger:
         return self._ended or self._idle >= _IDLE
 
     @property
-    def _reported_pages(self) -> list[int]:
+    def _reported(self) -> list[int]:
         return [page.total_pages for page in self._current if page.total_pages]
 
     @property
     def _outruns(self) -> bool:
         """Whether rows arrive as fast as they are read."""
-        reported = self._reported_pages
-        return bool(reported) and len(self._current) > 2 * reported[0] + _IDLE
+        return bool(self._reported) and len(self._current) > 2 * self._reported[0] + _IDLE
 
     def next_of(self, number: int) -> str | None:
         """Return the `next` of a page; None where totals are reported, which say more."""
-        if any(page.total_pages for page in self._current):
+        if self._reported:
             return None
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
 
@@ -214,7 +213,7 @@ class Ledger:
 
     def _straddling(self) -> list[str]:
         """Return the ids that stand on two pages of this pass: rows moved while the pages were read."""
-        latest = {page.number: set(page.ids) for page in self._current if not _stands_still(page)}
+        latest = {page.number: set(page.ids) for page in self._current if not page.stands_still}
         counts = Counter(row_id for ids in latest.values() for row_id in ids if row_id is not None)
         return [row_id for row_id, count in counts.items() if count > 1]
 
@@ -227,21 +226,7 @@ class Ledger:
         if not page.ids:
             return page.next is None or (bool(self._current) and not self._current[-1].ids)
         again = any(page.number > other.number and page.ids == other.ids for other in self._current)
-        return again if page.reported_number is None else _stands_still(page)
-
-
-def _stands_still(page: Page) -> bool:
-    return page.reported_number is not None and page.reported_number < page.number
-
-
-def _rows(embedded: Any, prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
-    """Yield id and modified_date of each embedded row."""
-    for name, rows in (embedded if isinstance(embedded, dict) else {}).items():
-        known = name.rpartition(":")[2] in KEYS
-        for row in rows if isinstance(rows, list) else ():
-            # A row without an id, in a collection that is not declared, is identified by its whole content.
-            own = row_id(row, prefixes) or (None if known else json.dumps(row, sort_keys=True))
-            yield own, _modified(row)
+        return again if page.reported_number is None else page.stands_still
 
 
 def latest(moments: Iterable[datetime | None]) -> datetime | None:
@@ -275,8 +260,6 @@ def _at(value: Any, *keys: str) -> Any:
 
 
 def _count(value: Any) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
 
 

@@ -249,7 +249,7 @@ class _Walk:
 
     def _read(self, tally: _Tally, path: str, other: str) -> None:
         service = self.order.service
-        own_filter = self.order.filter if tally.resource.key == "events" else None
+        own_filter = self.order.filter if tally.resource.path.endswith("events") else None
         collection = Collection(
             service,
             path,

@@ -14,14 +14,12 @@ from osdi_frames.tables.fields import Version
 class Resource:
     """A collection of the service, or one list for each record of other collections.
 
-    `path` is below the service root; ``{}`` stands for the id of the parent. `key` is its name in `_embedded`, without
-    the prefix. Since `is_whole`, an incremental pull lists all of it: its own records do not change when what they lead
-    to does.
+    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `is_whole`, an incremental pull
+    lists all: its own records do not change when what they lead to does.
     """
 
     name: str
     path: str
-    key: str
     parents: tuple[str, ...] = ()
     path_v1: str = ""
     is_whole: bool = False
@@ -32,26 +30,22 @@ class Resource:
 
 
 _DECLARED = (
-    Resource("events", "events", "events"),
-    Resource("event_campaigns", "event_campaigns", "event_campaigns", is_whole=True),
-    Resource("campaign_events", "event_campaigns/{}/events", "events", parents=("event_campaigns",)),
-    Resource("petitions", "petitions", "petitions"),
-    Resource("signatures", "petitions/{}/signatures", "signatures", parents=("petitions",)),
+    Resource("events", "events"),
+    Resource("event_campaigns", "event_campaigns", is_whole=True),
+    Resource("campaign_events", "event_campaigns/{}/events", parents=("event_campaigns",)),
+    Resource("petitions", "petitions"),
+    Resource("signatures", "petitions/{}/signatures", parents=("petitions",)),
     Resource(
         "attendances",
         "events/{}/attendances",
-        "attendances",
         parents=("events", "campaign_events"),
         path_v1="events/{}/attendance",
     ),
-    Resource("people", "people", "people"),
+    Resource("people", "people"),
 )
 
 #: Every collection by its name, parents first.
 RESOURCES: Mapping[str, Resource] = {resource.name: resource for resource in _DECLARED}
-
-#: Names in `_embedded` of rows whose id is known; attendances have two (their link array differs).
-KEYS = frozenset({resource.key for resource in _DECLARED} | {"attendance"})
 
 #: What a caller can ask for. The events of campaigns belong to the events.
 NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
