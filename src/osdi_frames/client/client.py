@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -18,7 +19,7 @@ from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.pull import Order, moment, pull
 from osdi_frames.client.rate import RateLimit
 from osdi_frames.client.reading import Collection, Service, page_bar
-from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
+from osdi_frames.client.resources import RESOURCES, needed
 from osdi_frames.client.transport import Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
@@ -85,6 +86,9 @@ class Client:
     0  Picnic          Desk
     """
 
+    base_url = ""
+    """The service root."""
+
     def __init__(
         self,
         base_url: str,
@@ -119,21 +123,12 @@ class Client:
             connections=workers,
             now=now,
         )
+        self.base_url = address.base_url
         self._address = address
         self._prefix = prefix
         self._now = now
-        self._field_names = FieldNames(address.version, known_prefixes(prefix))
+        self._names = FieldNames(address.version, known_prefixes(prefix))
         self._service = Service(self._transport, known_prefixes(prefix), workers, max_pages)
-
-    @property
-    def base_url(self) -> str:
-        """The service root."""
-        return self._address.base_url
-
-    @property
-    def version(self) -> str:
-        """The version of the interface, ``v1`` or ``v2``."""
-        return self._address.version
 
     def events(
         self,
@@ -165,22 +160,15 @@ class Client:
         IncompletePull
             It could not be proved that every event came. `pull` keeps what there is.
         """
-        return self._frame([EVENTS if campaign is None else campaign_path(campaign)], filter, progress)
+        return self._frame([EVENTS if campaign is None else _campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
         """Read the events of several event campaigns; `progress`, result and errors are those of `events`."""
-        paths = [campaign_path(campaign) for campaign in several(campaigns, "ids of campaigns")]
-        return self._frame(paths, None, progress)
+        return self._frame(map(_campaign_path, _listed(campaigns, "ids of campaigns")), None, progress)
 
     def event(self, event_id: str) -> pd.DataFrame:
-        """Read one event: a DataFrame of one row.
-
-        Raises
-        ------
-        ResourceNotFound
-            There is none with that id for this key.
-        """
-        return self._one(self._transport.send("GET", self._at(event_id)))
+        """Read one event: a DataFrame of one row; `ResourceNotFound` where the key has none with that id."""
+        return self._row(self._transport.send("GET", self._at(event_id)))
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
         """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
@@ -191,6 +179,8 @@ class Client:
         ----------
         path
             Below the service root: ``"events"``, ``"petitions"``, ``"people/<id>/signatures"``.
+        filter
+            As for `events`.
 
         Raises
         ------
@@ -256,8 +246,8 @@ class Client:
         PullRunning
             Another pull is writing into `destination`.
         """
-        ids = None if campaigns is None else tuple(dict.fromkeys(several(campaigns, "ids of campaigns")))
-        resources = needed(tuple(several(collections, "collections")), campaigns=ids)
+        ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
+        resources = needed(_listed(collections, "collections"), campaigns=ids)
         order = Order(self._service, Path(destination), resources, ids, filter, moment(since), overlap)
         with page_bar(progress) as on_page:
             return pull(order, resume=resume, now=self._now, on_page=on_page)
@@ -286,34 +276,25 @@ class Client:
         """
         if creator is not None:
             event = {**event, "_links": {"osdi:creator": {"href": self._at(creator, "people")}}}
-        body = new_event(event, names=self._field_names, strict=strict)
+        body = new_event(event, names=self._names, strict=strict)
         if strict and (link := body.get("_links", {}).get("osdi:creator")):
             try:
                 self._transport.send("GET", self._transport.own(link["href"], at=self.base_url))
             except (ResourceNotFound, ForeignAddress) as error:
                 raise InvalidField(f"the creator is not known to the service: {error}") from error
-        return self._one(self._send(None, body))
+        return self._row(self._send(None, body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
-        """Change fields of an event; its row after the change.
+        """Change fields of an event; its row after the change. Errors and `strict` are those of `create_event`.
 
         Parameters
         ----------
         event_id
-            With or without the service's prefix.
+            With or without the service's prefix; `ResourceNotFound` where the key has none with that id.
         changed
             The fields to change, in the names of either version; None empties a text, and nothing else can be emptied.
-        strict
-            As for `create_event`.
-
-        Raises
-        ------
-        UneditableField, MissingField, InvalidField
-            Before anything is sent, with the name of the field.
-        ResourceNotFound
-            There is none with that id for this key.
         """
-        return self._one(self._send(event_id, changes(changed, names=self._field_names, strict=strict)))
+        return self._row(self._send(event_id, changes(changed, names=self._names, strict=strict)))
 
     def create_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -326,7 +307,7 @@ class Client:
         Parameters
         ----------
         frame
-            Any columns of the table `events`; `title` and `origin_system` are required.
+            Any columns of the table `events`, `UnknownColumn` of others; `title` and `origin_system` are required.
         dry_run
             Check each row and return what would be sent, and send nothing.
         progress
@@ -338,14 +319,8 @@ class Client:
             One result a row, with its index: `event_id`, `status` (``created``, ``refused`` before it was sent,
             ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
             refuses the key, nothing more is sent.
-
-        Raises
-        ------
-        UnknownColumn
-            A column that the table does not have, with the names that are nearest.
         """
-        names, send = self._field_names, self._send
-        return write_rows(frame, names=names, send=send, new=True, dry_run=dry_run, progress=progress)
+        return write_rows(frame, self._names, self._send, new=True, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -365,17 +340,10 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        names, send = self._field_names, self._send
-        return write_rows(frame, names=names, send=send, new=False, dry_run=dry_run, progress=progress)
+        return write_rows(frame, self._names, self._send, new=False, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
-        """Ask the service to delete an event, which it refuses (interface 7).
-
-        Raises
-        ------
-        DeletionRefused
-            With the service's own words.
-        """
+        """Ask the service to delete an event: it raises `DeletionRefused` with the service's words (interface 7)."""
         self._transport.send("DELETE", self._at(event_id))
 
     def close(self) -> None:
@@ -389,32 +357,21 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        # An error of the constructor can show a client without address.
-        return f"Client({self.base_url!r})" if hasattr(self, "_address") else "Client()"
+        return f"Client({self.base_url!r})"
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a client holds a key and connections, and is not pickled; open one where it is needed"
-        )
-
-    def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
+    def _frame(self, paths: Iterable[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         lines: list[bytes] = []
         with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
                 collection = Collection(
-                    self._service,
-                    path,
-                    filter,
-                    keep=lambda answer: lines.append(answer.line()),
-                    on_page=on_page,
+                    self._service, path, filter, lambda answer: lines.append(answer.line()), on_page
                 )
                 if collection.resolve() is None:
                     raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
         return self._table(lines)
 
-    def _one(self, answer: Answer) -> pd.DataFrame:
-        # One event has no duplicates to look for.
-        return self._table([answer.line()], dedupe=False)
+    def _row(self, answer: Answer) -> pd.DataFrame:
+        return self._table([answer.line()], dedupe=False)  # one event has no duplicates to look for
 
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
@@ -428,6 +385,18 @@ class Client:
 
     def _at(self, resource_id: str, collection: str = EVENTS) -> str:
         """Return the address of a resource by its id, which can have the service's own prefix."""
-        system, colon, bare = resource_id.partition(":")
-        is_prefixed = colon and system in self._field_names.prefixes
-        return self._address.resource(collection, bare if is_prefixed else resource_id)
+        system, _, bare = resource_id.partition(":")
+        return self._address.resource(
+            collection, bare if system in self._names.prefixes and bare else resource_id
+        )
+
+
+def _campaign_path(campaign_id: str) -> str:
+    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
+
+
+def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:
+    """Refuse a text in place of a list of them: it would be read letter by letter."""
+    if isinstance(values, str):
+        raise TypeError(f"{of} are given as a list: [{values!r}]")
+    return tuple(dict.fromkeys(values))

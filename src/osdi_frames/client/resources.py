@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from osdi_frames.errors import UnknownCollection, nearest
 from osdi_frames.tables.fields import Version
@@ -75,15 +74,3 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
     if campaigns == ():
         wanted -= {"campaign_events"}
     return tuple(resource for resource in _DECLARED if resource.name in wanted)
-
-
-def campaign_path(campaign_id: str) -> str:
-    """Return the path of the events of a campaign."""
-    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
-
-
-def several(values: Iterable[str], of: str) -> Iterable[str]:
-    """Refuse a text in place of a list of them: it would be read letter by letter."""
-    if isinstance(values, str):
-        raise TypeError(f"{of} are given as a list: [{values!r}]")
-    return values

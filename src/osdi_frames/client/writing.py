@@ -208,9 +208,9 @@ def _is_text(value: Any) -> bool:
 
 def write_rows(
     frame: pd.DataFrame,
-    *,
     names: FieldNames,
     send: Callable[[str | None, dict[str, Any]], Answer],
+    *,
     new: bool,
     dry_run: bool,
     progress: bool | None,
