@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn, cast
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress, MissingKey
 from osdi_frames.listening import is_loopback
@@ -81,7 +81,7 @@ class Address:
         'https://example.org/api/v2/events'
         """
         text = str(base_url).strip()
-        scheme, host, port = _origin(text, shown(text))
+        scheme, host, port = _origin(text)
         parts = urlsplit(text)
         if parts.query or parts.fragment:
             raise BadAddress(f"a base address has no query and no fragment: {shown(text)}")
@@ -127,18 +127,15 @@ class Address:
 
         `ForeignAddress`, which shows both as `redact` leaves them, where it lies elsewhere or parsers could disagree.
         """
-        page, link_shown = shown(redact(at)), shown(redact(link))
-        if _DISPUTED.search(link):
-            raise ForeignAddress(f"a link of {page} that cannot be trusted: {link_shown!r}")
-        joined = urljoin(at, link) if _split(link) else link
-        try:
-            found = _origin(joined, shown(redact(joined)))
-        except BadAddress as error:
-            raise ForeignAddress(f"a link of {page} that leads nowhere: {link_shown!r}") from error
+        joined, found = "", None
+        if not _DISPUTED.search(link):
+            with suppress(ValueError):
+                joined = urljoin(at, link)
+                found = _origin(joined)
         if found != (self.scheme, self.host, self.port):
             raise ForeignAddress(
-                f"a link of {page} leads to {redact(f'{found[0]}://{found[1]}:{found[2]}')};"
-                f" the key goes to {self.origin} only"
+                f"a link of {shown(redact(at))} does not lead to {self.origin}, where alone the key goes:"
+                f" {shown(redact(link))!r}"
             )
         parts = urlsplit(joined)
         query = f"?{quote(parts.query, safe=_UNRESERVED)}" if parts.query else ""
@@ -169,23 +166,15 @@ def asked_page(address: str) -> int | None:
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
 
 
-def _origin(address: str, address_shown: str) -> tuple[str, str, int]:
-    split = _split(address)
-    if split is None:
-        raise BadAddress(f"not an address: {address_shown!r}")
-    parts, port = split
+def _origin(address: str) -> tuple[str, str, int]:
+    parts, port = urlsplit(""), 0
+    with suppress(ValueError):  # it repeats the address, which can hold the key
+        parts, port = urlsplit(address), urlsplit(address).port or 0
     host = re.sub(r":\d*$", "", parts.netloc.rpartition("@")[2].lower())
     if parts.scheme not in _PORTS or not host:
-        raise BadAddress(f"not an address of a service: {address_shown!r}; write https://…/v2")
+        raise BadAddress(f"not an address of a service: {shown(address)!r}; write https://…/v2")
     if "@" in parts.netloc:
-        raise InsecureAddress(f"no name and no password in an address: {address_shown}")
+        raise InsecureAddress(f"no name and no password in an address: {shown(address)}")
     if not _HOST.fullmatch(host):
-        raise BadAddress(f"write the host in its ASCII form (xn--…): {address_shown!r}")
+        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(address)!r}")
     return parts.scheme, host, port or _PORTS[parts.scheme]
-
-
-def _split(address: str) -> tuple[SplitResult, int | None] | None:
-    with suppress(ValueError):  # it repeats the address, which can hold the key
-        parts = urlsplit(address)
-        return parts, parts.port
-    return None
