@@ -155,6 +155,16 @@ def test_rows_that_arrive_faster_than_they_are_read_are_not_chased_for_ever(stoc
         assert len(served.asked()) < 1000
 
 
+def test_a_pull_that_rows_outran_is_complete_once_they_arrive_no_longer(stocked, tmp_path):
+    with stocked(pages=3, per_page=1) as served, served.client() as client:
+        served.running.inject("insert_rows", count=2)
+        assert "it grew faster than it was read" in client.pull(tmp_path).why
+        served.forget()
+        assert client.pull(tmp_path).complete
+        assert set(read_table(tmp_path, "events").event_id) == set(served.truth().event_id)
+        assert len(manifests(tmp_path)) == 1
+
+
 def mixtures(pages: int) -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
     """Draw several faults, each at some pages or all, some times or always."""
     chosen = st.fixed_dictionaries(

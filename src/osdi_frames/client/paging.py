@@ -99,7 +99,7 @@ class Ledger:
     def missing(self) -> Iterable[int]:
         """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
-        if self._outruns:
+        if self.outruns:
             return ()
         last = max(self._reported, default=int(not read))
         if not last:
@@ -124,8 +124,8 @@ class Ledger:
         return [page.total_pages for page in self._current if page.total_pages]
 
     @property
-    def _outruns(self) -> bool:
-        """Whether rows arrive as fast as they are read."""
+    def outruns(self) -> bool:
+        """Whether rows arrive as fast as they are read in this pass: reading on would not help."""
         return bool(self._reported) and len(self._current) > 2 * self._reported[0] + _IDLE
 
     def next_of(self, number: int) -> str | None:
@@ -149,11 +149,6 @@ class Ledger:
         """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
 
-    def outgrew(self, first: int) -> bool:
-        """Return whether the collection grew to more than twice its size since a page: reading again would not help."""
-        totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
-        return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
-
     def gaps(self) -> list[str]:
         """Return the pages that exist by the totals and were never read, as ``7`` or ``2-6``."""
         read = sorted({page.number for page in self.pages})
@@ -166,17 +161,17 @@ class Ledger:
         if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
         reported = {page.total_records for page in self._current}
-        if reported == {None}:
-            if self._ended and not self._straddling():
-                return "no totals were reported; an empty page ended it, and no row was on two pages"
-            return None
         came = len(self._seen)
         left = len(self.ids) - came  # that other pages had, before
         more = f"; {left} more were read earlier and are no longer listed" if left else ""
         if reported == {came}:
             return f"all pages report {counted(came, 'record')}; {_were(came)} read{more}"
-        if reported - {None} == {came} and not self._straddling():
+        if self._straddling():
+            return None
+        if reported == {None, came}:
             return f"{_were(came, 'record')} reported and read; no row was on two pages{more}"
+        if reported == {None} and self._ended:
+            return "no totals were reported; an empty page ended it, and no row was on two pages"
         return None
 
     def proof_after(self, check: Page) -> str | None:
@@ -193,14 +188,13 @@ class Ledger:
         parts = []
         if self.is_cut:
             parts.append(f"stopped at {self.max_pages} pages (max_pages)")
-        if self._outruns:
+        if self.outruns:
             parts.append("it grew faster than it was read")
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(gaps)}")
         if self.totals and self.totals[-1] != len(self.ids):
-            parts.append(
-                f"{_were(self.totals[-1], 'record')} reported, {_were(len(self.ids), 'distinct one')} read"
-            )
+            reported = _were(self.totals[-1], "record")
+            parts.append(f"{reported} reported, {_were(len(self.ids), 'distinct one')} read")
         elif not self.totals:
             parts.append(f"no totals were reported; {_were(len(self.ids), 'distinct record')} read")
         if straddling := self._straddling():

@@ -18,7 +18,7 @@ from osdi_frames.tables.forms import PAGE_KEYS
 
 _FRONT = 20  # pages that are looked through for new arrivals before all are read again
 
-_OF_PAGES = [key for key in PAGE_KEYS if key != "_links"]  # which every resource has
+_OF_PAGES = {*PAGE_KEYS} - {"_links"}  # which every resource has
 
 #: How often the whole collection is read again before it is called incomplete.
 ROUNDS = 3
@@ -74,15 +74,13 @@ class Collection:
     def resolve(self) -> str | None:
         """Read until it is proved that every record came; give the proof, or None when rounds are over."""
         for round_ in range(ROUNDS):
-            if round_:
+            if round_ or self.ledger.outruns:  # in an earlier call
                 self.ledger.begin_pass()
                 self._followed.clear()
-            first = len(self.ledger.pages)
             deque(self.sweep(), maxlen=0)
-            if self.ledger.is_cut:
+            if self.ledger.is_cut or self.ledger.outruns:
                 return None
-            proof = self.ledger.proof() or self.ledger.proof_after(self._walk())
-            if proof or self.ledger.outgrew(first):
+            if proof := self.ledger.proof() or self.ledger.proof_after(self._walk()):
                 return proof
         return None
 
@@ -118,7 +116,7 @@ class Collection:
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
         answer = self.service.transport.send("GET", self._address(number), wanted=lambda: not self._left)
-        if not any(key in answer.body for key in _OF_PAGES):
+        if not _OF_PAGES & answer.body.keys():
             path = self.service.transport.redact(self.path)
             raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
         page = read_page(answer.body, number=number, prefixes=self.service.prefixes)
@@ -132,14 +130,13 @@ class Collection:
         """
         address = self.service.address
         numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
-        link = self.ledger.next_of(number - 1)
-        if link is None:
-            return numbered
-        before = address.collection(self.path, page=number - 1, filter=self.filter)
-        followed = self.service.transport.own(link, at=before)
-        advances = asked_page(followed) is None and followed not in self._followed
-        self._followed.add(followed)
-        return followed if advances else numbered
+        if link := self.ledger.next_of(number - 1):
+            before = address.collection(self.path, page=number - 1, filter=self.filter)
+            followed = self.service.transport.own(link, at=before)
+            if asked_page(followed) is None and followed not in self._followed:
+                self._followed.add(followed)
+                return followed
+        return numbered
 
     def _enter(self, read: tuple[Answer, Page]) -> tuple[Answer, Page]:
         self.ledger.add(read[1])
