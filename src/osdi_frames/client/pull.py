@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotF
 from osdi_frames.tables.fields import DATES, Version
 
 _MODIFIED = DATES[1]
+_SAME = attrgetter("address", "campaigns", "filter")  # of pulls of which one goes on where another stopped
 _SHOWN = 5  # lists that are not complete, by name
 
 
@@ -51,32 +53,28 @@ class Order:
     def manifest(self, *, resume: bool, now: datetime) -> Manifest:
         """Return the last pull of the same if it can go on, else a new one in a folder of its own."""
         address = self.service.address
-        asked = (address.base_url, self.campaigns, self.filter)
-        before = [
-            manifest
-            for manifest in manifests(self.destination)
-            if (manifest.address, manifest.campaigns, manifest.filter) == asked
-        ]
+        folders = (self.destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
+        new = Manifest(
+            next(folder for folder in folders if not folder.exists()),  # the destination is locked
+            address.base_url,
+            address.version,
+            self.filter,
+            self.campaigns,
+            started_at=now,
+            finished_at=None,
+            collections=(),
+        )
+        before = [manifest for manifest in manifests(self.destination) if _SAME(manifest) == _SAME(new)]
         times = self._times(before)
-        same = [
-            manifest
-            for manifest in before
-            if {collection.name: collection.since for collection in manifest.collections} == times
-        ]
         collections = tuple(
             CollectionPulled(resource.name, resource.path_for(address.version), times[resource.name])
             for resource in self.resources
         )
-        if resume and same and not same[-1].complete:
-            return replace(same[-1], finished_at=None, collections=collections)
-        paths = (
-            self.destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{number}' if number > 1 else ''}"
-            for number in count(1)
-        )
-        folder = next(path for path in paths if not path.exists())  # the destination is locked
-        return Manifest(
-            folder, address.base_url, address.version, self.filter, self.campaigns, now, None, collections
-        )
+        for last in reversed(before) if resume else ():
+            if {collection.name: collection.since for collection in last.collections} == times:
+                new = new if last.complete else last
+                break
+        return replace(new, finished_at=None, collections=collections)
 
     def _times(self, before: Iterable[Manifest]) -> dict[str, datetime | None]:
         """Return the time since when each collection is asked for, as far as it can be asked for that.
@@ -135,34 +133,38 @@ class _Tally:
     """The lists of one collection, as they are read."""
 
     resource: Resource
-    asked: CollectionPulled
+    done: CollectionPulled
+    """What came so far, without what only the end shows."""
     ids: dict[str, str] = field(default_factory=dict)
     """The path of the list that each record was first found in."""
     lacking: list[str] = field(default_factory=list)
+    proof: str = ""
     finished: bool = False
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
-    lists: int = 0
-    pages: int = 0
-    rows: int = 0
-    rows_without_id: int = 0
-    newest: datetime | None = None
-    proof: str = ""
-    totals: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, collection: Collection, *, proof: str | None, failure: str = "") -> None:
         """Count a list; it is complete if there is a proof."""
-        ledger = collection.ledger
+        done, ledger, totals = self.done, collection.ledger, collection.ledger.totals
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
-        self.lists += 1
-        self.pages += len(ledger.pages)
-        self.rows += ledger.rows
-        self.rows_without_id += ledger.rows_without_id
-        self.newest = latest([self.newest, *(page.newest for page in ledger.pages)])
+        is_counted = totals and (done.total_records_at_start is not None or not done.lists)
+        self.done = replace(
+            done,
+            lists=done.lists + 1,
+            pages=done.pages + len(ledger.pages),
+            rows=done.rows + ledger.rows,
+            distinct_ids=len(self.ids),
+            duplicates=done.duplicates
+            + ledger.rows
+            - ledger.rows_without_id
+            + done.distinct_ids
+            - len(self.ids),
+            total_records_at_start=(done.total_records_at_start or 0) + totals[0] if is_counted else None,
+            total_records_at_end=(done.total_records_at_end or 0) + totals[-1] if is_counted else None,
+            newest_modified_date=latest([done.newest_modified_date, *(page.newest for page in ledger.pages)]),
+        )
         self.is_cut = self.is_cut or ledger.is_cut
-        if totals := ledger.totals:
-            self.totals.append((totals[0], totals[-1]))
         if proof is not None:
             self.proof = proof
             return
@@ -172,37 +174,23 @@ class _Tally:
         self.lacking.append(redact(at + "; ".join(filter(None, reasons))))
 
     def result(self) -> CollectionPulled:
-        """Return the counts."""
-        totals = list(zip(*self.totals, strict=True)) if len(self.totals) == self.lists else []
-        at_start, at_end = map(sum, totals) if totals else (None, None)
-        return replace(
-            self.asked,
-            complete=self.finished and not self.lacking,
-            why=self._why(),
-            lists=self.lists,
-            pages=self.pages,
-            rows=self.rows,
-            distinct_ids=len(self.ids),
-            duplicates=self.rows - self.rows_without_id - len(self.ids),
-            total_records_at_start=at_start,
-            total_records_at_end=at_end,
-            newest_modified_date=self.newest,
-        )
+        """Return what came, and whether it is all."""
+        return replace(self.done, complete=self.finished and not self.lacking, why=self._why())
 
     def _why(self) -> str:
-        since = self.asked.since
+        lists, since = self.done.lists, self.done.since
         if self.lacking:
             more = len(self.lacking) - _SHOWN
             return "; ".join(self.lacking[:_SHOWN]) + (f"; and {more} more lists" if more > 0 else "")
         if not self.finished:
-            return f"{self.lists} lists were read, not all" if self.lists else "not read"
+            return f"{lists} lists were read, not all" if lists else "not read"
         if not self.resource.parents:
             return self.proof
         parents = " and ".join(self.resource.parents)
         if since is None:
-            return f"{self.lists} lists, one for each of {parents}; each is proved to be complete"
+            return f"{lists} lists, one for each of {parents}; each is proved to be complete"
         return (
-            f"{self.lists} lists, each proved to be complete: of {parents} that are new or changed since"
+            f"{lists} lists, each proved to be complete: of {parents} that are new or changed since"
             f" {since:%Y-%m-%dT%H:%M:%SZ}; what changed without changing the modified_date there was not asked for"
         )
 
@@ -253,7 +241,7 @@ class _Walk:
         collection = Collection(
             service,
             path,
-            _filter(own_filter, tally.asked.since, service.address.version),
+            _filter(own_filter, tally.done.since, service.address.version),
             keep=lambda answer: self.batches.keep(answer.line()),
             on_page=self.on_page,
         )
