@@ -20,7 +20,7 @@ from pandas.testing import assert_frame_equal
 from osdi_frames.cli.pull import command
 from osdi_frames.client import Client
 from osdi_frames.client.folder import manifests
-from osdi_frames.client.resources import NAMES, needed
+from osdi_frames.client.pull import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownCollection
 from osdi_frames.reading.frames import read_table
 

@@ -16,11 +16,9 @@ from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
 from osdi_frames.client.folder import Manifest
 from osdi_frames.client.paging import MAX_PAGES
-from osdi_frames.client.pull import Order, moment, pull
-from osdi_frames.client.rate import RateLimit
-from osdi_frames.client.reading import Collection, Service, page_bar
-from osdi_frames.client.resources import RESOURCES, needed
-from osdi_frames.client.transport import Transport
+from osdi_frames.client.pull import RESOURCES, Order, moment, needed, pull
+from osdi_frames.client.reading import Collection, page_bar
+from osdi_frames.client.transport import RateLimit, Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
@@ -120,7 +118,9 @@ class Client:
             deadline=deadline,
             retries=retries,
             backoff=backoff,
-            connections=workers,
+            workers=workers,
+            max_pages=max_pages,
+            prefixes=known_prefixes(prefix),
             now=now,
         )
         self.base_url = address.base_url
@@ -128,7 +128,6 @@ class Client:
         self._prefix = prefix
         self._now = now
         self._names = FieldNames(address.version, known_prefixes(prefix))
-        self._service = Service(self._transport, known_prefixes(prefix), workers, max_pages)
 
     def events(
         self,
@@ -189,7 +188,7 @@ class Client:
         IncompletePull
             The collection goes on after `max_pages`.
         """
-        collection = Collection(self._service, path, filter)
+        collection = Collection(self._transport, path, filter)
         with closing(collection.sweep()) as answers:
             for answer in answers:
                 yield answer.body
@@ -248,7 +247,7 @@ class Client:
         """
         ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
         resources = needed(_listed(collections, "collections"), campaigns=ids)
-        order = Order(self._service, Path(destination), resources, ids, filter, moment(since), overlap)
+        order = Order(self._transport, Path(destination), resources, ids, filter, moment(since), overlap)
         with page_bar(progress) as on_page:
             return pull(order, resume=resume, now=self._now, on_page=on_page)
 
@@ -364,7 +363,7 @@ class Client:
         with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
                 collection = Collection(
-                    self._service, path, filter, lambda answer: lines.append(answer.line()), on_page
+                    self._transport, path, filter, lambda answer: lines.append(answer.line()), on_page
                 )
                 if collection.resolve() is None:
                     raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")

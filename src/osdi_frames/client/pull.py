@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -16,14 +16,88 @@ from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
 from osdi_frames.client.folder import Batches, CollectionPulled, Manifest, locked, manifests
 from osdi_frames.client.paging import Ledger, Page, latest, read_page
-from osdi_frames.client.reading import Collection, Service
-from osdi_frames.client.resources import Resource
-from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotFound
+from osdi_frames.client.reading import Collection
+from osdi_frames.client.transport import Transport
+from osdi_frames.errors import (
+    InvalidField,
+    KeyRefused,
+    OsdiError,
+    ResourceNotFound,
+    UnknownCollection,
+    nearest,
+)
 from osdi_frames.tables.fields import DATES, Version
 
 _MODIFIED = DATES[1]
 _SAME = attrgetter("address", "campaigns", "filter")  # of pulls of which one goes on where another stopped
 _SHOWN = 5  # lists that are not complete, by name
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A collection of the service, or one list for each record of other collections.
+
+    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `is_whole`, an incremental pull
+    lists all: its own records do not change when what they lead to does.
+    """
+
+    name: str
+    path: str
+    parents: tuple[str, ...] = ()
+    path_v1: str = ""
+    is_whole: bool = False
+
+    def path_for(self, version: Version, parent_id: str = "{id}") -> str:
+        """Return its path below the service root, for one parent."""
+        return (self.path_v1 if version == "v1" and self.path_v1 else self.path).format(parent_id)
+
+
+_DECLARED = (
+    Resource("events", "events"),
+    Resource("event_campaigns", "event_campaigns", is_whole=True),
+    Resource("campaign_events", "event_campaigns/{}/events", parents=("event_campaigns",)),
+    Resource("petitions", "petitions"),
+    Resource("signatures", "petitions/{}/signatures", parents=("petitions",)),
+    Resource(
+        "attendances",
+        "events/{}/attendances",
+        parents=("events", "campaign_events"),
+        path_v1="events/{}/attendance",
+    ),
+    Resource("people", "people"),
+)
+
+#: Every collection by its name, parents first.
+RESOURCES: Mapping[str, Resource] = {resource.name: resource for resource in _DECLARED}
+
+#: What a caller can ask for. The events of campaigns belong to the events.
+NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
+
+
+def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
+    """Return the collections to read for those that are asked for, parents first.
+
+    Events that only their campaign lists are events, too. The campaigns are listed unless their ids are given.
+
+    >>> [resource.name for resource in needed(["events"], campaigns=None)]
+    ['events', 'event_campaigns', 'campaign_events']
+    >>> [resource.name for resource in needed(["attendances"], campaigns=())]
+    ['events', 'attendances']
+    """
+    for name in names:
+        if name not in NAMES:
+            raise UnknownCollection(f"there is no collection {name!r}; {nearest(name, NAMES)}")
+    wanted = set(names)
+    for resource in reversed(_DECLARED):
+        if resource.name in wanted:
+            wanted |= set(resource.parents)
+    if "events" in wanted:
+        wanted |= {"event_campaigns", "campaign_events"}
+    if campaigns is not None:
+        wanted -= {"event_campaigns"} - set(names)
+    if campaigns == ():
+        wanted -= {"campaign_events"}
+    return tuple(resource for resource in _DECLARED if resource.name in wanted)
 
 
 def moment(since: datetime | str | None) -> datetime | str | None:
@@ -42,7 +116,7 @@ def moment(since: datetime | str | None) -> datetime | str | None:
 class Order:
     """What a pull asks of a service, and where it goes; see `Client.pull`."""
 
-    service: Service
+    transport: Transport
     destination: Path
     resources: tuple[Resource, ...]
     campaigns: tuple[str, ...] | None
@@ -52,7 +126,7 @@ class Order:
 
     def manifest(self, *, resume: bool, now: datetime) -> Manifest:
         """Return the last pull of the same if it can go on, else a new one in a folder of its own."""
-        address = self.service.address
+        address = self.transport.address
         folders = (self.destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
         new = Manifest(
             next(folder for folder in folders if not folder.exists()),  # the destination is locked
@@ -115,7 +189,7 @@ def pull(
             asked = zip(order.resources, manifest.collections, strict=True)
             tallies = {resource.name: _Tally(resource, collection) for resource, collection in asked}
             try:
-                _Walk(order, batches, on_page, _ledgers(order.service, batches), tallies).run()
+                _Walk(order, batches, on_page, _ledgers(order.transport, batches), tallies).run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
                 error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
                 raise
@@ -170,7 +244,7 @@ class _Tally:
             return
         reasons = [failure, collection.lack() if ledger.pages else "not read"]
         at = f"{collection.path}: " if self.resource.parents else ""
-        redact = collection.service.transport.redact  # ids are the service's words
+        redact = collection.transport.redact  # ids are the service's words
         self.lacking.append(redact(at + "; ".join(filter(None, reasons))))
 
     def result(self) -> CollectionPulled:
@@ -221,7 +295,7 @@ class _Walk:
 
         An event that only its campaign lists can be unknown to the service elsewhere.
         """
-        version = self.order.service.address.version
+        version = self.order.transport.address.version
         if not resource.parents:
             yield resource.path_for(version), ""
         found: dict[str, str] = {}
@@ -236,16 +310,16 @@ class _Walk:
             yield path, below if below != path else ""
 
     def _read(self, tally: _Tally, path: str, other: str) -> None:
-        service = self.order.service
+        transport = self.order.transport
         own_filter = self.order.filter if tally.resource.path.endswith("events") else None
         collection = Collection(
-            service,
+            transport,
             path,
-            _filter(own_filter, tally.done.since, service.address.version),
+            _filter(own_filter, tally.done.since, transport.address.version),
             keep=lambda answer: self.batches.keep(answer.line()),
             on_page=self.on_page,
         )
-        collection.ledger = self.ledgers.pop(service.address.collection(path), collection.ledger)
+        collection.ledger = self.ledgers.pop(transport.address.collection(path), collection.ledger)
         try:
             tally.add(collection, proof=collection.resolve())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -276,13 +350,13 @@ def _filter(own: str | None, since: datetime | None, version: Version) -> str | 
     return f"{after} and {own}" if own else after
 
 
-def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
+def _ledgers(transport: Transport, batches: Batches) -> dict[str, Ledger]:
     """Return what an earlier call has read, by the address without its query."""
     ledgers: dict[str, Ledger] = {}
     for envelope in batches.read():
-        ledger = ledgers.setdefault(envelope["url"].partition("?")[0], Ledger(service.max_pages))
+        ledger = ledgers.setdefault(envelope["url"].partition("?")[0], Ledger(transport.max_pages))
         # An address without a number is that of the first page, or was found by the `next` of the one before.
         following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
         number = asked_page(envelope["url"]) or following
-        ledger.add(read_page(envelope["body"], number=number, prefixes=service.prefixes))
+        ledger.add(read_page(envelope["body"], number=number, prefixes=transport.prefixes))
     return ledgers

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from osdi_frames.client.address import Address, asked_page
+from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.paging import Ledger, Page, read_page
 from osdi_frames.client.transport import Transport
@@ -24,26 +24,11 @@ _OF_PAGES = {*PAGE_KEYS} - {"_links"}  # which every resource has
 ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """What it takes to read: the service, its prefixes, and how many pages at once and at most."""
-
-    transport: Transport
-    prefixes: tuple[str, ...]
-    workers: int
-    max_pages: int
-
-    @property
-    def address(self) -> Address:
-        """The address of the service."""
-        return self.transport.address
-
-
 @dataclass(slots=True)
 class Collection:
     """One collection that is being read."""
 
-    service: Service
+    transport: Transport
     path: str
     filter: str | None = None
     keep: Callable[[Answer], None] = lambda _: None
@@ -55,15 +40,15 @@ class Collection:
     _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.service.max_pages)
+        self.ledger = Ledger(self.transport.max_pages)
 
     def lack(self) -> str:
         """Return what is missing, without the key, should the service repeat it."""
-        return self.service.transport.redact(self.ledger.lack())
+        return self.transport.redact(self.ledger.lack())
 
     def sweep(self) -> Generator[Answer, None, None]:
         """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
-        with ThreadPoolExecutor(self.service.workers, "osdi-frames") as pool:
+        with ThreadPoolExecutor(self.transport.workers, "osdi-frames") as pool:
             while numbers := list(self.ledger.missing()):
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
@@ -101,7 +86,7 @@ class Collection:
         try:
             for number in numbers:
                 waiting.append(pool.submit(self._read, number))
-                if len(waiting) >= 2 * self.service.workers:
+                if len(waiting) >= 2 * self.transport.workers:
                     yield self._enter(waiting.popleft().result())
             while waiting:
                 yield self._enter(waiting.popleft().result())
@@ -115,11 +100,11 @@ class Collection:
 
     def _read(self, number: int) -> tuple[Answer, Page]:
         """Read one page, and keep it."""
-        answer = self.service.transport.send("GET", self._address(number), wanted=lambda: not self._left)
+        answer = self.transport.send("GET", self._address(number), wanted=lambda: not self._left)
         if not _OF_PAGES & answer.body.keys():
-            path = self.service.transport.redact(self.path)
+            path = self.transport.redact(self.path)
             raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
-        page = read_page(answer.body, number=number, prefixes=self.service.prefixes)
+        page = read_page(answer.body, number=number, prefixes=self.transport.prefixes)
         self.keep(answer)
         return answer, page
 
@@ -128,11 +113,11 @@ class Collection:
 
         So the filter is our own: a `next` can carry it with raw spaces and signs.
         """
-        address = self.service.address
+        address = self.transport.address
         numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
         if link := self.ledger.next_of(number - 1):
             before = address.collection(self.path, page=number - 1, filter=self.filter)
-            followed = self.service.transport.own(link, at=before)
+            followed = self.transport.own(link, at=before)
             if asked_page(followed) is None and followed not in self._followed:
                 self._followed.add(followed)
                 return followed

@@ -8,12 +8,15 @@ second, headers or 100-continue without end, a gzip stream of nothing.
 from __future__ import annotations
 
 import logging
+import math
 import ssl
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
+from queue import SimpleQueue
 from typing import Any
 
 import httpcore
@@ -22,7 +25,6 @@ import stamina
 
 from osdi_frames.client.address import HEADERS, Address, ApiKey, shown
 from osdi_frames.client.answers import Answer, Reply, answer
-from osdi_frames.client.rate import RateLimit
 from osdi_frames.errors import (
     BadAnswer,
     ClientClosed,
@@ -57,10 +59,15 @@ class Transport:
         deadline: float,
         retries: int,
         backoff: float,
-        connections: int,
+        workers: int,
+        max_pages: int,
+        prefixes: tuple[str, ...],
         now: Callable[[], datetime],
     ) -> None:
         self.address = address
+        self.workers = workers
+        self.max_pages = max_pages
+        self.prefixes = prefixes
         self._key = key
         self.redact = key.redact  # strikes the key from what the service wrote
         self._limit = limit
@@ -83,7 +90,7 @@ class Transport:
             },
             # Threads wait for a connection as long as it takes: that is no sign of the service.
             timeout=httpx.Timeout(timeout, pool=None),
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            limits=httpx.Limits(max_connections=workers, max_keepalive_connections=workers),
             # Certificates take a while to load; a context without them trusts nobody.
             verify=httpx.create_ssl_context() if is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             follow_redirects=False,
@@ -185,6 +192,60 @@ class Transport:
         # A Retry-After of 0 leaves the waiting to the backoff.
         pause = error.retry_after if isinstance(error, ServiceError) else None
         return (pause or 0) <= _LONGEST_PAUSE and (pause or True)
+
+
+class RateLimit:
+    """Let at most `calls` requests reach the service in any `per` seconds.
+
+    There are as many slots as calls. A request holds one from before it is sent until it has been answered, and the
+    slot then rests for `per` seconds. Whenever a request reached the service, the one that follows it in its slot
+    reaches it at least `per` seconds later, however long either was on its way. A slow service is asked more slowly.
+
+    >>> with RateLimit(4, per=1.0).slot():
+    ...     pass
+    """
+
+    def __init__(
+        self,
+        calls: int | None,
+        *,
+        per: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        if calls is not None and not (isinstance(calls, int) and calls >= 1):
+            raise ValueError(f"rate is a whole number of calls from 1 on, or None, not {calls!r}")
+        if not (per > 0 and math.isfinite(per)):
+            raise ValueError(f"per is a number of seconds above 0, not {per!r}")
+        self._per = per
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._not_before = -math.inf
+        # When each slot that nobody holds has rested; earliest first, since slots are given back in time.
+        self._rested: SimpleQueue[float] | None = None if calls is None else SimpleQueue()
+        for _ in range(calls or 0):
+            self._give_back(-math.inf)
+
+    @contextmanager
+    def slot(self) -> Iterator[None]:
+        """Wait until a request may be sent, and hold its slot while it is on its way."""
+        rested = -math.inf if self._rested is None else self._rested.get()
+        try:
+            while (seconds := max(rested, self._not_before) - self._clock()) > 0:
+                self._sleep(seconds)
+            yield
+        finally:
+            self._give_back(self._clock() + self._per)
+
+    def hold(self, seconds: float) -> None:
+        """Let no request begin for some seconds: the service asked for a pause (Retry-After)."""
+        with self._lock:
+            self._not_before = max(self._not_before, self._clock() + seconds)
+
+    def _give_back(self, rested: float) -> None:
+        if self._rested is not None:
+            self._rested.put(rested)
 
 
 class _Request(threading.local):
