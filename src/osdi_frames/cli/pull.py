@@ -36,9 +36,6 @@ _EXAMPLE = (
     metavar="ID",
     help="Read the events of this campaign only, not of all.",
 )
-@click.option(
-    "--filter", metavar="ODATA", help="Which events the service is to select: \"title eq 'Picnic'\"."
-)
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option(
@@ -74,7 +71,7 @@ def command(
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
     Status 0: complete. Status 1: not complete, and why.
     """
-    of_pull = {name: options.pop(name) for name in ("filter", "since", "resume", "progress")}
+    of_pull = {name: options.pop(name) for name in ("since", "resume", "progress")}
     with Client(url, **options) as client:
         manifest = client.pull(
             destination,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
 from osdi_frames.client.folder import Manifest
 from osdi_frames.client.paging import MAX_PAGES
-from osdi_frames.client.pull import RESOURCES, Order, moment, needed, pull
+from osdi_frames.client.pull import RESOURCES, moment, needed, pull
 from osdi_frames.client.reading import Collection, page_bar
 from osdi_frames.client.transport import RateLimit, Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
@@ -26,9 +26,6 @@ from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
 EVENTS = RESOURCES["events"].path
-
-#: How far before the last change a pull begins: a service's search lags behind its writes.
-OVERLAP = timedelta(minutes=10)
 
 
 class Client:
@@ -201,9 +198,7 @@ class Client:
         *,
         collections: Iterable[str] = (EVENTS,),
         campaigns: Iterable[str] | None = None,
-        filter: str | None = None,  # noqa: A002 (the service's word)
         since: datetime | str | None = None,
-        overlap: timedelta = OVERLAP,
         resume: bool = True,
         progress: bool | None = None,
     ) -> Manifest:
@@ -222,16 +217,14 @@ class Client:
             ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
         campaigns
             Ids of the event campaigns whose events are read; None for all that the service lists.
-        filter, progress
-            As for `events`.
         since
-            Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
-            modified_date of the last pull in which the collection was complete; without one, all. Signatures and
-            attendances are then asked for of petitions and events that changed: the manifest says what that misses.
-        overlap
-            How far before ``"last"`` to begin.
+            Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for ten minutes before the
+            newest modified_date of the last pull in which the collection was complete; without one, all. Signatures
+            and attendances are then asked for of petitions and events that changed: the manifest says what that misses.
         resume
             False begins anew although the last pull is not complete.
+        progress
+            As for `events`.
 
         Returns
         -------
@@ -247,9 +240,17 @@ class Client:
         """
         ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
         resources = needed(_listed(collections, "collections"), campaigns=ids)
-        order = Order(self._transport, Path(destination), resources, ids, filter, moment(since), overlap)
         with page_bar(progress) as on_page:
-            return pull(order, resume=resume, now=self._now, on_page=on_page)
+            return pull(
+                self._transport,
+                Path(destination),
+                resources,
+                campaigns=ids,
+                since=moment(since),
+                resume=resume,
+                now=self._now,
+                on_page=on_page,
+            )
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True

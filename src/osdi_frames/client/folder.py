@@ -160,18 +160,17 @@ class Manifest:
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
     is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
-    left a collection while another entered it (events are not deleted, interface 7, but a filter can let them go).
+    left a collection while another entered it (events are not deleted, interface 7).
     `campaigns` are the ids that were given; None where the campaigns were listed.
     """
 
     folder: Path
     address: str
     version: str
-    filter: str | None
     campaigns: tuple[str, ...] | None
     started_at: datetime
-    finished_at: datetime | None
-    collections: tuple[CollectionPulled, ...]
+    finished_at: datetime | None = None
+    collections: tuple[CollectionPulled, ...] = ()
     files: tuple[str, ...] = ()
 
     @property

@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
-from operator import attrgetter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -28,8 +27,13 @@ from osdi_frames.errors import (
 )
 from osdi_frames.tables.fields import DATES, Version
 
+#: In place of a time: since the last pull.
+LAST = "last"
+
+#: How far before the last change a pull since the last one begins: a service's search lags behind its writes.
+OVERLAP = timedelta(minutes=10)
+
 _MODIFIED = DATES[1]
-_SAME = attrgetter("address", "campaigns", "filter")  # of pulls of which one goes on where another stopped
 _SHOWN = 5  # lists that are not complete, by name
 
 
@@ -102,7 +106,7 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
 
 def moment(since: datetime | str | None) -> datetime | str | None:
     """Return a time in UTC; None and ``"last"`` stay what they are."""
-    if since is None or since == "last":
+    if since is None or since == LAST:
         return since
     try:
         return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
@@ -112,84 +116,42 @@ def moment(since: datetime | str | None) -> datetime | str | None:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a pull asks of a service, and where it goes; see `Client.pull`."""
-
-    transport: Transport
-    destination: Path
-    resources: tuple[Resource, ...]
-    campaigns: tuple[str, ...] | None
-    filter: str | None
-    since: datetime | str | None
-    overlap: timedelta
-
-    def manifest(self, *, resume: bool, now: datetime) -> Manifest:
-        """Return the last pull of the same if it can go on, else a new one in a folder of its own."""
-        address = self.transport.address
-        folders = (self.destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
-        new = Manifest(
-            next(folder for folder in folders if not folder.exists()),  # the destination is locked
-            address.base_url,
-            address.version,
-            self.filter,
-            self.campaigns,
-            started_at=now,
-            finished_at=None,
-            collections=(),
-        )
-        before = [manifest for manifest in manifests(self.destination) if _SAME(manifest) == _SAME(new)]
-        times = self._times(before)
-        collections = tuple(
-            CollectionPulled(resource.name, resource.path_for(address.version), times[resource.name])
-            for resource in self.resources
-        )
-        for last in reversed(before) if resume else ():
-            if {collection.name: collection.since for collection in last.collections} == times:
-                new = new if last.complete else last
-                break
-        return replace(new, finished_at=None, collections=collections)
-
-    def _times(self, before: Iterable[Manifest]) -> dict[str, datetime | None]:
-        """Return the time since when each collection is asked for, as far as it can be asked for that.
-
-        Since the last pull is since the newest change of the last one in which the collection was complete; what
-        changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
-        was never read needs all parents.
-        """
-        times = dict.fromkeys(resource.name for resource in self.resources)
-        if self.since == "last":
-            for manifest in before:
-                for collection in manifest.collections:
-                    # Of a collection without records, the others show how far the service's clock was.
-                    newest = collection.newest_modified_date or manifest.newest_modified_date
-                    if collection.complete and newest and collection.name in times:
-                        times[collection.name] = min(newest, manifest.started_at) - self.overlap
-        elif isinstance(self.since, datetime):
-            times = dict.fromkeys(times, self.since)
-        for resource in reversed(self.resources):
-            if resource.is_whole:
-                times[resource.name] = None
-            for parent in times.keys() & {*resource.parents}:
-                own, earlier = times[resource.name], times[parent]
-                times[parent] = min(own, earlier) if own and earlier else None
-        return times
-
-
 def pull(
-    order: Order, *, resume: bool, now: Callable[[], datetime], on_page: Callable[[Page], None]
+    transport: Transport,
+    destination: Path,
+    resources: Sequence[Resource],
+    *,
+    campaigns: tuple[str, ...] | None,
+    since: datetime | str | None,
+    resume: bool,
+    now: Callable[[], datetime],
+    on_page: Callable[[Page], None],
 ) -> Manifest:
-    """Carry out an order; see `Client.pull`."""
-    make_folder(order.destination)
-    with locked(order.destination):
-        manifest = order.manifest(resume=resume, now=now())
-        make_folder(manifest.folder)
+    """Read some collections into a folder of `destination`; see `Client.pull`."""
+    make_folder(destination)
+    with locked(destination):
+        before = [pulled for pulled in manifests(destination) if pulled.address == transport.address.base_url]
+        before = [pulled for pulled in before if pulled.campaigns == campaigns]
+        times = _times(resources, since, before)
+        manifest = (_unfinished(before, times) if resume else None) or Manifest(
+            _new_folder(destination, now()),
+            transport.address.base_url,
+            transport.address.version,
+            campaigns,
+            now(),
+        )
+        collections = tuple(
+            CollectionPulled(
+                resource.name, resource.path_for(transport.address.version), times[resource.name]
+            )
+            for resource in resources
+        )
+        manifest = replace(manifest, finished_at=None, collections=collections)
         manifest.write()
         with closing(Batches(manifest.folder)) as batches:
-            asked = zip(order.resources, manifest.collections, strict=True)
-            tallies = {resource.name: _Tally(resource, collection) for resource, collection in asked}
+            tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in collections}
             try:
-                _Walk(order, batches, on_page, _ledgers(order.transport, batches), tallies).run()
+                _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
                 error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
                 raise
@@ -200,6 +162,45 @@ def pull(
                 manifest = replace(manifest, finished_at=now(), collections=collections, files=files)
                 manifest.write()
     return manifest
+
+
+def _times(
+    resources: Sequence[Resource], since: datetime | str | None, before: Iterable[Manifest]
+) -> dict[str, datetime | None]:
+    """Return the time since when each collection is asked for, as far as it can be asked for that.
+
+    Since the last pull is since the newest change of the last one in which the collection was complete; what
+    changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
+    was never read needs all parents.
+    """
+    start = since if isinstance(since, datetime) else None
+    times = {resource.name: start for resource in resources}
+    for manifest in before if since == LAST else ():
+        for done in manifest.collections:
+            # Of a collection without records, the others show how far the service's clock was.
+            newest = done.newest_modified_date or manifest.newest_modified_date
+            if done.complete and newest and done.name in times:
+                times[done.name] = min(newest, manifest.started_at) - OVERLAP
+    for resource in reversed(resources):
+        if resource.is_whole:
+            times[resource.name] = None
+        for parent in times.keys() & {*resource.parents}:
+            own, earlier = times[resource.name], times[parent]
+            times[parent] = min(own, earlier) if own and earlier else None
+    return times
+
+
+def _unfinished(before: Iterable[Manifest], times: Mapping[str, datetime | None]) -> Manifest | None:
+    """Return the last pull of the same collections if it is not complete."""
+    same = [pulled for pulled in before if {done.name: done.since for done in pulled.collections} == times]
+    return same[-1] if same and not same[-1].complete else None
+
+
+def _new_folder(destination: Path, now: datetime) -> Path:
+    folders = (destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
+    folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
+    make_folder(folder)
+    return folder
 
 
 @dataclass(slots=True)
@@ -222,6 +223,7 @@ class _Tally:
         done, ledger, totals = self.done, collection.ledger, collection.ledger.totals
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
+        new = len(self.ids) - done.distinct_ids
         is_counted = totals and (done.total_records_at_start is not None or not done.lists)
         self.done = replace(
             done,
@@ -229,11 +231,7 @@ class _Tally:
             pages=done.pages + len(ledger.pages),
             rows=done.rows + ledger.rows,
             distinct_ids=len(self.ids),
-            duplicates=done.duplicates
-            + ledger.rows
-            - ledger.rows_without_id
-            + done.distinct_ids
-            - len(self.ids),
+            duplicates=done.duplicates + ledger.rows - ledger.rows_without_id - new,
             total_records_at_start=(done.total_records_at_start or 0) + totals[0] if is_counted else None,
             total_records_at_end=(done.total_records_at_end or 0) + totals[-1] if is_counted else None,
             newest_modified_date=latest([done.newest_modified_date, *(page.newest for page in ledger.pages)]),
@@ -273,7 +271,8 @@ class _Tally:
 class _Walk:
     """Read the collections of an order, one list after the other, parents before what they lead to."""
 
-    order: Order
+    transport: Transport
+    campaigns: tuple[str, ...] | None
     batches: Batches
     on_page: Callable[[Page], None]
     ledgers: dict[str, Ledger]
@@ -295,14 +294,14 @@ class _Walk:
 
         An event that only its campaign lists can be unknown to the service elsewhere.
         """
-        version = self.order.transport.address.version
+        version = self.transport.address.version
         if not resource.parents:
             yield resource.path_for(version), ""
         found: dict[str, str] = {}
         for parent in reversed(parents):
             found |= parent.ids
-        if resource.name == "campaign_events" and self.order.campaigns is not None:
-            found = dict.fromkeys(self.order.campaigns, "event_campaigns")
+        if resource.name == "campaign_events" and self.campaigns is not None:
+            found = dict.fromkeys(self.campaigns, "event_campaigns")
         for parent_id in sorted(found):
             own = quote(parent_id, safe="")
             path = resource.path_for(version, own)
@@ -310,16 +309,15 @@ class _Walk:
             yield path, below if below != path else ""
 
     def _read(self, tally: _Tally, path: str, other: str) -> None:
-        transport = self.order.transport
-        own_filter = self.order.filter if tally.resource.path.endswith("events") else None
+        address = self.transport.address
         collection = Collection(
-            transport,
+            self.transport,
             path,
-            _filter(own_filter, tally.done.since, transport.address.version),
+            _changed_since(tally.done.since, address.version),
             keep=lambda answer: self.batches.keep(answer.line()),
             on_page=self.on_page,
         )
-        collection.ledger = self.ledgers.pop(transport.address.collection(path), collection.ledger)
+        collection.ledger = self.ledgers.pop(address.collection(path), collection.ledger)
         try:
             tally.add(collection, proof=collection.resolve())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -328,26 +326,25 @@ class _Walk:
                 self._read(tally, other, "")
                 return
             failure = str(error) or "interrupted"
-            if is_unknown and self.order.campaigns and "event_campaigns/" in path:
+            if is_unknown and self.campaigns and "event_campaigns/" in path:
                 failure += "; a campaign is named by its id, which the collection event_campaigns shows"
             tally.add(collection, proof=None, failure=failure)
             # One list that the key may not read does not keep the others from being read; the first one does.
-            is_first = tally.resource is self.order.resources[0]
+            is_first = tally.resource.name == next(iter(self.tallies))
             if is_first or not (is_unknown or isinstance(error, KeyRefused)):
                 raise
 
 
-def _filter(own: str | None, since: datetime | None, version: Version) -> str | None:
-    """Write the filter of a collection, in the names of a version (interface 9).
+def _changed_since(since: datetime | None, version: Version) -> str | None:
+    """Return the filter for what changed since a time, in the names of a version (interface 9).
 
-    >>> _filter("title eq 'x'", datetime(2026, 1, 1), "v1")
-    "modified_at gt '2025-12-31T23:59:59Z' and title eq 'x'"
+    >>> _changed_since(datetime(2026, 1, 1), "v1")
+    "modified_at gt '2025-12-31T23:59:59Z'"
     """
     if since is None:
-        return own or None
+        return None
     # There is no "ge": a second earlier, or what changed in the very second of `since` would be left out.
-    after = f"{_MODIFIED.named(version)} gt '{since - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}'"
-    return f"{after} and {own}" if own else after
+    return f"{_MODIFIED.named(version)} gt '{since - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}'"
 
 
 def _ledgers(transport: Transport, batches: Batches) -> dict[str, Ledger]:
