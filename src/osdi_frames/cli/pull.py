@@ -10,7 +10,7 @@ import click
 
 from osdi_frames.cli.options import HELP, as_json, example, positive, prefix, progress
 from osdi_frames.client import Client
-from osdi_frames.client.paging import MAX_PAGES
+from osdi_frames.client.collection import MAX_PAGES
 from osdi_frames.client.pull import NAMES
 from osdi_frames.errors import IncompletePull, printable
 

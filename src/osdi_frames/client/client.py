@@ -14,10 +14,9 @@ import pandas as pd
 
 from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
+from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
 from osdi_frames.client.folder import Manifest
-from osdi_frames.client.paging import MAX_PAGES
 from osdi_frames.client.pull import RESOURCES, moment, needed, pull
-from osdi_frames.client.reading import Collection, page_bar
 from osdi_frames.client.transport import RateLimit, Transport
 from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
@@ -123,7 +122,6 @@ class Client:
         self.base_url = address.base_url
         self._address = address
         self._prefix = prefix
-        self._now = now
         self._names = FieldNames(address.version, known_prefixes(prefix))
 
     def events(
@@ -245,10 +243,9 @@ class Client:
                 self._transport,
                 Path(destination),
                 resources,
-                campaigns=ids,
-                since=moment(since),
+                ids,
+                moment(since),
                 resume=resume,
-                now=self._now,
                 on_page=on_page,
             )
 

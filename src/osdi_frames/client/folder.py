@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from osdi_frames.archive.durable import create_file, publish_file, write_file
 from osdi_frames.client.answers import stamp
-from osdi_frames.client.paging import latest
+from osdi_frames.client.collection import latest
 from osdi_frames.errors import PullRunning, counted, printable
 
 #: The name of a manifest: hidden, so that no reader of archives takes it for a document.

@@ -13,9 +13,8 @@ from urllib.parse import quote
 from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
+from osdi_frames.client.collection import Collection, Ledger, Page, latest, read_page
 from osdi_frames.client.folder import Batches, CollectionPulled, Manifest, locked, manifests
-from osdi_frames.client.paging import Ledger, Page, latest, read_page
-from osdi_frames.client.reading import Collection
 from osdi_frames.client.transport import Transport
 from osdi_frames.errors import (
     InvalidField,
@@ -120,11 +119,10 @@ def pull(
     transport: Transport,
     destination: Path,
     resources: Sequence[Resource],
-    *,
     campaigns: tuple[str, ...] | None,
     since: datetime | str | None,
+    *,
     resume: bool,
-    now: Callable[[], datetime],
     on_page: Callable[[Page], None],
 ) -> Manifest:
     """Read some collections into a folder of `destination`; see `Client.pull`."""
@@ -133,12 +131,8 @@ def pull(
         before = [pulled for pulled in manifests(destination) if pulled.address == transport.address.base_url]
         before = [pulled for pulled in before if pulled.campaigns == campaigns]
         times = _times(resources, since, before)
-        manifest = (_unfinished(before, times) if resume else None) or Manifest(
-            _new_folder(destination, now()),
-            transport.address.base_url,
-            transport.address.version,
-            campaigns,
-            now(),
+        manifest = (_unfinished(before, times) if resume else None) or _begun(
+            transport, destination, campaigns
         )
         collections = tuple(
             CollectionPulled(
@@ -159,7 +153,9 @@ def pull(
                 batches.close()
                 collections = tuple(tally.result() for tally in tallies.values())
                 files = tuple(batches.names())
-                manifest = replace(manifest, finished_at=now(), collections=collections, files=files)
+                manifest = replace(
+                    manifest, finished_at=transport.now(), collections=collections, files=files
+                )
                 manifest.write()
     return manifest
 
@@ -196,11 +192,13 @@ def _unfinished(before: Iterable[Manifest], times: Mapping[str, datetime | None]
     return same[-1] if same and not same[-1].complete else None
 
 
-def _new_folder(destination: Path, now: datetime) -> Path:
+def _begun(transport: Transport, destination: Path, campaigns: tuple[str, ...] | None) -> Manifest:
+    """Return a new pull, in a folder of its own."""
+    now, address = transport.now(), transport.address
     folders = (destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
     folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
     make_folder(folder)
-    return folder
+    return Manifest(folder, address.base_url, address.version, campaigns, started_at=now)
 
 
 @dataclass(slots=True)

@@ -71,7 +71,7 @@ class Transport:
         self._key = key
         self.redact = key.redact  # strikes the key from what the service wrote
         self._limit = limit
-        self._now = now
+        self.now = now
         self._request = _Request(deadline)
         self._retrying = stamina.RetryingCaller(
             attempts=retries + 1,
@@ -143,7 +143,7 @@ class Transport:
             address = shown(self.redact(at))
             raise ServiceError(f"GET {address} is redirected without end", address=address)
         try:
-            return answer(reply, url=self.redact(url), now=self._now())
+            return answer(reply, url=self.redact(url), now=self.now())
         except ServiceError as error:
             if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
                 self._limit.hold(error.retry_after)

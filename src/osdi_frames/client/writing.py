@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from osdi_frames.client.answers import Answer
-from osdi_frames.client.paging import row_id
+from osdi_frames.client.collection import row_id
 from osdi_frames.errors import (
     InvalidField,
     KeyRefused,
