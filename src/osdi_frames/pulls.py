@@ -27,19 +27,8 @@ def read_snapshots(
     """Read each state of some events, and say of which pulls there are none.
 
     A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
-    sudden growth: it is left out. Problems are not reported, as the reading of `events` did.
-
-    Parameters
-    ----------
-    source, prefix
-        As for `read_table`.
-    events
-        The events to keep: a frame with `event_id`.
-
-    Returns
-    -------
-    tuple
-        A frame as `rsvps_over_time` takes it, and lines that say what is not in it.
+    sudden growth: it is left out. Problems are not reported, as the reading of `events` did. The frame is one that
+    `rsvps_over_time` takes; the lines say what is not in it.
     """
     with warnings.catch_warnings(action="ignore"):
         states = read_table(

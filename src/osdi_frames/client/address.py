@@ -34,9 +34,9 @@ _UNRESERVED = "%/:@!$&()*+,;=?-._~"
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key that shows itself to no one: not in its repr, not in a pickle."""
+    """A key that shows itself to no one: its repr and pickles hide the `secret`, for the header of requests only."""
 
-    _secret: str = field(repr=False)
+    secret: str = field(repr=False)
 
     @classmethod
     def find(cls, given: str | None, environment: Mapping[str, str]) -> ApiKey:
@@ -45,18 +45,14 @@ class ApiKey:
 
     def check(self) -> None:
         """Raise `MissingKey` where there is none, or it has characters that no header can carry."""
-        if not self._secret:
+        if not self.secret:
             raise MissingKey(f"no API key: set {VARIABLE}, or give api_key")
-        if not (self._secret.isascii() and self._secret.isprintable()):
+        if not (self.secret.isascii() and self.secret.isprintable()):
             raise MissingKey("the API key has characters that no header can carry")
-
-    def reveal(self) -> str:
-        """Return the key itself, for the header of a request to its own origin."""
-        return self._secret
 
     def redact(self, text: str) -> str:
         """Strike the key from a text that the service wrote, in any case and with any of it percent-encoded."""
-        spelled = "".join(f"(?:{re.escape(character)}|%{ord(character):02x})" for character in self._secret)
+        spelled = "".join(f"(?:{re.escape(character)}|%{ord(character):02x})" for character in self.secret)
         return re.sub(spelled, "[key]", text, flags=re.IGNORECASE)
 
     def __reduce__(self) -> NoReturn:

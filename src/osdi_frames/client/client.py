@@ -133,7 +133,8 @@ class Client:
     ) -> pd.DataFrame:
         """Read all events of the key, or of one event campaign.
 
-        Some events appear under their campaign only (`campaign_events`). Either all of them come, or an error.
+        Some events appear under their campaign only (`campaign_events`). Either all of them come, or `IncompletePull`
+        says that it could not be proved; `pull` keeps what there is.
 
         Parameters
         ----------
@@ -148,11 +149,6 @@ class Client:
         -------
         DataFrame
             The table `events`: one row an event, the same columns from v1 and v2.
-
-        Raises
-        ------
-        IncompletePull
-            It could not be proved that every event came. `pull` keeps what there is.
         """
         return self._frame([EVENTS if campaign is None else _campaign_path(campaign)], filter, progress)
 
@@ -168,6 +164,8 @@ class Client:
         """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
 
         Nothing is checked but that each is a page: whether rows moved meanwhile is for `events` and `pull` to see.
+        `IncompletePull` where the collection goes on after `max_pages`; `ForeignAddress` where the service reports no
+        totals, and a `next` leads away from it.
 
         Parameters
         ----------
@@ -175,20 +173,13 @@ class Client:
             Below the service root: ``"events"``, ``"petitions"``, ``"people/<id>/signatures"``.
         filter
             As for `events`.
-
-        Raises
-        ------
-        ForeignAddress
-            The service reports no totals, and a `next` leads away from it.
-        IncompletePull
-            The collection goes on after `max_pages`.
         """
         collection = Collection(self._transport, path, filter)
         with closing(collection.sweep()) as answers:
             for answer in answers:
                 yield answer.body
         if collection.ledger.is_cut:
-            raise IncompletePull(f"{path}: {collection.lack()}")
+            raise IncompletePull(f"{path}: {self._transport.redact(collection.ledger.lack())}")
 
     def pull(
         self,
@@ -209,9 +200,9 @@ class Client:
         Parameters
         ----------
         destination
-            A folder; it is made where there is none.
+            A folder, made where there is none; `PullRunning` while another pull is writing into it.
         collections
-            What to read: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
+            What to read, `UnknownCollection` of anything else: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
             ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
         campaigns
             Ids of the event campaigns whose events are read; None for all that the service lists.
@@ -228,13 +219,6 @@ class Client:
         -------
         Manifest
             `complete`, and `why`: the proof, or what is missing.
-
-        Raises
-        ------
-        UnknownCollection
-            With the names that are nearest.
-        PullRunning
-            Another pull is writing into `destination`.
         """
         ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
         resources = needed(_listed(collections, "collections"), campaigns=ids)
@@ -364,7 +348,9 @@ class Client:
                     self._transport, path, filter, lambda answer: lines.append(answer.line()), on_page
                 )
                 if collection.resolve() is None:
-                    raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
+                    raise IncompletePull(
+                        f"{path}: {self._transport.redact(collection.ledger.lack())}; pull keeps what there is"
+                    )
         return self._table(lines)
 
     def _row(self, answer: Answer) -> pd.DataFrame:

@@ -292,10 +292,6 @@ class Collection:
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.transport.max_pages)
 
-    def lack(self) -> str:
-        """Return what is missing, without the key, should the service repeat it."""
-        return self.transport.redact(self.ledger.lack())
-
     def sweep(self) -> Generator[Answer, None, None]:
         """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
         with ThreadPoolExecutor(self.transport.workers, "osdi-frames") as pool:
@@ -389,8 +385,6 @@ def page_bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
             nonlocal pages
             if pages is None:  # not before: a notebook's bar cannot learn its total later
                 pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
-            # Of several collections only the first one's total is known.
-            pages.total = page.total_pages if (page.total_pages or 0) > pages.n else None
             pages.update()
 
         yield on_page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -55,23 +55,21 @@ class Resource:
         return (self.path_v1 if version == "v1" and self.path_v1 else self.path).format(parent_id)
 
 
-_DECLARED = (
-    Resource("events", "events"),
-    Resource("event_campaigns", "event_campaigns", is_whole=True),
-    Resource("campaign_events", "event_campaigns/{}/events", parents=("event_campaigns",)),
-    Resource("petitions", "petitions"),
-    Resource("signatures", "petitions/{}/signatures", parents=("petitions",)),
-    Resource(
-        "attendances",
-        "events/{}/attendances",
-        parents=("events", "campaign_events"),
-        path_v1="events/{}/attendance",
-    ),
-    Resource("people", "people"),
-)
-
 #: Every collection by its name, parents first.
-RESOURCES: Mapping[str, Resource] = {resource.name: resource for resource in _DECLARED}
+RESOURCES: dict[str, Resource] = {
+    resource.name: resource
+    for resource in (
+        Resource("events", "events"),
+        Resource("event_campaigns", "event_campaigns", is_whole=True),
+        Resource("campaign_events", "event_campaigns/{}/events", ("event_campaigns",)),
+        Resource("petitions", "petitions"),
+        Resource("signatures", "petitions/{}/signatures", ("petitions",)),
+        Resource(
+            "attendances", "events/{}/attendances", ("events", "campaign_events"), "events/{}/attendance"
+        ),
+        Resource("people", "people"),
+    )
+}
 
 #: What a caller can ask for. The events of campaigns belong to the events.
 NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
@@ -91,7 +89,7 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
         if name not in NAMES:
             raise UnknownCollection(f"there is no collection {name!r}; {nearest(name, NAMES)}")
     wanted = set(names)
-    for resource in reversed(_DECLARED):
+    for resource in reversed(RESOURCES.values()):
         if resource.name in wanted:
             wanted |= set(resource.parents)
     if "events" in wanted:
@@ -100,7 +98,7 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
         wanted -= {"event_campaigns"} - set(names)
     if campaigns == ():
         wanted -= {"campaign_events"}
-    return tuple(resource for resource in _DECLARED if resource.name in wanted)
+    return tuple(resource for resource in RESOURCES.values() if resource.name in wanted)
 
 
 def moment(since: datetime | str | None) -> datetime | str | None:
@@ -110,9 +108,8 @@ def moment(since: datetime | str | None) -> datetime | str | None:
     try:
         return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
     except ValueError as error:
-        raise InvalidField(
-            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
-        ) from error
+        why = f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
+        raise InvalidField(why) from error
 
 
 def pull(
@@ -128,22 +125,20 @@ def pull(
     """Read some collections into a folder of `destination`; see `Client.pull`."""
     make_folder(destination)
     with locked(destination):
-        before = [pulled for pulled in manifests(destination) if pulled.address == transport.address.base_url]
-        before = [pulled for pulled in before if pulled.campaigns == campaigns]
-        times = _times(resources, since, before)
-        manifest = (_unfinished(before, times) if resume else None) or _begun(
+        address = transport.address.base_url
+        before = [
+            manifest
+            for manifest in manifests(destination)
+            if (manifest.address, manifest.campaigns) == (address, campaigns)
+        ]
+        asked = _asked(transport, resources, since, before)
+        manifest = (_unfinished(before, asked) if resume else None) or _begun(
             transport, destination, campaigns
         )
-        collections = tuple(
-            CollectionPulled(
-                resource.name, resource.path_for(transport.address.version), times[resource.name]
-            )
-            for resource in resources
-        )
-        manifest = replace(manifest, finished_at=None, collections=collections)
+        manifest = replace(manifest, finished_at=None, collections=asked)
         manifest.write()
         with closing(Batches(manifest.folder)) as batches:
-            tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in collections}
+            tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
             try:
                 _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -151,19 +146,20 @@ def pull(
                 raise
             finally:
                 batches.close()
-                collections = tuple(tally.result() for tally in tallies.values())
+                done = tuple(tally.result() for tally in tallies.values())
                 files = tuple(batches.names())
-                manifest = replace(
-                    manifest, finished_at=transport.now(), collections=collections, files=files
-                )
+                manifest = replace(manifest, finished_at=transport.now(), collections=done, files=files)
                 manifest.write()
     return manifest
 
 
-def _times(
-    resources: Sequence[Resource], since: datetime | str | None, before: Iterable[Manifest]
-) -> dict[str, datetime | None]:
-    """Return the time since when each collection is asked for, as far as it can be asked for that.
+def _asked(
+    transport: Transport,
+    resources: Sequence[Resource],
+    since: datetime | str | None,
+    before: Iterable[Manifest],
+) -> tuple[CollectionPulled, ...]:
+    """Return what is asked for, each collection since a time as far as it can be asked for that.
 
     Since the last pull is since the newest change of the last one in which the collection was complete; what
     changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
@@ -183,12 +179,16 @@ def _times(
         for parent in times.keys() & {*resource.parents}:
             own, earlier = times[resource.name], times[parent]
             times[parent] = min(own, earlier) if own and earlier else None
-    return times
+    version = transport.address.version
+    return tuple(
+        CollectionPulled(found.name, found.path_for(version), times[found.name]) for found in resources
+    )
 
 
-def _unfinished(before: Iterable[Manifest], times: Mapping[str, datetime | None]) -> Manifest | None:
+def _unfinished(before: Iterable[Manifest], asked: Iterable[CollectionPulled]) -> Manifest | None:
     """Return the last pull of the same collections if it is not complete."""
-    same = [pulled for pulled in before if {done.name: done.since for done in pulled.collections} == times]
+    names = [(collection.name, collection.since) for collection in asked]
+    same = [pulled for pulled in before if [(done.name, done.since) for done in pulled.collections] == names]
     return same[-1] if same and not same[-1].complete else None
 
 
@@ -238,7 +238,7 @@ class _Tally:
         if proof is not None:
             self.proof = proof
             return
-        reasons = [failure, collection.lack() if ledger.pages else "not read"]
+        reasons = [failure, ledger.lack() if ledger.pages else "not read"]
         at = f"{collection.path}: " if self.resource.parents else ""
         redact = collection.transport.redact  # ids are the service's words
         self.lacking.append(redact(at + "; ".join(filter(None, reasons))))

@@ -83,11 +83,7 @@ class Transport:
         is_https = address.scheme == "https"
         self._http = httpx.Client(
             auth=self._with_key,
-            headers={
-                "Accept": "application/hal+json, application/json",
-                "Accept-Encoding": "gzip",
-                "User-Agent": "osdi-frames",
-            },
+            headers={"Accept-Encoding": "gzip", "User-Agent": "osdi-frames"},
             # Threads wait for a connection as long as it takes: that is no sign of the service.
             timeout=httpx.Timeout(timeout, pool=None),
             limits=httpx.Limits(max_connections=workers, max_keepalive_connections=workers),
@@ -127,7 +123,7 @@ class Transport:
 
     def _with_key(self, request: httpx.Request) -> httpx.Request:
         """Add the key's header: last, so that no repr of headers on the way shows it."""
-        request.headers[HEADERS[self.address.version]] = self._key.reveal()
+        request.headers[HEADERS[self.address.version]] = self._key.secret
         return request
 
     def _attempt(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
@@ -200,9 +196,6 @@ class RateLimit:
     There are as many slots as calls. A request holds one from before it is sent until it has been answered, and the
     slot then rests for `per` seconds. Whenever a request reached the service, the one that follows it in its slot
     reaches it at least `per` seconds later, however long either was on its way. A slow service is asked more slowly.
-
-    >>> with RateLimit(4, per=1.0).slot():
-    ...     pass
     """
 
     def __init__(

@@ -135,9 +135,7 @@ class _Writer:
         if field is None:
             editable = [name for name, known_field in known.items() if {"v2", "v1"} & {*known_field.set_by}]
             return f"an event has no field {key!r}; {nearest(key.rpartition('.')[2], editable)}"
-        if self.names.sent(field) is None:
-            return f"{key!r} does not exist in {self.names.version}"
-        return f"the service ignores {key!r}: it is not editable; strict=False leaves it out"
+        return f"the service ignores {key!r} in {self.names.version}; strict=False leaves it out"
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
@@ -220,16 +218,16 @@ def write_rows(
     `send` takes the id of an event, None for a new one, with its fields. A row that is refused does not keep the
     others from being sent; a service that cannot be reached does, and so does a key that is refused.
     """
-    frame = as_frame(frame, caller="create_events" if new else "update_events")
-    _check_columns(frame, new=new)
+    frame = _checked(frame, new=new)
     write = new_event if new else changes
     results: list[tuple[str | None, str, str | None, str | None]] = []
     stopped = dry_run
     with bar("sending", progress, unit="event", total=len(frame)) as sent:
         for row in frame.to_dict("records"):
-            event_id, text, status, why = None, None, "refused", None
+            event_id, text, status, why = None if new else row["event_id"], None, "refused", None
             try:
-                event_id = None if new else _id_in(row)
+                if not new and not (isinstance(event_id, str) and event_id):
+                    raise InvalidField("event_id is missing: which event to change is not known")
                 body = write(event_of(row, prefixes=names.prefixes), names=names, strict=True)
                 text = json.dumps(body, ensure_ascii=False)
                 status = "not sent" if stopped else "failed"
@@ -264,17 +262,12 @@ def event_of(row: Mapping[Any, Any], *, prefixes: Iterable[str]) -> dict[str, An
     return event | ({"location": place} if place else {})
 
 
-def _check_columns(frame: pd.DataFrame, *, new: bool) -> None:
+def _checked(frame: pd.DataFrame, *, new: bool) -> pd.DataFrame:
+    frame = as_frame(frame, caller="create_events" if new else "update_events")
     known = [column.name for column in EVENTS.columns]
     for name in frame.columns:
         if name not in known:
             raise UnknownColumn(f"the table events has no column {name!r}; {nearest(str(name), known)}")
     if not new and "event_id" not in frame.columns:
         raise UnknownColumn("the rows have no column 'event_id', which says which event each is")
-
-
-def _id_in(row: Mapping[Any, Any]) -> str:
-    event_id = row["event_id"]
-    if not isinstance(event_id, str) or not event_id:
-        raise InvalidField("event_id is missing: which event to change is not known")
-    return event_id
+    return frame
