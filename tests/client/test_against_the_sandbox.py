@@ -415,7 +415,7 @@ def test_since_last_asks_for_what_changed_only(stocked, tmp_path):
         served.add(1, title="The last change before, which is asked for again")
         days.append(datetime(2026, 3, 5, tzinfo=UTC))
         first = client.pull(tmp_path, since="last")
-        assert (first.collections[0].since, first.newest_modified_date) == (None, days[1])
+        assert (first.collections[0].since, first.collections[0].newest_modified_date) == (None, days[1])
         client.update_event(ids[4], {"title": "Changed"})
         served.add(2, title="Newer")
         days.append(datetime(2026, 3, 9, tzinfo=UTC))

@@ -202,8 +202,9 @@ class Client:
         destination
             A folder, made where there is none; `PullRunning` while another pull is writing into it.
         collections
-            What to read, `UnknownCollection` of anything else: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
-            ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
+            What to read: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
+            ``"attendances"`` (of each event), ``"people"``, or `UnknownCollection`. Events that only their campaign
+            lists are events, too.
         campaigns
             Ids of the event campaigns whose events are read; None for all that the service lists.
         since

@@ -147,11 +147,6 @@ class Ledger:
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
 
     @property
-    def rows(self) -> int:
-        """How many rows came; one on a page that was read again counts again."""
-        return sum(len(page.ids) for page in self.pages)
-
-    @property
     def rows_without_id(self) -> int:
         """How many rows have no id."""
         return sum(page.ids.count(None) for page in self.pages)

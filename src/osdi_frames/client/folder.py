@@ -21,7 +21,6 @@ from typing import Any, BinaryIO
 
 from osdi_frames.archive.durable import create_file, publish_file, write_file
 from osdi_frames.client.answers import stamp
-from osdi_frames.client.collection import latest
 from osdi_frames.errors import PullRunning, counted, printable
 
 #: The name of a manifest: hidden, so that no reader of archives takes it for a document.
@@ -193,11 +192,6 @@ class Manifest:
     def requests(self) -> int:
         """How many answers were needed; retries and redirects are not counted."""
         return sum(collection.pages for collection in self.collections)
-
-    @property
-    def newest_modified_date(self) -> datetime | None:
-        """The newest change that was read."""
-        return latest(collection.newest_modified_date for collection in self.collections)
 
     def __str__(self) -> str:
         rows = sum(collection.rows for collection in self.collections)

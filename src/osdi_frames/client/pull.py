@@ -168,9 +168,10 @@ def _asked(
     start = since if isinstance(since, datetime) else None
     times = {resource.name: start for resource in resources}
     for manifest in before if since == LAST else ():
+        newest_of_all = latest(done.newest_modified_date for done in manifest.collections)
         for done in manifest.collections:
             # Of a collection without records, the others show how far the service's clock was.
-            newest = done.newest_modified_date or manifest.newest_modified_date
+            newest = done.newest_modified_date or newest_of_all
             if done.complete and newest and done.name in times:
                 times[done.name] = min(newest, manifest.started_at) - OVERLAP
     for resource in reversed(resources):
@@ -222,14 +223,15 @@ class _Tally:
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
         new = len(self.ids) - done.distinct_ids
+        rows = sum(len(page.ids) for page in ledger.pages)
         is_counted = totals and (done.total_records_at_start is not None or not done.lists)
         self.done = replace(
             done,
             lists=done.lists + 1,
             pages=done.pages + len(ledger.pages),
-            rows=done.rows + ledger.rows,
+            rows=done.rows + rows,
             distinct_ids=len(self.ids),
-            duplicates=done.duplicates + ledger.rows - ledger.rows_without_id - new,
+            duplicates=done.duplicates + rows - ledger.rows_without_id - new,
             total_records_at_start=(done.total_records_at_start or 0) + totals[0] if is_counted else None,
             total_records_at_end=(done.total_records_at_end or 0) + totals[-1] if is_counted else None,
             newest_modified_date=latest([done.newest_modified_date, *(page.newest for page in ledger.pages)]),

@@ -135,9 +135,6 @@ class Transport:
             if not (300 <= reply.status < 400 and reply.location and method == "GET"):
                 break
             at = self.own(reply.location, at=at)
-        else:
-            address = shown(self.redact(at))
-            raise ServiceError(f"GET {address} is redirected without end", address=address)
         try:
             return answer(reply, url=self.redact(url), now=self.now())
         except ServiceError as error:

@@ -38,13 +38,8 @@ EVENT = (*fields.EVENT, same("_links", "links", ("v2", "v1")))
 _CREATOR = "osdi:creator"
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no UTF-8 can hold
 
-#: What the value of a field is, by its kind; of all others it is text.
-_FORMS = {
-    "location": "a mapping",
-    "links": "a mapping",
-    "identifiers": "a list of text",
-    "lines": "a list of text",
-}
+#: What the value of a field is, by its kind; of all others it is a mapping.
+_FORMS = {"text": "text", "country": "text", "identifiers": "a list of text", "lines": "a list of text"}
 
 #: The columns whose values are sent, and the field of each; all others of the table are the service's own.
 _FIELDS = [field.name for field in fields.EVENT if "v2" in field.set_by and field.kind != "location"]
@@ -166,7 +161,7 @@ class _Writer:
                 return texts[:1]
             case (("text" | "country"), _) if _is_text(value):
                 return value
-        raise InvalidField(f"{key} is {_FORMS.get(kind, 'text')}, and cannot hold {value!r:.80}")
+        raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {value!r:.80}")
 
     def _creator(self, links: Mapping[str, Any], key: str) -> dict[str, Any]:
         """Keep of the links what a client can set: the creator (interface 4, rule 2)."""
