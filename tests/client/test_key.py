@@ -149,7 +149,7 @@ def test_redirects_within_the_origin_are_followed_but_not_without_end():
 
     with listening(answers) as good, client_of(good.base_url) as client:
         assert next(client.pages())["page"] == 1
-        with pytest.raises(ServiceError, match="petitionsx+ was answered 302"):
+        with pytest.raises(ServiceError, match=r"petitionsx+ was answered 302"):
             list(client.pages("petitions"))
         with pytest.raises(ServiceError, match="answered 307"):
             client.create_event({"title": "A", "origin_system": "B"})

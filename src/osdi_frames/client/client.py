@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
 from osdi_frames.client.folder import Manifest
 from osdi_frames.client.pull import RESOURCES, moment, needed, pull
 from osdi_frames.client.transport import RateLimit, Transport
-from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
+from osdi_frames.client.writing import Writer, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
 from osdi_frames.tables import known_prefixes
@@ -122,7 +123,7 @@ class Client:
         self.base_url = address.base_url
         self._address = address
         self._prefix = prefix
-        self._names = FieldNames(address.version, known_prefixes(prefix))
+        self._writer = Writer(address.version, known_prefixes(prefix))
 
     def events(
         self,
@@ -258,7 +259,7 @@ class Client:
         """
         if creator is not None:
             event = {**event, "_links": {"osdi:creator": {"href": self._at(creator, "people")}}}
-        body = new_event(event, names=self._names, strict=strict)
+        body = replace(self._writer, strict=strict, is_new=True).event(event)
         if strict and (link := body.get("_links", {}).get("osdi:creator")):
             try:
                 self._transport.send("GET", self._transport.own(link["href"], at=self.base_url))
@@ -276,7 +277,7 @@ class Client:
         changed
             The fields to change, in the names of either version; None empties a text, and nothing else can be emptied.
         """
-        return self._row(self._send(event_id, changes(changed, names=self._names, strict=strict)))
+        return self._row(self._send(event_id, replace(self._writer, strict=strict).event(changed)))
 
     def create_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -302,7 +303,8 @@ class Client:
             ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
             refuses the key, nothing more is sent.
         """
-        return write_rows(frame, self._names, self._send, new=True, dry_run=dry_run, progress=progress)
+        writer = replace(self._writer, is_new=True)
+        return write_rows(frame, writer, self._send, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -322,7 +324,7 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        return write_rows(frame, self._names, self._send, new=False, dry_run=dry_run, progress=progress)
+        return write_rows(frame, self._writer, self._send, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event: it raises `DeletionRefused` with the service's words (interface 7)."""
@@ -371,7 +373,7 @@ class Client:
         """Return the address of a resource by its id, which can have the service's own prefix."""
         system, _, bare = resource_id.partition(":")
         return self._address.resource(
-            collection, bare if system in self._names.prefixes and bare else resource_id
+            collection, bare if system in self._writer.prefixes and bare else resource_id
         )
 
 

@@ -51,68 +51,47 @@ _PLACES = {
 
 
 @dataclass(frozen=True, slots=True)
-class FieldNames:
-    """How a service words its events: the version, and its prefixes, its own first."""
+class Writer:
+    """Writes events in the field names of a version, with the service's own prefix, the first one.
+
+    >>> Writer("v1", ("platform",), is_new=True).event({"title": "Picnic", "origin_system": "Desk"})
+    {'summary': 'Picnic', 'originating_system': 'Desk'}
+    """
 
     version: Version
     prefixes: tuple[str, ...]
+    strict: bool = True
+    """What the service would ignore is refused, not left out."""
+    is_new: bool = False
+    """A new event can have links, and has nothing that could be emptied."""
 
-    def sent(self, field: Field) -> str | None:
-        """Return the name that this version sends a field under."""
-        name = field.named(self.version)
-        return name.replace("<p>", self.prefixes[0]) if name else None
+    def event(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a new event, or the fields of one that are to be changed."""
+        body = self._fields(given, EVENT)
+        required = [str(self._sent(field)) for field in EVENT if field.required]
+        asked = required if self.is_new else [name for name in required if name in body]
+        if empty := [name for name in asked if not (body.get(name) or "").strip()]:
+            raise MissingField(f"required, and missing or empty: {', '.join(empty)}")
+        if not body:
+            raise MissingField("there is nothing to change")
+        return body
 
     def accepted(self, field: Field) -> set[str]:
         """Return every name that a field is recognised by: of both versions, with any known prefix."""
         named = filter(None, (field.v2, field.v1))
         return {name.replace("<p>", prefix) for name in named for prefix in self.prefixes}
 
-    def empty(self, body: Mapping[str, Any], *, given: bool) -> list[str]:
-        """Return the names of required fields that are empty: those that were given so, or all."""
-        names = [str(self.sent(field)) for field in EVENT if field.required]
-        return [name for name in names if (name in body or not given) and not (body.get(name) or "").strip()]
+    def _sent(self, field: Field) -> str | None:
+        name = field.named(self.version)
+        return name.replace("<p>", self.prefixes[0]) if name else None
 
-
-def new_event(event: Mapping[str, Any], *, names: FieldNames, strict: bool) -> dict[str, Any]:
-    """Write an event to be created.
-
-    >>> v1 = FieldNames("v1", ("platform",))
-    >>> new_event({"title": "Picnic", "origin_system": "Desk"}, names=v1, strict=True)
-    {'summary': 'Picnic', 'originating_system': 'Desk'}
-    """
-    body = _Writer(names, strict, is_new=True).fields(event, EVENT)
-    if missing := names.empty(body, given=False):
-        raise MissingField(f"required and missing: {', '.join(missing)}")
-    return body
-
-
-def changes(changed: Mapping[str, Any], *, names: FieldNames, strict: bool) -> dict[str, Any]:
-    """Write the fields of an event that are to be changed."""
-    body = _Writer(names, strict, is_new=False).fields(changed, EVENT)
-    if not body:
-        raise MissingField("there is nothing to change")
-    if emptied := names.empty(body, given=True):
-        raise MissingField(f"required, and cannot be emptied: {', '.join(emptied)}")
-    return body
-
-
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Writes the fields of an event, or of its location, under their names in the version."""
-
-    names: FieldNames
-    strict: bool
-    """What the service would ignore is refused, not left out."""
-    is_new: bool
-    """A new event can have links, and has nothing that could be emptied."""
-
-    def fields(self, given: Mapping[str, Any], declared: Sequence[Field], at: str = "") -> dict[str, Any]:
-        by_name = {name: field for field in declared for name in self.names.accepted(field)}
+    def _fields(self, given: Mapping[str, Any], declared: Sequence[Field], at: str = "") -> dict[str, Any]:
+        by_name = {name: field for field in declared for name in self.accepted(field)}
         body: dict[str, Any] = {}
         for key, value in given.items():
             field = by_name.get(key)
-            name = self.names.sent(field) if field else None
-            counts = field and self.names.version in field.set_by and (self.is_new or key != "_links")
+            name = self._sent(field) if field else None
+            counts = field and self.version in field.set_by and (self.is_new or key != "_links")
             if field is None or name is None or not counts:
                 if self.strict:
                     raise UneditableField(self._why_ignored(f"{at}{key}", field, by_name))
@@ -130,7 +109,7 @@ class _Writer:
         if field is None:
             editable = [name for name, known_field in known.items() if {"v2", "v1"} & {*known_field.set_by}]
             return f"an event has no field {key!r}; {nearest(key.rpartition('.')[2], editable)}"
-        return f"the service ignores {key!r} in {self.names.version}; strict=False leaves it out"
+        return f"the service ignores {key!r} in {self.version}; strict=False leaves it out"
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
@@ -142,7 +121,7 @@ class _Writer:
             case "wall clock", _:
                 return _wall_clock(value, key)
             case "location", Mapping():
-                place = self.fields(value, fields.LOCATION, f"{key}.")
+                place = self._fields(value, fields.LOCATION, f"{key}.")
                 if self.strict and not place:
                     raise InvalidField(f"{key} is empty: name the parts of it to set")
                 return place
@@ -201,10 +180,9 @@ def _is_text(value: Any) -> bool:
 
 def write_rows(
     frame: pd.DataFrame,
-    names: FieldNames,
+    writer: Writer,
     send: Callable[[str | None, dict[str, Any]], Answer],
     *,
-    new: bool,
     dry_run: bool,
     progress: bool | None,
 ) -> pd.DataFrame:
@@ -213,8 +191,8 @@ def write_rows(
     `send` takes the id of an event, None for a new one, with its fields. A row that is refused does not keep the
     others from being sent; a service that cannot be reached does, and so does a key that is refused.
     """
+    new = writer.is_new
     frame = _checked(frame, new=new)
-    write = new_event if new else changes
     results: list[tuple[str | None, str, str | None, str | None]] = []
     stopped = dry_run
     with bar("sending", progress, unit="event", total=len(frame)) as sent:
@@ -223,12 +201,12 @@ def write_rows(
             try:
                 if not new and not (isinstance(event_id, str) and event_id):
                     raise InvalidField("event_id is missing: which event to change is not known")
-                body = write(event_of(row, prefixes=names.prefixes), names=names, strict=True)
+                body = writer.event(event_of(row, prefixes=writer.prefixes))
                 text = json.dumps(body, ensure_ascii=False)
                 status = "not sent" if stopped else "failed"
                 if not stopped:
                     answer = send(event_id, body)
-                    event_id = event_id or row_id(answer.body, names.prefixes)
+                    event_id = event_id or row_id(answer.body, writer.prefixes)
                     status = "created" if new else "updated"
             except OsdiError as error:
                 why = str(error)
