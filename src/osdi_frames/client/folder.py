@@ -205,8 +205,7 @@ class Manifest:
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored = derived | asdict(self)
         del stored["folder"]
-        values: dict[str, Any] = json.loads(json.dumps(stored, default=stamp))
-        return values
+        return dict(json.loads(json.dumps(stored, default=stamp)))
 
     def write(self) -> None:
         """Write it into its folder, as a whole or not at all."""

@@ -109,7 +109,9 @@ class Writer:
         if field is None:
             editable = [name for name, known_field in known.items() if {"v2", "v1"} & {*known_field.set_by}]
             return f"an event has no field {key!r}; {nearest(key.rpartition('.')[2], editable)}"
-        return f"the service ignores {key!r} in {self.version}; strict=False leaves it out"
+        if self._sent(field) is None:
+            return f"{key!r} does not exist in {self.version}"
+        return f"the service ignores {key!r}: it is not editable; strict=False leaves it out"
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
