@@ -66,6 +66,6 @@ def _manifests(folders: Iterable[Path]) -> list[Manifest]:
     pulled = sorted(folder for folder in folders if (folder / _MANIFEST).is_file())
     if not pulled:
         return []
-    from osdi_frames.client.manifest import read_manifest  # with it comes the HTTP library
+    from osdi_frames.client.folder import read_manifest  # with it comes the HTTP library
 
     return [read_manifest(folder) for folder in pulled]

@@ -19,8 +19,8 @@ from pandas.testing import assert_frame_equal
 
 from osdi_frames.cli.pull import command
 from osdi_frames.client import Client
-from osdi_frames.client.manifest import manifests
-from osdi_frames.client.resources import NAMES, needed
+from osdi_frames.client.folder import manifests
+from osdi_frames.client.pull import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
 from osdi_frames.reading.frames import read_table
 
@@ -83,8 +83,9 @@ def test_events_that_only_campaigns_list_come_without_being_named(demo, tmp_path
         alone = client.pull(tmp_path / "alone", campaigns=())
     assert_frame_equal(comparable(read_table(manifest.folder, "events")), demo.truth(GROUP))
     assert len(read_table(tmp_path / "alone", "events")) == 115 < len(demo.truth(GROUP)) == 120
-    assert manifest.names == ("events", "event_campaigns", "campaign_events")
-    assert alone.names == ("events",)
+    names = ["events", "event_campaigns", "campaign_events"]
+    assert [collection.name for collection in manifest.collections] == names
+    assert [collection.name for collection in alone.collections] == names[:1]
 
 
 def test_people_attendances_and_signatures_are_not_fetched_unless_they_are_asked_for(demo, tmp_path):
@@ -141,11 +142,9 @@ def test_attendances_of_an_event_that_only_its_campaign_knows_are_read_below_the
 # -- since --
 
 
-#: The clock of these tests stands still while they pull: nothing is to be asked for twice.
-JUST_AFTER = timedelta(seconds=-1)
-
-
 class Clock:
+    """A clock that stands still while a client pulls."""
+
     def __init__(self) -> None:
         self.moment = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -174,19 +173,22 @@ def rsvp(served: Stocked, event_id: str, name: str) -> None:
 
 def test_since_last_asks_for_the_lists_of_parents_that_changed_and_says_what_that_misses(clocked, tmp_path):
     served, client, clock, events = clocked
+    client.update_event(events[0], {"title": "The last change before, which is asked for again"})
+    rsvp(served, events[0], "later")
+    clock.pass_by(5)
     first = client.pull(tmp_path, collections=["attendances"], since="last")
-    assert (first.complete, first.since) == (True, None)
+    assert (first.complete, first.collections[0].since) == (True, None)
     client.update_event(events[2], {"title": "Changed"})
     rsvp(served, events[2], "second")
     clock.pass_by(5)
     served.forget()
-    second = client.pull(tmp_path, collections=["attendances"], since="last", overlap=JUST_AFTER)
+    second = client.pull(tmp_path, collections=["attendances"], since="last")
     assert second.complete
-    assert asked(served)["attendances"] == 1
+    assert asked(served)["attendances"] == 2
     of_attendances = second.collections[-1]
-    assert (of_attendances.name, of_attendances.lists, of_attendances.rows) == ("attendances", 1, 1)
+    assert (of_attendances.name, of_attendances.lists, of_attendances.rows) == ("attendances", 2, 2)
     assert "what changed without changing the modified_date there was not asked for" in second.why
-    assert len(records(tmp_path, "osdi:attendances")) == 7
+    assert len(records(tmp_path, "osdi:attendances")) == 8
 
 
 def test_a_collection_that_was_never_read_asks_all_parents_although_those_were_read(clocked, tmp_path):
@@ -206,14 +208,16 @@ def test_a_collection_that_was_never_read_asks_all_parents_although_those_were_r
 
 
 def test_campaigns_are_listed_whole_so_that_no_new_event_of_theirs_is_missed(clocked, tmp_path):
-    served, client, clock, _ = clocked
+    served, client, clock, events = clocked
     campaign = served.running.admin("POST", "campaigns", title="A", account=GROUP)["id"]
+    client.update_event(events[0], {"title": "The last change before, which is asked for again"})
+    clock.pass_by(5)
     client.pull(tmp_path)
     clock.pass_by(5)
     new = served.add(1, **{"platform:event_campaign_id": campaign, "listed": False})
-    second = client.pull(tmp_path, since="last", overlap=JUST_AFTER)
+    second = client.pull(tmp_path, since="last")
     assert second.complete
-    assert set(read_table(second.folder, "events").event_id) == set(new)
+    assert set(read_table(second.folder, "events").event_id) == {*new, events[0]}
 
 
 # -- one list that fails --

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from osdi_frames import sandbox
 from osdi_frames.client import Manifest
-from osdi_frames.client.manifest import manifests
+from osdi_frames.client.folder import manifests
 from osdi_frames.errors import OsdiError
 from osdi_frames.reading.frames import read_table
 from osdi_frames.sandbox.faults import FAULTS
@@ -153,6 +153,16 @@ def test_rows_that_arrive_faster_than_they_are_read_are_not_chased_for_ever(stoc
         served.running.inject("insert_rows", count=2)
         assert not check(served)
         assert len(served.asked()) < 1000
+
+
+def test_a_pull_that_rows_outran_is_complete_once_they_arrive_no_longer(stocked, tmp_path):
+    with stocked(pages=3, per_page=1) as served, served.client() as client:
+        served.running.inject("insert_rows", count=2)
+        assert "it grew faster than it was read" in client.pull(tmp_path).why
+        served.forget()
+        assert client.pull(tmp_path).complete
+        assert set(read_table(tmp_path, "events").event_id) == set(served.truth().event_id)
+        assert len(manifests(tmp_path)) == 1
 
 
 def mixtures(pages: int) -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:

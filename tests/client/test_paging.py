@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osdi_frames.client.paging import Ledger, Page, read_page
+from osdi_frames.client.collection import Ledger, Page, read_page
 
 
 def page(number: int, *ids: str | None, **reported: Any) -> Page:
@@ -29,9 +29,9 @@ def event(number: int) -> dict[str, Any]:
 
 def test_a_page_reports_ids_totals_and_the_newest_change():
     body = {
-        "page": "2",
+        "page": 2,
         "total_pages": 4,
-        "total_records": "10",
+        "total_records": 10,
         "_links": {"next": {"href": "?page=3"}},
         "_embedded": {"osdi:events": [event(1), event(3), {"title": "nameless"}]},
     }
@@ -46,7 +46,7 @@ def test_a_page_reports_ids_totals_and_the_newest_change():
     assert str(found.newest) == "2026-01-03 00:00:00+00:00"
 
 
-@pytest.mark.parametrize("wrong", [None, True, -1, 1.5, "many", [], {}, 10**12, "²"])
+@pytest.mark.parametrize("wrong", [None, True, -1, 1.5, "many", "7", [], {}, 10**12])
 def test_a_total_that_is_no_number_is_no_total(wrong):
     found = read_page({"total_pages": wrong, "total_records": wrong}, number=1, prefixes=())
     assert (found.total_pages, found.total_records) == (None, None)

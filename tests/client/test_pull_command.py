@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from osdi_frames.client.manifest import manifests
+from osdi_frames.client.folder import manifests
 from tests.commands import run
 
 from .hostile import listening

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import json
 import os
@@ -22,8 +21,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from osdi_frames.client import Client
-from osdi_frames.client.folder import Batches, locked
-from osdi_frames.client.manifest import manifests
+from osdi_frames.client.folder import Batches, locked, manifests
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.reading.frames import read_table
 
@@ -147,7 +145,6 @@ import os, resource, signal, sys
 from contextlib import closing
 from pathlib import Path
 from osdi_frames.client.folder import Batches
-from osdi_frames.client.manifest import manifests
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path(sys.argv[1])
 with closing(Batches(folder)) as batches:
@@ -177,13 +174,13 @@ def test_batches_are_files_of_a_hundred_pages(tmp_path):
 
 
 def test_a_file_that_was_taken_away_makes_no_later_one_be_written_over(tmp_path):
-    with closing(Batches(tmp_path, full=1)) as batches:
-        for page in (1, 2):
+    for page in (1, 2):
+        with closing(Batches(tmp_path)) as batches:
             batches.keep(b'{"page": %d}\n' % page)
     (tmp_path / "pages-0001.ndjson.gz").unlink()
-    with closing(Batches(tmp_path, full=1)) as batches:
+    with closing(Batches(tmp_path)) as batches:
         batches.keep(b'{"page": 3}\n')
-        assert list(batches.read()) == [{"page": 2}, {"page": 3}]
+    assert list(Batches(tmp_path).read()) == [{"page": 2}, {"page": 3}]
 
 
 def test_a_pull_that_could_not_be_proved_is_completed_by_the_next(stocked, tmp_path):
@@ -238,7 +235,7 @@ def test_a_lock_whose_owner_was_killed_is_taken_over_although_a_child_still_hold
         assert owner.stdout
         child = int("".join(owner.stdout.readline().strip() or owner.stdout.readline()))
         try:
-            with pytest.raises(ArchiveLocked, match=rf"process {owner.pid} on "):
+            with pytest.raises(ArchiveLocked, match="another pull is writing into"):
                 client.pull(tmp_path)
             owner.kill()
             owner.wait()
@@ -247,28 +244,19 @@ def test_a_lock_whose_owner_was_killed_is_taken_over_although_a_child_still_hold
             os.kill(child, signal.SIGKILL)
 
 
-def test_of_several_that_take_over_one_lock_one_pulls(tmp_path):
-    (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": socket.gethostname()}))
-    with (tmp_path / ".lock").open() as held, ThreadPoolExecutor(8) as threads:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        all_have_tried = threading.Barrier(8)
+def test_of_several_at_once_one_pulls(tmp_path):
+    all_have_tried = threading.Barrier(8)
 
-        def enter(_: int) -> bool:
-            with suppress(ArchiveLocked), locked(tmp_path):
-                all_have_tried.wait(timeout=60)
-                return True
+    def enter(_: int) -> bool:
+        with suppress(ArchiveLocked), locked(tmp_path):
             all_have_tried.wait(timeout=60)
-            return False
+            return True
+        all_have_tried.wait(timeout=60)
+        return False
 
-        assert sum(threads.map(enter, range(8))) == 1
-
-
-def test_a_lock_of_another_machine_is_not_taken_over(tmp_path):
-    (tmp_path / ".lock").write_text(json.dumps({"pid": 2**22 + 1, "host": "another"}))
-    with (tmp_path / ".lock").open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(ArchiveLocked, match="on another"), locked(tmp_path):
-            pass
+    for _ in range(2):
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(enter, range(8))) == 1
 
 
 def test_after_a_killed_pull_the_next_one_is_not_kept_out(pulls, stocked, tmp_path):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from osdi_frames import sandbox
-from osdi_frames.client.rate import RateLimit
+from osdi_frames.client.transport import RateLimit
 
 from .conftest import Stocked
 

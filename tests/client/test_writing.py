@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
@@ -9,13 +10,13 @@ import pandas as pd
 import pytest
 
 from osdi_frames import sandbox
-from osdi_frames.client.writing import EVENT, FieldNames, changes, new_event
+from osdi_frames.client.writing import EVENT, Writer
 from osdi_frames.errors import InvalidField, MissingField, UneditableField, UnknownColumn
 from osdi_frames.tables.fields import LOCATION
 
 from .conftest import Stocked
 
-V2, V1 = FieldNames("v2", ("platform", "action_network")), FieldNames("v1", ("platform", "action_network"))
+V2, V1 = Writer("v2", ("platform", "action_network")), Writer("v1", ("platform", "action_network"))
 AT = datetime(2026, 5, 1, 18, 30)  # noqa: DTZ001 (a wall clock)
 
 NAMES = {
@@ -35,6 +36,14 @@ VALUES: dict[str, Any] = {
     "start_date": AT,
 }
 ON_WIRE = VALUES | {"start_date": "2026-05-01T18:30:00Z"}
+
+
+def new_event(event: dict[str, Any], *, names: Writer, strict: bool) -> dict[str, Any]:
+    return replace(names, strict=strict, is_new=True).event(event)
+
+
+def changes(changed: dict[str, Any], *, names: Writer, strict: bool) -> dict[str, Any]:
+    return replace(names, strict=strict).event(changed)
 
 
 @pytest.mark.parametrize("given", ["v2", "v1"])
@@ -92,7 +101,7 @@ def test_required_fields_are_named_before_anything_is_sent():
         new_event({"description": "x"}, names=V2, strict=True)
     with pytest.raises(MissingField, match=r"originating_system, summary$"):
         new_event({"title": " "}, names=V1, strict=True)
-    with pytest.raises(MissingField, match="cannot be emptied: title"):
+    with pytest.raises(MissingField, match="missing or empty: title"):
         changes({"title": None}, names=V2, strict=True)
     with pytest.raises(MissingField, match="nothing to change"):
         changes({}, names=V2, strict=True)
@@ -326,7 +335,7 @@ def test_one_bad_row_does_not_keep_the_others_from_being_sent(stocked):
         assert list(result.status) == ["updated", "failed", "refused", "refused"]
         assert "answered 404" in result.error[1]
         assert "event_id is missing" in result.error[2]
-        assert "required, and cannot be emptied: title" in result.error[3]
+        assert "required, and missing or empty: title" in result.error[3]
         assert result.event_id[3] == ids[1]
 
 

@@ -10,8 +10,8 @@ import click
 
 from osdi_frames.cli.options import as_json, positive, prefix, progress, runs
 from osdi_frames.client import Client
-from osdi_frames.client.paging import MAX_PAGES
-from osdi_frames.client.resources import NAMES
+from osdi_frames.client.collection import MAX_PAGES
+from osdi_frames.client.pull import NAMES
 from osdi_frames.errors import IncompletePull, printable
 
 
@@ -26,16 +26,12 @@ from osdi_frames.errors import IncompletePull, printable
     help="Read this, too (signatures: with their petitions); repeat it for several.",
 )
 @click.option("--campaign", "campaigns", multiple=True, metavar="ID", help="Events of this campaign only.")
-@click.option("--filter", metavar="ODATA", help="Events that the service selects: \"title eq 'Picnic'\".")
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option("--max-pages", default=MAX_PAGES, type=positive, help="Pages of one collection, at most.")
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
 @prefix
 @click.option("--resume/--no-resume", default=True, help="Go on with a pull that is not complete, or anew.")
-@click.option(
-    "--ca-file", type=click.Path(exists=True, dir_okay=False), help="Certificates to trust, as PEM."
-)
 @click.option("--allow-http", is_flag=True, help="Send the key in clear to another machine.")
 @as_json
 @progress
@@ -47,7 +43,7 @@ def command(
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
     Status 0: complete. Status 1: not complete, and why.
     """
-    of_pull = {name: options.pop(name) for name in ("filter", "since", "resume", "progress")}
+    of_pull = {name: options.pop(name) for name in ("since", "resume", "progress")}
     of_pull["campaigns"] = options.pop("campaigns") or None
     with Client(url, **options) as client:
         manifest = client.pull(destination, collections=dict.fromkeys(("events", *collections)), **of_pull)

@@ -1,12 +1,12 @@
 """The client: pulls that are fast, polite and complete, or say so; and events written.
 
-`client` is what users see. `transport` is the only module here that imports httpx; `address`, `answers` and `paging`
-decide without I/O.
+`client` is what users see. `transport` is the only module here that imports httpx; `address` and `answers` decide
+without I/O.
 """
 
 from __future__ import annotations
 
 from osdi_frames.client.client import Client
-from osdi_frames.client.manifest import CollectionPulled, Manifest
+from osdi_frames.client.folder import CollectionPulled, Manifest
 
 __all__ = ["Client", "CollectionPulled", "Manifest"]

@@ -7,7 +7,7 @@ import io
 import json
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -24,14 +24,21 @@ _ELEMENT = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<[^>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP response, read to its end."""
+    """An HTTP response, read to its end; `redact` strikes the key from the service's words."""
 
     method: str
     url: str
     status: int
     content: bytes = field(repr=False)
+    redact: Callable[[str], str] = field(default=str, repr=False)
     retry_after: str = ""
     location: str = field(default="", repr=False)
+
+    def error(self, kind: type[ServiceError], what: str = "", **more: Any) -> ServiceError:
+        """Return an error that says what was asked, what came, and the service's words."""
+        address, words = shown(self.url), self.redact(spoken(self.content))
+        text = f"{self.method} {address} was answered {self.status}{what}{f': {words}' if words else ''}"
+        return kind(text, status=self.status, address=address, words=words, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +70,32 @@ class Received(io.BytesIO):
         self.name = name
 
 
-def answer(reply: Reply, *, fetched_at: datetime) -> Answer:
-    """Read a successful reply; `BadAnswer` where it is no JSON object in UTF-8, an empty one, or says an error."""
+def answer(reply: Reply, *, url: str, now: datetime) -> Answer:
+    """Return what a reply says, under the address that was asked for.
+
+    `ServiceError` where its status is an error's; `BadAnswer` where it is no JSON object, an empty one, or an error.
+    """
+    if not 200 <= reply.status < 300:
+        raise reply.error(_kind(reply), retry_after=retry_after(reply.retry_after, now=now))
     try:
         text = reply.content.decode("utf-8-sig")
         body = json.loads(text, parse_constant=int)  # which refuses NaN and Infinity: they are not JSON
     except (ValueError, RecursionError) as error:
-        raise _error(BadAnswer, reply, " with no JSON") from error
+        raise reply.error(BadAnswer, " with no JSON") from error
     if not isinstance(body, dict):
-        raise _error(BadAnswer, reply, " with no JSON object")
+        raise reply.error(BadAnswer, " with no JSON object")
     if not body:
-        raise _error(BadAnswer, reply, " with an empty object")
-    if "_links" not in body and "_embedded" not in body and any(key in body for key in _SAYING[:2]):
-        raise _error(BadAnswer, reply, " with an error")
-    return Answer(reply.url, text, body, fetched_at)
+        raise reply.error(BadAnswer, " with an empty object")
+    if not {"_links", "_embedded"} & body.keys() and {"error", "errors"} & body.keys():
+        raise reply.error(BadAnswer, " with an error")
+    return Answer(url, text, body, now)
 
 
-def failure(reply: Reply, *, now: datetime) -> ServiceError:
-    """Make the error of a reply whose status is one."""
-    kind = ServiceError
+def _kind(reply: Reply) -> type[ServiceError]:
     # How a deletion is refused is open (interface 7): by any status that does not say something else.
     if reply.method == "DELETE" and 400 <= reply.status < 500 and reply.status not in (401, 404, 429):
-        kind = DeletionRefused
-    elif reply.status in (401, 403):
-        kind = KeyRefused
-    elif reply.status == 404:
-        kind = ResourceNotFound
-    return _error(kind, reply, retry_after=retry_after(reply.retry_after, now=now))
+        return DeletionRefused
+    return {401: KeyRefused, 403: KeyRefused, 404: ResourceNotFound}.get(reply.status, ServiceError)
 
 
 def retry_after(header: str, *, now: datetime) -> float | None:
@@ -99,12 +105,11 @@ def retry_after(header: str, *, now: datetime) -> float | None:
     >>> retry_after("7", now=now), retry_after("Thu, 01 Jan 2026 00:01:00 GMT", now=now), retry_after("?", now=now)
     (7.0, 60.0, None)
     """
-    if re.fullmatch(r"\s*\d{1,300}(\.\d{1,6})?\s*", header, re.ASCII):
+    if header.strip().isdecimal():
         return float(header)
     try:
         moment = parsedate_to_datetime(header)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return max(0.0, (moment - now).total_seconds())
+        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
         return None  # email.utils raises any of them on a date that does not exist
 
@@ -129,7 +134,7 @@ def spoken(content: bytes) -> str:
     """
     text = content[:65536].decode("utf-8", "replace")
     try:
-        text = _said(json.loads(text)) or ""
+        text = _said(json.loads(text))
     except (ValueError, RecursionError):
         text = html.unescape(_ELEMENT.sub(" ", text))
     line = without_addresses("".join(character if character.isprintable() else " " for character in text))
@@ -137,18 +142,9 @@ def spoken(content: bytes) -> str:
     return textwrap.shorten(line, _WORDS, placeholder=" …")
 
 
-def _said(body: Any) -> str | None:
-    if isinstance(body, str):
-        return body
-    if isinstance(body, list):
-        return next((words for entry in body if (words := _said(entry))), None)
+def _said(body: Any) -> str:
     if isinstance(body, dict):
-        return next((words for key in _SAYING if (words := _said(body.get(key)))), None)
-    return None
-
-
-def _error(kind: type[ServiceError], reply: Reply, what: str = "", **more: Any) -> ServiceError:
-    words = spoken(reply.content)
-    address, said = shown(reply.url), f": {words}" if words else ""
-    text = f"{reply.method} {address} was answered {reply.status}{what}{said}"
-    return kind(text, status=reply.status, address=address, words=words, **more)
+        body = [body.get(key) for key in _SAYING]
+    if isinstance(body, list):
+        return next(filter(None, map(_said, body)), "")
+    return body if isinstance(body, str) else ""

@@ -5,31 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
+from urllib.parse import quote
 
 import pandas as pd
 
 from osdi_frames.client.address import Address, ApiKey
 from osdi_frames.client.answers import Answer, Received
-from osdi_frames.client.manifest import Manifest
-from osdi_frames.client.paging import MAX_PAGES
-from osdi_frames.client.pull import Order, pull
-from osdi_frames.client.rate import RateLimit
-from osdi_frames.client.reading import Collection, Service, page_bar
-from osdi_frames.client.resources import RESOURCES, campaign_path, needed, several
-from osdi_frames.client.transport import Transport
-from osdi_frames.client.writing import FieldNames, changes, new_event, write_rows
+from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
+from osdi_frames.client.folder import Manifest
+from osdi_frames.client.pull import RESOURCES, moment, needed, pull
+from osdi_frames.client.transport import RateLimit, Transport
+from osdi_frames.client.writing import Writer, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
 from osdi_frames.reading.frames import read_table
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
 EVENTS = RESOURCES["events"].path
-
-#: How far before the last change a pull begins: a service's search lags behind its writes.
-OVERLAP = timedelta(minutes=10)
 
 
 class Client:
@@ -61,10 +57,9 @@ class Client:
         The service's own prefix, in addition to ``platform`` and ``action_network``.
     version
         ``"v1"`` or ``"v2"`` where the address does not state it.
-    ca_file
-        Certificates (PEM) to trust instead of the system's. They are always verified.
     allow_http
-        Send the key in clear to another machine.
+        Send the key in clear to another machine. Certificates of ``https://`` are always verified, by the system's
+        authorities or those of ``SSL_CERT_FILE``.
     now
         The clock that stamps `fetched_at`.
 
@@ -86,6 +81,9 @@ class Client:
     0  Picnic          Desk
     """
 
+    base_url = ""
+    """The service root."""
+
     def __init__(
         self,
         base_url: str,
@@ -101,7 +99,6 @@ class Client:
         max_pages: int = MAX_PAGES,
         prefix: str | None = None,
         version: Literal["v1", "v2"] | None = None,
-        ca_file: str | os.PathLike[str] | None = None,
         allow_http: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -118,25 +115,15 @@ class Client:
             deadline=deadline,
             retries=retries,
             backoff=backoff,
-            connections=workers,
+            workers=workers,
+            max_pages=max_pages,
+            prefixes=known_prefixes(prefix),
             now=now,
-            ca_file=None if ca_file is None else os.fspath(ca_file),
         )
+        self.base_url = address.base_url
         self._address = address
         self._prefix = prefix
-        self._now = now
-        self._field_names = FieldNames(address.version, known_prefixes(prefix))
-        self._service = Service(self._transport, known_prefixes(prefix), workers, max_pages)
-
-    @property
-    def base_url(self) -> str:
-        """The service root."""
-        return self._address.base_url
-
-    @property
-    def version(self) -> str:
-        """The version of the interface, ``v1`` or ``v2``."""
-        return self._address.version
+        self._writer = Writer(address.version, known_prefixes(prefix))
 
     def events(
         self,
@@ -147,7 +134,8 @@ class Client:
     ) -> pd.DataFrame:
         """Read all events of the key, or of one event campaign.
 
-        Some events appear under their campaign only (`campaign_events`). Either all of them come, or an error.
+        Some events appear under their campaign only (`campaign_events`). Either all of them come, or `IncompletePull`
+        says that it could not be proved; `pull` keeps what there is.
 
         Parameters
         ----------
@@ -162,52 +150,37 @@ class Client:
         -------
         DataFrame
             The table `events`: one row an event, the same columns from v1 and v2.
-
-        Raises
-        ------
-        IncompletePull
-            It could not be proved that every event came. `pull` keeps what there is.
         """
-        return self._frame([EVENTS if campaign is None else campaign_path(campaign)], filter, progress)
+        return self._frame([EVENTS if campaign is None else _campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
         """Read the events of several event campaigns; `progress`, result and errors are those of `events`."""
-        paths = [campaign_path(campaign) for campaign in several(campaigns, "ids of campaigns")]
-        return self._frame(paths, None, progress)
+        return self._frame(map(_campaign_path, _listed(campaigns, "ids of campaigns")), None, progress)
 
     def event(self, event_id: str) -> pd.DataFrame:
-        """Read one event: a DataFrame of one row.
-
-        Raises
-        ------
-        ResourceNotFound
-            There is none with that id for this key.
-        """
-        return self._one(self._transport.send("GET", self._at(event_id)))
+        """Read one event: a DataFrame of one row; `ResourceNotFound` where the key has none with that id."""
+        return self._row(self._transport.send("GET", self._at(event_id)))
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
         """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
 
         Nothing is checked but that each is a page: whether rows moved meanwhile is for `events` and `pull` to see.
+        `IncompletePull` where the collection goes on after `max_pages`; `ForeignAddress` where the service reports no
+        totals, and a `next` leads away from it.
 
         Parameters
         ----------
         path
             Below the service root: ``"events"``, ``"petitions"``, ``"people/<id>/signatures"``.
-
-        Raises
-        ------
-        ForeignAddress
-            The service reports no totals, and a `next` leads away from it.
-        IncompletePull
-            The collection goes on after `max_pages`.
+        filter
+            As for `events`.
         """
-        collection = Collection(self._service, path, filter)
+        collection = Collection(self._transport, path, filter)
         with closing(collection.sweep()) as answers:
             for answer in answers:
                 yield answer.body
         if collection.ledger.is_cut:
-            raise IncompletePull(f"{path}: {collection.lack()}")
+            raise IncompletePull(f"{path}: {self._transport.redact(collection.ledger.lack())}")
 
     def pull(
         self,
@@ -215,9 +188,7 @@ class Client:
         *,
         collections: Iterable[str] = (EVENTS,),
         campaigns: Iterable[str] | None = None,
-        filter: str | None = None,  # noqa: A002 (the service's word)
         since: datetime | str | None = None,
-        overlap: timedelta = OVERLAP,
         resume: bool = True,
         progress: bool | None = None,
     ) -> Manifest:
@@ -230,22 +201,21 @@ class Client:
         Parameters
         ----------
         destination
-            A folder; it is made where there is none.
+            A folder, made where there is none; `ArchiveLocked` while another pull is writing into it.
         collections
             What to read: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
-            ``"attendances"`` (of each event), ``"people"``. Events that only their campaign lists are events, too.
+            ``"attendances"`` (of each event), ``"people"``, or `UnknownValue`. Events that only their campaign
+            lists are events, too.
         campaigns
             Ids of the event campaigns whose events are read; None for all that the service lists.
-        filter, progress
-            As for `events`.
         since
-            Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for the newest
-            modified_date of the last pull in which the collection was complete; without one, all. Signatures and
-            attendances are then asked for of petitions and events that changed: the manifest says what that misses.
-        overlap
-            How far before ``"last"`` to begin.
+            Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for ten minutes before the
+            newest modified_date of the last pull in which the collection was complete; without one, all. Signatures
+            and attendances are then asked for of petitions and events that changed: the manifest says what that misses.
         resume
             False begins anew although the last pull is not complete.
+        progress
+            As for `events`.
 
         Returns
         -------
@@ -259,14 +229,18 @@ class Client:
         ArchiveLocked
             Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
-        asked = tuple(several(collections, "collections"))
-        ids = None if campaigns is None else tuple(dict.fromkeys(several(campaigns, "ids of campaigns")))
-        resources = needed(asked, campaigns=ids)
-        order = Order(self._service, Path(destination), resources, asked, ids, filter)
-        if since is not None:
-            order = order.with_since(since, overlap=overlap)
+        ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
+        resources = needed(_listed(collections, "collections"), campaigns=ids)
         with page_bar(progress) as on_page:
-            return pull(order, resume=resume, now=self._now, on_page=on_page)
+            return pull(
+                self._transport,
+                Path(destination),
+                resources,
+                ids,
+                moment(since),
+                resume=resume,
+                on_page=on_page,
+            )
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
@@ -292,34 +266,25 @@ class Client:
         """
         if creator is not None:
             event = {**event, "_links": {"osdi:creator": {"href": self._at(creator, "people")}}}
-        body = new_event(event, names=self._field_names, strict=strict)
+        body = replace(self._writer, strict=strict, is_new=True).event(event)
         if strict and (link := body.get("_links", {}).get("osdi:creator")):
             try:
                 self._transport.send("GET", self._transport.own(link["href"], at=self.base_url))
             except (ResourceNotFound, ForeignAddress) as error:
                 raise InvalidField(f"the creator is not known to the service: {error}") from error
-        return self._one(self._send(None, body))
+        return self._row(self._send(None, body))
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
-        """Change fields of an event; its row after the change.
+        """Change fields of an event; its row after the change. Errors and `strict` are those of `create_event`.
 
         Parameters
         ----------
         event_id
-            With or without the service's prefix.
+            With or without the service's prefix; `ResourceNotFound` where the key has none with that id.
         changed
             The fields to change, in the names of either version; None empties a text, and nothing else can be emptied.
-        strict
-            As for `create_event`.
-
-        Raises
-        ------
-        UneditableField, MissingField, InvalidField
-            Before anything is sent, with the name of the field.
-        ResourceNotFound
-            There is none with that id for this key.
         """
-        return self._one(self._send(event_id, changes(changed, names=self._field_names, strict=strict)))
+        return self._row(self._send(event_id, replace(self._writer, strict=strict).event(changed)))
 
     def create_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -332,7 +297,7 @@ class Client:
         Parameters
         ----------
         frame
-            Any columns of the table `events`; `title` and `origin_system` are required.
+            Any columns of the table `events`, `UnknownColumn` of others; `title` and `origin_system` are required.
         dry_run
             Check each row and return what would be sent, and send nothing.
         progress
@@ -344,14 +309,9 @@ class Client:
             One result a row, with its index: `event_id`, `status` (``created``, ``refused`` before it was sent,
             ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
             refuses the key, nothing more is sent.
-
-        Raises
-        ------
-        UnknownColumn
-            A column that the table does not have, with the names that are nearest.
         """
-        names, send = self._field_names, self._send
-        return write_rows(frame, names=names, send=send, new=True, dry_run=dry_run, progress=progress)
+        writer = replace(self._writer, is_new=True)
+        return write_rows(frame, writer, self._send, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -371,17 +331,10 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        names, send = self._field_names, self._send
-        return write_rows(frame, names=names, send=send, new=False, dry_run=dry_run, progress=progress)
+        return write_rows(frame, self._writer, self._send, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
-        """Ask the service to delete an event, which it refuses (interface 7).
-
-        Raises
-        ------
-        DeletionRefused
-            With the service's own words.
-        """
+        """Ask the service to delete an event: it raises `DeletionRefused` with the service's words (interface 7)."""
         self._transport.send("DELETE", self._at(event_id))
 
     def close(self) -> None:
@@ -395,32 +348,23 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        # An error of the constructor can show a client without address.
-        return f"Client({self.base_url!r})" if hasattr(self, "_address") else "Client()"
+        return f"Client({self.base_url!r})"
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a client holds a key and connections, and is not pickled; open one where it is needed"
-        )
-
-    def _frame(self, paths: list[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
+    def _frame(self, paths: Iterable[str], filter: str | None, progress: bool | None) -> pd.DataFrame:  # noqa: A002 (the service's word)
         lines: list[bytes] = []
         with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
                 collection = Collection(
-                    self._service,
-                    path,
-                    filter,
-                    keep=lambda answer: lines.append(answer.line()),
-                    on_page=on_page,
+                    self._transport, path, filter, lambda answer: lines.append(answer.line()), on_page
                 )
                 if collection.resolve() is None:
-                    raise IncompletePull(f"{path}: {collection.lack()}; pull keeps what there is")
+                    raise IncompletePull(
+                        f"{path}: {self._transport.redact(collection.ledger.lack())}; pull keeps what there is"
+                    )
         return self._table(lines)
 
-    def _one(self, answer: Answer) -> pd.DataFrame:
-        # One event has no duplicates to look for.
-        return self._table([answer.line()], dedupe=False)
+    def _row(self, answer: Answer) -> pd.DataFrame:
+        return self._table([answer.line()], dedupe=False)  # one event has no duplicates to look for
 
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
@@ -434,6 +378,18 @@ class Client:
 
     def _at(self, resource_id: str, collection: str = EVENTS) -> str:
         """Return the address of a resource by its id, which can have the service's own prefix."""
-        system, colon, bare = resource_id.partition(":")
-        is_prefixed = colon and system in self._field_names.prefixes
-        return self._address.resource(collection, bare if is_prefixed else resource_id)
+        system, _, bare = resource_id.partition(":")
+        return self._address.resource(
+            collection, bare if system in self._writer.prefixes and bare else resource_id
+        )
+
+
+def _campaign_path(campaign_id: str) -> str:
+    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
+
+
+def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:
+    """Refuse a text in place of a list of them: it would be read letter by letter."""
+    if isinstance(values, str):
+        raise TypeError(f"{of} are given as a list: [{values!r}]")
+    return tuple(dict.fromkeys(values))

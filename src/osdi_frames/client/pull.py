@@ -2,146 +2,204 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
-from osdi_frames.client.folder import Batches, locked
-from osdi_frames.client.manifest import CollectionPulled, Manifest, manifests
-from osdi_frames.client.paging import Ledger, Page, latest, read_page
-from osdi_frames.client.reading import Collection, Service
-from osdi_frames.client.resources import Resource
-from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ResourceNotFound
+from osdi_frames.client.collection import Collection, Ledger, Page, latest, read_page
+from osdi_frames.client.folder import Batches, CollectionPulled, Manifest, locked, manifests
+from osdi_frames.client.transport import Transport
+from osdi_frames.errors import (
+    InvalidField,
+    KeyRefused,
+    OsdiError,
+    ResourceNotFound,
+    UnknownValue,
+    nearest,
+)
 from osdi_frames.tables.fields import DATES, Version
+
+#: In place of a time: since the last pull.
+LAST = "last"
+
+#: How far before the last change a pull since the last one begins: a service's search lags behind its writes.
+OVERLAP = timedelta(minutes=10)
 
 _MODIFIED = DATES[1]
 _SHOWN = 5  # lists that are not complete, by name
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a pull asks of a service, and where it goes.
+class Resource:
+    """A collection of the service, or one list for each record of other collections.
 
-    `campaigns` are the ids of the event campaigns whose events are read; None for all that the service lists.
+    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `is_whole`, an incremental pull
+    lists all: its own records do not change when what they lead to does.
     """
 
-    service: Service
-    destination: Path
-    resources: tuple[Resource, ...]
-    asked: tuple[str, ...]
-    campaigns: tuple[str, ...] | None
-    filter: str | None
-    since: Mapping[str, datetime | None] = field(default_factory=dict)
+    name: str
+    path: str
+    parents: tuple[str, ...] = ()
+    path_v1: str = ""
+    is_whole: bool = False
 
-    def with_since(self, since: datetime | str, *, overlap: timedelta) -> Order:
-        """Return the order for what changed only, as far as each collection can be asked for that.
+    def path_for(self, version: Version, parent_id: str = "{id}") -> str:
+        """Return its path below the service root, for one parent."""
+        return (self.path_v1 if version == "v1" and self.path_v1 else self.path).format(parent_id)
 
-        A parent is listed from as early as any of its lists: one that was never read needs all parents.
-        """
-        names = [resource.name for resource in self.resources]
-        earliest: dict[str, datetime | None] = (
-            self._last_changes(overlap) if since == "last" else dict.fromkeys(names, _moment(since))
-        )
-        for resource in reversed(self.resources):
-            if resource.is_whole:
-                earliest[resource.name] = None
-            own = earliest.get(resource.name)
-            for parent in resource.parents:
-                before = earliest.get(parent)
-                earliest[parent] = min(own, before) if own and before else None
-        return replace(self, since={name: earliest.get(name) for name in names})
 
-    def collections(self) -> tuple[CollectionPulled, ...]:
-        """Return the collections to read, of which nothing came yet."""
-        version = self.service.address.version
-        return tuple(
-            CollectionPulled(resource.name, resource.path_for(version), self.since.get(resource.name))
-            for resource in self.resources
-        )
+#: Every collection by its name, parents first.
+RESOURCES: dict[str, Resource] = {
+    resource.name: resource
+    for resource in (
+        Resource("events", "events"),
+        Resource("event_campaigns", "event_campaigns", is_whole=True),
+        Resource("campaign_events", "event_campaigns/{}/events", ("event_campaigns",)),
+        Resource("petitions", "petitions"),
+        Resource("signatures", "petitions/{}/signatures", ("petitions",)),
+        Resource(
+            "attendances", "events/{}/attendances", ("events", "campaign_events"), "events/{}/attendance"
+        ),
+        Resource("people", "people"),
+    )
+}
 
-    def begun(self, now: datetime) -> Manifest:
-        """Return a new pull, in a folder of its own."""
-        return Manifest(
-            folder=_new_folder(self.destination, now),
-            address=self.service.address.base_url,
-            version=self.service.address.version,
-            filter=self.filter,
-            campaigns=self.campaigns,
-            started_at=now,
-            finished_at=None,
-            collections=self.collections(),
-        )
+#: What a caller can ask for. The events of campaigns belong to the events.
+NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
 
-    def unfinished(self) -> Manifest | None:
-        """Return the last pull of the same collections if it is not complete."""
-        asked = [(collection.name, collection.since) for collection in self.collections()]
-        same = [
-            manifest
-            for manifest in self._before()
-            if [(collection.name, collection.since) for collection in manifest.collections] == asked
-        ]
-        return replace(same[-1], finished_at=None) if same and not same[-1].complete else None
 
-    def _before(self) -> list[Manifest]:
-        """Return the pulls into the destination with the same address, campaigns and filter, the oldest first."""
-        asked = (self.service.address.base_url, self.campaigns, self.filter)
-        return [
-            manifest
-            for manifest in manifests(self.destination)
-            if (manifest.address, manifest.campaigns, manifest.filter) == asked
-        ]
+def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
+    """Return the collections to read for those that are asked for, parents first.
 
-    def _last_changes(self, overlap: timedelta) -> dict[str, datetime | None]:
-        """Return the `since` time of each collection, implied by the last pull in which it was complete.
+    Events that only their campaign lists are events, too. The campaigns are listed unless their ids are given.
 
-        What changed while that pull ran is asked for again, however late its newest modified_date is.
-        """
-        found: dict[str, datetime | None] = {}
-        for manifest in self._before():
-            for collection in manifest.collections:
-                # Of a collection without records, the others show how far the service's clock was.
-                newest = collection.newest_modified_date or manifest.newest_modified_date
-                if collection.complete and newest:
-                    found[collection.name] = min(newest, manifest.started_at) - overlap
-        return found
+    >>> [resource.name for resource in needed(["events"], campaigns=None)]
+    ['events', 'event_campaigns', 'campaign_events']
+    >>> [resource.name for resource in needed(["attendances"], campaigns=())]
+    ['events', 'attendances']
+    """
+    for name in names:
+        if name not in NAMES:
+            raise UnknownValue(f"there is no collection {name!r}; {nearest(name, NAMES)}")
+    wanted = set(names)
+    for resource in reversed(RESOURCES.values()):
+        if resource.name in wanted:
+            wanted |= set(resource.parents)
+    if "events" in wanted:
+        wanted |= {"event_campaigns", "campaign_events"}
+    if campaigns is not None:
+        wanted -= {"event_campaigns"} - set(names)
+    if campaigns == ():
+        wanted -= {"campaign_events"}
+    return tuple(resource for resource in RESOURCES.values() if resource.name in wanted)
+
+
+def moment(since: datetime | str | None) -> datetime | str | None:
+    """Return a time in UTC; None and ``"last"`` stay what they are."""
+    if since is None or since == LAST:
+        return since
+    try:
+        return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
+    except ValueError as error:
+        why = f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
+        raise InvalidField(why) from error
 
 
 def pull(
-    order: Order, *, resume: bool, now: Callable[[], datetime], on_page: Callable[[Page], None]
+    transport: Transport,
+    destination: Path,
+    resources: Sequence[Resource],
+    campaigns: tuple[str, ...] | None,
+    since: datetime | str | None,
+    *,
+    resume: bool,
+    on_page: Callable[[Page], None],
 ) -> Manifest:
-    """Carry out an order; see `Client.pull`."""
-    make_folder(order.destination)
-    with locked(order.destination):
-        manifest = (order.unfinished() if resume else None) or order.begun(now())
+    """Read some collections into a folder of `destination`; see `Client.pull`."""
+    make_folder(destination)
+    with locked(destination):
+        address = transport.address.base_url
+        before = [
+            manifest
+            for manifest in manifests(destination)
+            if (manifest.address, manifest.campaigns) == (address, campaigns)
+        ]
+        asked = _asked(transport, resources, since, before)
+        manifest = (_unfinished(before, asked) if resume else None) or _begun(
+            transport, destination, campaigns
+        )
+        manifest = replace(manifest, finished_at=None, collections=asked)
         manifest.write()
         with closing(Batches(manifest.folder)) as batches:
-            tallies = {
-                resource.name: _Tally(resource, counts)
-                for resource, counts in zip(order.resources, order.collections(), strict=True)
-            }
-            walk = _Walk(order, batches, on_page, _ledgers(order.service, batches), tallies)
+            tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
             try:
-                walk.run()
+                _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
             except (OsdiError, OSError, KeyboardInterrupt) as error:
                 error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
                 raise
             finally:
                 batches.close()
-                manifest = replace(
-                    manifest,
-                    finished_at=now(),
-                    collections=tuple(tally.result() for tally in tallies.values()),
-                    files=tuple(batches.names()),
-                )
+                done = tuple(tally.result() for tally in tallies.values())
+                files = tuple(batches.names())
+                manifest = replace(manifest, finished_at=transport.now(), collections=done, files=files)
                 manifest.write()
     return manifest
+
+
+def _asked(
+    transport: Transport,
+    resources: Sequence[Resource],
+    since: datetime | str | None,
+    before: Iterable[Manifest],
+) -> tuple[CollectionPulled, ...]:
+    """Return what is asked for, each collection since a time as far as it can be asked for that.
+
+    Since the last pull is since the newest change of the last one in which the collection was complete; what
+    changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
+    was never read needs all parents.
+    """
+    start = since if isinstance(since, datetime) else None
+    times = {resource.name: start for resource in resources}
+    for manifest in before if since == LAST else ():
+        newest_of_all = latest(done.newest_modified_date for done in manifest.collections)
+        for done in manifest.collections:
+            # Of a collection without records, the others show how far the service's clock was.
+            newest = done.newest_modified_date or newest_of_all
+            if done.complete and newest and done.name in times:
+                times[done.name] = min(newest, manifest.started_at) - OVERLAP
+    for resource in reversed(resources):
+        if resource.is_whole:
+            times[resource.name] = None
+        for parent in times.keys() & {*resource.parents}:
+            own, earlier = times[resource.name], times[parent]
+            times[parent] = min(own, earlier) if own and earlier else None
+    version = transport.address.version
+    return tuple(
+        CollectionPulled(found.name, found.path_for(version), times[found.name]) for found in resources
+    )
+
+
+def _unfinished(before: Iterable[Manifest], asked: Iterable[CollectionPulled]) -> Manifest | None:
+    """Return the last pull of the same collections if it is not complete."""
+    names = [(collection.name, collection.since) for collection in asked]
+    same = [pulled for pulled in before if [(done.name, done.since) for done in pulled.collections] == names]
+    return same[-1] if same and not same[-1].complete else None
+
+
+def _begun(transport: Transport, destination: Path, campaigns: tuple[str, ...] | None) -> Manifest:
+    """Return a new pull, in a folder of its own."""
+    now, address = transport.now(), transport.address
+    folders = (destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
+    folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
+    make_folder(folder)
+    return Manifest(folder, address.base_url, address.version, campaigns, started_at=now)
 
 
 @dataclass(slots=True)
@@ -149,65 +207,57 @@ class _Tally:
     """The lists of one collection, as they are read."""
 
     resource: Resource
-    counts: CollectionPulled
+    done: CollectionPulled
     """What came so far, without what only the end shows."""
     ids: dict[str, str] = field(default_factory=dict)
     """The path of the list that each record was first found in."""
     lacking: list[str] = field(default_factory=list)
+    proof: str = ""
     finished: bool = False
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
-    _proof: str = ""
-    _totals: list[tuple[int, int]] = field(default_factory=list)
 
-    def add(self, collection: Collection, *, proof: str | None, failure: str | None = None) -> None:
+    def add(self, collection: Collection, *, proof: str | None, failure: str = "") -> None:
         """Count a list; it is complete if there is a proof."""
-        ledger, counts, distinct = collection.ledger, self.counts, len(self.ids)
+        done, ledger, totals = self.done, collection.ledger, collection.ledger.totals
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
-        new = len(self.ids) - distinct
-        self.counts = replace(
-            counts,
-            lists=counts.lists + 1,
-            pages=counts.pages + len(ledger.pages),
-            rows=counts.rows + ledger.rows,
-            distinct_ids=distinct + new,
-            duplicates=counts.duplicates + ledger.rows - ledger.rows_without_id - new,
-            newest_modified_date=latest(
-                [counts.newest_modified_date, *(page.newest for page in ledger.pages)]
-            ),
+        new = len(self.ids) - done.distinct_ids
+        rows = sum(len(page.ids) for page in ledger.pages)
+        is_counted = totals and (done.total_records_at_start is not None or not done.lists)
+        self.done = replace(
+            done,
+            lists=done.lists + 1,
+            pages=done.pages + len(ledger.pages),
+            rows=done.rows + rows,
+            distinct_ids=len(self.ids),
+            duplicates=done.duplicates + rows - ledger.rows_without_id - new,
+            total_records_at_start=(done.total_records_at_start or 0) + totals[0] if is_counted else None,
+            total_records_at_end=(done.total_records_at_end or 0) + totals[-1] if is_counted else None,
+            newest_modified_date=latest([done.newest_modified_date, *(page.newest for page in ledger.pages)]),
         )
         self.is_cut = self.is_cut or ledger.is_cut
-        if totals := ledger.totals:
-            self._totals.append((totals[0], totals[-1]))
         if proof is not None:
-            self._proof = proof
+            self.proof = proof
             return
-        reasons = [failure, collection.lack() if ledger.pages else "not read"]
+        reasons = [failure, ledger.lack() if ledger.pages else "not read"]
         at = f"{collection.path}: " if self.resource.parents else ""
-        redact = collection.service.transport.redact  # ids are the service's words
+        redact = collection.transport.redact  # ids are the service's words
         self.lacking.append(redact(at + "; ".join(filter(None, reasons))))
 
     def result(self) -> CollectionPulled:
-        """Return the counts."""
-        known = 0 < len(self._totals) == self.counts.lists
-        return replace(
-            self.counts,
-            complete=self.finished and not self.lacking,
-            why=self._why(),
-            total_records_at_start=sum(first for first, _ in self._totals) if known else None,
-            total_records_at_end=sum(last for _, last in self._totals) if known else None,
-        )
+        """Return what came, and whether it is all."""
+        return replace(self.done, complete=self.finished and not self.lacking, why=self._why())
 
     def _why(self) -> str:
-        lists, since = self.counts.lists, self.counts.since
+        lists, since = self.done.lists, self.done.since
         if self.lacking:
             more = len(self.lacking) - _SHOWN
             return "; ".join(self.lacking[:_SHOWN]) + (f"; and {more} more lists" if more > 0 else "")
-        if not self.resource.parents:
-            return self._proof or "not read"
         if not self.finished:
             return f"{lists} lists were read, not all" if lists else "not read"
+        if not self.resource.parents:
+            return self.proof
         parents = " and ".join(self.resource.parents)
         if since is None:
             return f"{lists} lists, one for each of {parents}; each is proved to be complete"
@@ -221,11 +271,12 @@ class _Tally:
 class _Walk:
     """Read the collections of an order, one list after the other, parents before what they lead to."""
 
-    order: Order
+    transport: Transport
+    campaigns: tuple[str, ...] | None
     batches: Batches
     on_page: Callable[[Page], None]
     ledgers: dict[str, Ledger]
-    """What an earlier call has read, by the path of its address."""
+    """What an earlier call has read, by the address without its query."""
     tallies: dict[str, _Tally]
 
     def run(self) -> None:
@@ -243,14 +294,14 @@ class _Walk:
 
         An event that only its campaign lists can be unknown to the service elsewhere.
         """
-        version = self.order.service.address.version
+        version = self.transport.address.version
         if not resource.parents:
             yield resource.path_for(version), ""
         found: dict[str, str] = {}
         for parent in reversed(parents):
             found |= parent.ids
-        if resource.name == "campaign_events" and self.order.campaigns is not None:
-            found = dict.fromkeys(self.order.campaigns, "event_campaigns")
+        if resource.name == "campaign_events" and self.campaigns is not None:
+            found = dict.fromkeys(self.campaigns, "event_campaigns")
         for parent_id in sorted(found):
             own = quote(parent_id, safe="")
             path = resource.path_for(version, own)
@@ -258,17 +309,15 @@ class _Walk:
             yield path, below if below != path else ""
 
     def _read(self, tally: _Tally, path: str, other: str) -> None:
-        order = self.order
-        own_filter = order.filter if tally.resource.key == "events" else None
+        address = self.transport.address
         collection = Collection(
-            order.service,
+            self.transport,
             path,
-            _filter(own_filter, tally.counts.since, order.service.address.version),
+            _changed_since(tally.done.since, address.version),
             keep=lambda answer: self.batches.keep(answer.line()),
             on_page=self.on_page,
         )
-        address = urlsplit(order.service.address.collection(path)).path
-        collection.ledger = self.ledgers.pop(address, collection.ledger)
+        collection.ledger = self.ledgers.pop(address.collection(path), collection.ledger)
         try:
             tally.add(collection, proof=collection.resolve())
         except (OsdiError, OSError, KeyboardInterrupt) as error:
@@ -277,52 +326,34 @@ class _Walk:
                 self._read(tally, other, "")
                 return
             failure = str(error) or "interrupted"
-            if is_unknown and order.campaigns and "event_campaigns/" in path:
+            if is_unknown and self.campaigns and "event_campaigns/" in path:
                 failure += "; a campaign is named by its id, which the collection event_campaigns shows"
             tally.add(collection, proof=None, failure=failure)
-            # One list that the key may not read does not keep the others from being read.
-            is_asked = tally.resource.name in order.asked and not tally.resource.parents
-            if is_asked or not (is_unknown or isinstance(error, KeyRefused)):
+            # One list that the key may not read does not keep the others from being read; the first one does.
+            is_first = tally.resource.name == next(iter(self.tallies))
+            if is_first or not (is_unknown or isinstance(error, KeyRefused)):
                 raise
 
 
-def _filter(own: str | None, since: datetime | None, version: Version) -> str | None:
-    """Write the filter of a collection, in the names of a version (interface 9).
+def _changed_since(since: datetime | None, version: Version) -> str | None:
+    """Return the filter for what changed since a time, in the names of a version (interface 9).
 
-    >>> _filter("title eq 'x'", datetime(2026, 1, 1), "v1")
-    "modified_at gt '2025-12-31T23:59:59Z' and title eq 'x'"
+    >>> _changed_since(datetime(2026, 1, 1), "v1")
+    "modified_at gt '2025-12-31T23:59:59Z'"
     """
     if since is None:
-        return own or None
+        return None
     # There is no "ge": a second earlier, or what changed in the very second of `since` would be left out.
-    after = f"{_MODIFIED.named(version)} gt '{since - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}'"
-    return f"{after} and {own}" if own else after
+    return f"{_MODIFIED.named(version)} gt '{since - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}'"
 
 
-def _moment(since: datetime | str) -> datetime:
-    try:
-        return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
-    except ValueError as error:
-        raise InvalidField(
-            f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
-        ) from error
-
-
-def _ledgers(service: Service, batches: Batches) -> dict[str, Ledger]:
-    """Return what an earlier call has read, by the path of its address."""
+def _ledgers(transport: Transport, batches: Batches) -> dict[str, Ledger]:
+    """Return what an earlier call has read, by the address without its query."""
     ledgers: dict[str, Ledger] = {}
     for envelope in batches.read():
-        ledger = ledgers.setdefault(urlsplit(envelope["url"]).path, Ledger(service.max_pages))
+        ledger = ledgers.setdefault(envelope["url"].partition("?")[0], Ledger(transport.max_pages))
         # An address without a number is that of the first page, or was found by the `next` of the one before.
         following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
         number = asked_page(envelope["url"]) or following
-        ledger.add(read_page(envelope["body"], number=number, prefixes=service.prefixes))
+        ledger.add(read_page(envelope["body"], number=number, prefixes=transport.prefixes))
     return ledgers
-
-
-def _new_folder(destination: Path, started: datetime) -> Path:
-    suffixes = chain([""], (f"-{number}" for number in count(2)))
-    folders = (destination / f"{started:%Y%m%dT%H%M%SZ}{suffix}" for suffix in suffixes)
-    folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
-    make_folder(folder)
-    return folder

@@ -1,68 +1,81 @@
-"""The pages of a collection: what each says, which is next, and whether all records came. Decided without I/O.
+"""A collection: what its pages say, which are missing, and reading them until every record is proved to be there.
 
-What deployments do is taken into account: a `next` on the last page or one that leads to the same page, totals that are
-left out, rows that move to another page while the pages are read (interface 2.6).
+`Page` and `Ledger` decide without I/O. What deployments do is taken into account: a `next` on the last page or one that
+leads to the same page, totals that are left out, rows that move to another page while the pages are read
+(interface 2.6).
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
-from osdi_frames.client.answers import utc
-from osdi_frames.client.resources import KEYS
-from osdi_frames.errors import counted
+from osdi_frames.client.address import asked_page
+from osdi_frames.client.answers import Answer, utc
+from osdi_frames.client.transport import Transport
+from osdi_frames.errors import BadAnswer, OsdiError, counted
+from osdi_frames.progress import bar
+from osdi_frames.tables.forms import PAGE_KEYS
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
 MAX_PAGES = 100_000
 
 _IDLE = 3  # pages in a row without anything new after which no further ones are tried
+_FRONT = 20  # pages that are looked through for new arrivals before all are read again
+
+_OF_PAGES = {*PAGE_KEYS} - {"_links"}  # which every resource has
+
+#: How often the whole collection is read again before it is called incomplete.
+ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says of itself and of its collection."""
+    """What a page says of itself and of its collection.
+
+    `number` is the page that was asked for, `reported_number` the one that it gives itself. A row without an id has
+    None among the `ids`; `newest` is the newest modified_date of the rows.
+    """
 
     number: int
-    """The page that was asked for."""
     ids: tuple[str | None, ...]
-    """The id of each row; None for a row that has none."""
     reported_number: int | None = None
-    """The number that it gives itself."""
     total_pages: int | None = None
     total_records: int | None = None
     next: str | None = None
     newest: datetime | None = None
-    """The newest modified_date of its rows."""
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether it is an earlier page than the one that was asked for."""
+        return self.reported_number is not None and self.reported_number < self.number
 
 
 def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) -> Page:
     """Read what a collection page says.
 
-    >>> read_page({"total_records": 60, "per_page": "25", "_embedded": {}}, number=1, prefixes=()).total_pages
+    >>> read_page({"total_pages": 3, "total_records": 60, "_embedded": {}}, number=1, prefixes=()).total_pages
     3
     """
-    found = list(_rows(_at(body, "_embedded"), prefixes))
-    records, pages = _count(body.get("total_records")), _count(body.get("total_pages"))
-    per_page = _count(body.get("per_page")) or (len(found) if number == 1 else 0)
-    if pages is None and records is not None and per_page:
-        pages = -(-records // per_page)
+    embedded = body.get("_embedded")
+    lists = embedded.values() if isinstance(embedded, dict) else ()
+    rows = [row for rows in lists if isinstance(rows, list) for row in rows]
     href = _at(body, "_links", "next", "href")
     return Page(
         number,
-        tuple(row_id for row_id, _ in found),
+        tuple(row_id(row, prefixes) for row in rows),
         _count(body.get("page")),
-        pages,
-        records,
+        _count(body.get("total_pages")),
+        _count(body.get("total_records")),
         href if isinstance(href, str) and href else None,
-        latest(moment for _, moment in found),
+        latest(map(_modified, rows)),
     )
 
 
@@ -80,7 +93,7 @@ class Ledger:
 
     def add(self, page: Page) -> None:
         """Enter a page."""
-        self._idle = 0 if set(page.ids) - self._seen else self._idle + 1
+        self._idle = 0 if None in page.ids or set(page.ids) - self._seen else self._idle + 1
         self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
         self._seen.update(page.ids)
         self.pages.append(page)
@@ -98,9 +111,9 @@ class Ledger:
     def missing(self) -> Iterable[int]:
         """Return the pages that are still to be read in this pass, so far as the pages before it show."""
         read = {page.number for page in self._current}
-        last = max(self._reported_pages, default=int(not read))
-        if self._outruns:
+        if self.outruns:
             return ()
+        last = max(self._reported, default=int(not read))
         if not last:
             # No totals: one after the other. A missing `next` is not believed; the page behind the last one decides.
             last = 0 if self._is_over else max(read) + 1
@@ -111,8 +124,7 @@ class Ledger:
         """Whether this pass was stopped at the limit of pages, and more would follow."""
         if not any(page.number >= self.max_pages for page in self._current):
             return False
-        reported = max(self._reported_pages, default=0)
-        return reported > self.max_pages or not (reported or self._is_over)
+        return max(self._reported) > self.max_pages if self._reported else not self._is_over
 
     @property
     def _is_over(self) -> bool:
@@ -120,25 +132,19 @@ class Ledger:
         return self._ended or self._idle >= _IDLE
 
     @property
-    def _reported_pages(self) -> list[int]:
+    def _reported(self) -> list[int]:
         return [page.total_pages for page in self._current if page.total_pages]
 
     @property
-    def _outruns(self) -> bool:
-        """Whether rows arrive as fast as they are read."""
-        reported = self._reported_pages
-        return bool(reported) and len(self._current) > 2 * reported[0] + _IDLE
+    def outruns(self) -> bool:
+        """Whether rows arrive as fast as they are read in this pass: reading on would not help."""
+        return bool(self._reported) and len(self._current) > 2 * self._reported[0] + _IDLE
 
     def next_of(self, number: int) -> str | None:
         """Return the `next` of a page; None where totals are reported, which say more."""
-        if any(page.total_pages for page in self._current):
+        if self._reported:
             return None
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
-
-    @property
-    def rows(self) -> int:
-        """How many rows came; one on a page that was read again counts again."""
-        return sum(len(page.ids) for page in self.pages)
 
     @property
     def rows_without_id(self) -> int:
@@ -149,11 +155,6 @@ class Ledger:
     def totals(self) -> list[int]:
         """The totals of records that were reported, in the order in which they came."""
         return [page.total_records for page in self.pages if page.total_records is not None]
-
-    def outgrew(self, first: int) -> bool:
-        """Return whether the collection grew to more than twice its size since a page: reading again would not help."""
-        totals = [page.total_pages for page in self.pages[first:] if page.total_pages]
-        return bool(totals) and totals[-1] > 2 * totals[0] + _IDLE
 
     def gaps(self) -> list[str]:
         """Return the pages that exist by the totals and were never read, as ``7`` or ``2-6``."""
@@ -167,17 +168,17 @@ class Ledger:
         if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
         reported = {page.total_records for page in self._current}
-        if reported == {None}:
-            if self._ended and not self._straddling():
-                return "no totals were reported; an empty page ended it, and no row was on two pages"
-            return None
         came = len(self._seen)
         left = len(self.ids) - came  # that other pages had, before
         more = f"; {left} more were read earlier and are no longer listed" if left else ""
         if reported == {came}:
             return f"all pages report {counted(came, 'record')}; {_were(came)} read{more}"
-        if reported - {None} == {came} and not self._straddling():
+        if self._straddling():
+            return None
+        if reported == {None, came}:
             return f"{_were(came, 'record')} reported and read; no row was on two pages{more}"
+        if reported == {None} and self._ended:
+            return "no totals were reported; an empty page ended it, and no row was on two pages"
         return None
 
     def proof_after(self, check: Page) -> str | None:
@@ -194,14 +195,13 @@ class Ledger:
         parts = []
         if self.is_cut:
             parts.append(f"stopped at {self.max_pages} pages (max_pages)")
-        if self._outruns:
+        if self.outruns:
             parts.append("it grew faster than it was read")
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(gaps)}")
         if self.totals and self.totals[-1] != len(self.ids):
-            parts.append(
-                f"{_were(self.totals[-1], 'record')} reported, {_were(len(self.ids), 'distinct one')} read"
-            )
+            reported = _were(self.totals[-1], "record")
+            parts.append(f"{reported} reported, {_were(len(self.ids), 'distinct one')} read")
         elif not self.totals:
             parts.append(f"no totals were reported; {_were(len(self.ids), 'distinct record')} read")
         if straddling := self._straddling():
@@ -214,7 +214,7 @@ class Ledger:
 
     def _straddling(self) -> list[str]:
         """Return the ids that stand on two pages of this pass: rows moved while the pages were read."""
-        latest = {page.number: set(page.ids) for page in self._current if not _stands_still(page)}
+        latest = {page.number: set(page.ids) for page in self._current if not page.stands_still}
         counts = Counter(row_id for ids in latest.values() for row_id in ids if row_id is not None)
         return [row_id for row_id, count in counts.items() if count > 1]
 
@@ -227,21 +227,7 @@ class Ledger:
         if not page.ids:
             return page.next is None or (bool(self._current) and not self._current[-1].ids)
         again = any(page.number > other.number and page.ids == other.ids for other in self._current)
-        return again if page.reported_number is None else _stands_still(page)
-
-
-def _stands_still(page: Page) -> bool:
-    return page.reported_number is not None and page.reported_number < page.number
-
-
-def _rows(embedded: Any, prefixes: Sequence[str]) -> Iterator[tuple[str | None, datetime | None]]:
-    """Yield id and modified_date of each embedded row."""
-    for name, rows in (embedded if isinstance(embedded, dict) else {}).items():
-        known = name.rpartition(":")[2] in KEYS
-        for row in rows if isinstance(rows, list) else ():
-            # A row without an id, in a collection that is not declared, is identified by its whole content.
-            own = row_id(row, prefixes) or (None if known else json.dumps(row, sort_keys=True))
-            yield own, _modified(row)
+        return again if page.reported_number is None else page.stands_still
 
 
 def latest(moments: Iterable[datetime | None]) -> datetime | None:
@@ -275,11 +261,125 @@ def _at(value: Any, *keys: str) -> Any:
 
 
 def _count(value: Any) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
 
 
 def _were(count: int, noun: str = "") -> str:
     what = counted(count, noun) if noun else f"{count:,}"
     return f"{what} {'was' if count == 1 else 'were'}"
+
+
+@dataclass(slots=True)
+class Collection:
+    """One collection that is being read."""
+
+    transport: Transport
+    path: str
+    filter: str | None = None
+    keep: Callable[[Answer], None] = lambda _: None
+    """Called with each page, in the thread that read it."""
+    on_page: Callable[[Page], None] = lambda _: None
+    """Called with each page that was entered in the ledger, in the caller's thread."""
+    ledger: Ledger = field(init=False)
+    _followed: set[str] = field(default_factory=set)
+    _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.transport.max_pages)
+
+    def sweep(self) -> Generator[Answer, None, None]:
+        """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
+        with ThreadPoolExecutor(self.transport.workers, "osdi-frames") as pool:
+            while numbers := list(self.ledger.missing()):
+                with closing(self._read_together(numbers, pool)) as pages:
+                    for answer, page in pages:
+                        yield answer
+                        if not page.ids and page.next is None:
+                            return  # behind the last page, whatever was reported
+
+    def resolve(self) -> str | None:
+        """Read until it is proved that every record came; give the proof, or None when rounds are over."""
+        for round_ in range(ROUNDS):
+            if round_ or self.ledger.outruns:  # in an earlier call
+                self.ledger.begin_pass()
+                self._followed.clear()
+            deque(self.sweep(), maxlen=0)
+            if self.ledger.is_cut or self.ledger.outruns:
+                return None
+            if proof := self.ledger.proof() or self.ledger.proof_after(self._walk()):
+                return proof
+        return None
+
+    def _walk(self) -> Page:
+        """Read from the front, one page alone after the other, while there are rows that no page had before."""
+        for number in range(1, _FRONT + 1):
+            known = len(self.ledger.ids)
+            _, page = self._enter(self._read(number))
+            if len(self.ledger.ids) == known:
+                break
+        return page
+
+    def _read_together(
+        self, numbers: Iterable[int], pool: ThreadPoolExecutor
+    ) -> Generator[tuple[Answer, Page], None, None]:
+        waiting: deque[Future[tuple[Answer, Page]]] = deque()
+        self._left = False
+        try:
+            for number in numbers:
+                waiting.append(pool.submit(self._read, number))
+                if len(waiting) >= 2 * self.transport.workers:
+                    yield self._enter(waiting.popleft().result())
+            while waiting:
+                yield self._enter(waiting.popleft().result())
+        finally:
+            self._left = True
+            for future in waiting:
+                future.cancel()
+            for future in waiting:
+                with suppress(CancelledError, OsdiError, OSError):  # the first error is on its way
+                    self._enter(future.result())
+
+    def _read(self, number: int) -> tuple[Answer, Page]:
+        """Read one page, and keep it."""
+        answer = self.transport.send("GET", self._address(number), wanted=lambda: not self._left)
+        if not _OF_PAGES & answer.body.keys():
+            path = self.transport.redact(self.path)
+            raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
+        page = read_page(answer.body, number=number, prefixes=self.transport.prefixes)
+        self.keep(answer)
+        return answer, page
+
+    def _address(self, number: int) -> str:
+        """Return the address of a page: by its number, or a `next` that leads on without naming one.
+
+        So the filter is our own: a `next` can carry it with raw spaces and signs.
+        """
+        address = self.transport.address
+        numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
+        if link := self.ledger.next_of(number - 1):
+            before = address.collection(self.path, page=number - 1, filter=self.filter)
+            followed = self.transport.own(link, at=before)
+            if asked_page(followed) is None and followed not in self._followed:
+                self._followed.add(followed)
+                return followed
+        return numbered
+
+    def _enter(self, read: tuple[Answer, Page]) -> tuple[Answer, Page]:
+        self.ledger.add(read[1])
+        self.on_page(read[1])
+        return read
+
+
+@contextmanager
+def page_bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
+    """Show a bar by pages, and yield what is to be called with each."""
+    with ExitStack() as shown:
+        pages = None
+
+        def on_page(page: Page) -> None:
+            nonlocal pages
+            if pages is None:  # not before: a notebook's bar cannot learn its total later
+                pages = shown.enter_context(bar("pulling", progress, unit="page", total=page.total_pages))
+            pages.update()
+
+        yield on_page
