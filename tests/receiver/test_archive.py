@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -151,7 +150,8 @@ def test_a_sealed_segment_that_was_emptied_is_noticed_although_none_follows(arch
     erase(archive, persons=["nobody"])
     path = segments(archive / "main")[-1].path
     path.write_bytes(b"")
-    assert [str(damage) for damage in verify(archive).damages] == [f"{path}:0: holds no line"]
+    (damage,) = verify(archive).damages
+    assert str(damage).startswith(f"{path}:1: cannot be read: ")
 
 
 def test_a_torn_end_is_counted_and_is_no_damage(archive):
@@ -344,7 +344,7 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_searched_as_well(archiv
     def listed_before_sealing(folder: Path) -> list[Segment]:
         found = segments(folder)
         for log in (worker.deliveries, worker.quarantine):
-            seal_finished(log, stop=threading.Event())
+            seal_finished(log)
         return found
 
     monkeypatch.setattr(erasure, "segments", listed_before_sealing)

@@ -10,7 +10,6 @@ import itertools
 import json
 import os
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,14 +17,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from osdi_frames.archive.durable import write_file
+from osdi_frames.archive.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidPerson
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
-from osdi_frames.receiver.worker import ERASING, Worker, quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import Worker, quarantine, torn, worker_folders
 
+_ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _LAYERS = 4  # how often text may have been escaped: JSON in JSON, percent signs in a form
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -104,7 +104,7 @@ def _alone(folder: Path) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         for log in (folder, quarantine(folder)):
-            for partial in log.glob(f"*/.*{ERASING}"):
+            for partial in log.glob(f"*/.*{_ERASING}"):
                 partial.unlink()  # left by an erasure that was killed
         yield
     finally:
@@ -120,7 +120,7 @@ def _sealed_if_at_rest(folder: Path) -> Iterator[None]:
         return
     try:
         for log in (worker.deliveries, worker.quarantine):
-            seal_finished(log, stop=threading.Event())
+            seal_finished(log)
         yield
     finally:
         worker.close()
@@ -133,7 +133,7 @@ class _Eraser:
         self._now = now
 
     def erase_log(self, folder: Path) -> None:
-        for segment in map(Segment.current, segments(folder)):
+        for segment in segments(folder):
             try:
                 touched = {
                     number
@@ -143,8 +143,9 @@ class _Eraser:
             except OSError as error:
                 self.done.unreadable.append(f"{segment.path}: {error}")
                 continue
+            segment = segment.current()
             if touched and segment.sealed:
-                write_sealed(self._rewritten(segment, touched), segment.path, partial=ERASING)
+                write_sealed(self._rewritten(segment, touched), segment.path, partial=_ERASING)
             elif touched:
                 self.done.still_open.append(segment.path)
 

@@ -10,22 +10,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
-import logging
 import os
 import re
 import time
 from pathlib import Path
 
-from osdi_frames.archive.durable import PARTIAL, try_lock
+from osdi_frames.archive.durable import try_lock
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
 from osdi_frames.receiver.segments import Log, check_identity, make_folder, segments, set_aside
 
-ERASING = f".erasing{PARTIAL}"  # ends what an erasure is writing, which is another process
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-logger = logging.getLogger(__name__)
 
 
 class Worker:
@@ -82,22 +79,14 @@ class Worker:
             if (descriptor := try_lock(self.folder / ".lock")) is not None:
                 return descriptor
             time.sleep(pause)
-        raise ArchiveLocked(
-            f"{self.folder}: another receiver writes here, or an erasure does; "
-            "give this one a name of its own with --worker"
-        )
+        raise locked(self.folder)
 
     def _recovered(self, folder: Path, segment_bytes: int) -> Log:
         aside = torn(self.folder)
-        for partial in [*folder.glob(f"*/.*{PARTIAL}")]:
-            if not partial.name.endswith(ERASING):
-                partial.unlink(missing_ok=True)
         last = segments(folder)[-1:]
         if last and not last[0].sealed:
-            try:
+            with contextlib.suppress(OSError):  # a full disk, for example: sealing tries again
                 set_aside(last[0].path, aside)
-            except OSError as error:  # a full disk, for example: sealing tries again
-                logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
         return Log(folder, torn=aside, segment_bytes=segment_bytes)
 
 
@@ -136,6 +125,14 @@ def worker_folders(archive: Path) -> list[Path]:
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)
+
+
+def locked(folder: Path) -> ArchiveLocked:
+    """Return the error that says that another process owns a worker's folder."""
+    return ArchiveLocked(
+        f"{folder}: another receiver writes here, or an erasure does; "
+        "give this one a name of its own with --worker"
+    )
 
 
 def is_locked(path: Path) -> bool:

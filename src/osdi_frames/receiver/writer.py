@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from osdi_frames.receiver.envelope import Envelope
-from osdi_frames.receiver.segments import Log, Stopped, seal_finished
+from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.worker import Worker
 
 _RETRY_SECONDS = 30.0
@@ -144,9 +144,7 @@ class Sealer(threading.Thread):
             wait = None
             try:
                 for log in self._logs:
-                    seal_finished(log, stop=self._stopping)
-            except Stopped:
-                return
+                    seal_finished(log, stopped=self._stopping.is_set)
             except OSError as error:
                 logger.warning("a segment stays uncompressed for now: %s", error)
                 wait = _RETRY_SECONDS
