@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import hmac
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,19 +26,35 @@ TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of a request's state: what to c
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{20,}")
 _LINGER_SECONDS = 2.0
-_CLOSE = {"connection": "close"}
-_AGAIN = {"retry-after": "1"}
 
-TWO_LENGTHS = PlainTextResponse("Content-Length or Transfer-Encoding, not both\n", 400, headers=_CLOSE)
+
+class _Early(PlainTextResponse):
+    """An answer before the body's end, which is still read for a moment, and the end of the connection.
+
+    A connection that is closed while bytes are on their way is reset, and the sender never sees the answer.
+    """
+
+    def __init__(self, text: str, status: int, **headers: str) -> None:
+        super().__init__(text, status, headers={"connection": "close"} | headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 (as in Starlette)
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER_SECONDS):
+                while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+                    pass
+        await send({"type": "http.response.body"})
+
+
+TWO_LENGTHS = _Early("Content-Length or Transfer-Encoding, not both\n", 400)
 STORED = PlainTextResponse("stored\n", 200)
-UNKNOWN = PlainTextResponse("not found\n", 404, headers=_CLOSE)
-NOT_A_POST = PlainTextResponse("deliveries are posted\n", 405, headers={"allow": "POST", **_CLOSE})
-TOO_SLOW = PlainTextResponse("the body took too long\n", 408, headers=_CLOSE)
-TOO_LARGE = PlainTextResponse("the body is too large\n", 413, headers=_CLOSE)
-ENCODED = PlainTextResponse("send the body as it is, not compressed\n", 415, headers=_CLOSE)
-BUSY = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN)
-CLOSING = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN | _CLOSE)
-_BEFORE_THE_BODY = (UNKNOWN, NOT_A_POST, ENCODED, TOO_LARGE)
+UNKNOWN = _Early("not found\n", 404)
+NOT_A_POST = _Early("deliveries are posted\n", 405, allow="POST")
+TOO_SLOW = PlainTextResponse("the body took too long\n", 408, headers={"connection": "close"})
+TOO_LARGE = _Early("the body is too large\n", 413)
+ENCODED = _Early("send the body as it is, not compressed\n", 415)
+BUSY = PlainTextResponse("not stored, send it again\n", 503, headers={"retry-after": "1"})
 
 
 def create_app(
@@ -113,7 +129,7 @@ def one_length(app: ASGIApp) -> ASGIApp:
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         names = {name for name, _ in scope.get("headers", ())}
         if {b"content-length", b"transfer-encoding"} <= names:
-            await _answer_and_linger(TWO_LENGTHS, receive, send)
+            await TWO_LENGTHS(scope, receive, send)
         else:
             await app(scope, receive, send)
 
@@ -134,10 +150,9 @@ class Tokens:
         self._digests = [_digest(token) for token in given]
 
     def __contains__(self, candidate: str) -> bool:
-        asked, known = _digest(candidate), False
-        for digest in self._digests:  # all of them, so that the time taken does not depend on the match
-            known |= hmac.compare_digest(asked, digest)
-        return known
+        asked = _digest(candidate)
+        # All of them, so that the time taken does not depend on the match.
+        return sum(hmac.compare_digest(asked, digest) for digest in self._digests) > 0
 
 
 def _digest(token: str) -> bytes:
@@ -154,37 +169,26 @@ class Deliveries:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        try:
-            answer = await self._answer(scope, receive)
-        except ClientDisconnect:
-            return
-        if answer in _BEFORE_THE_BODY:
-            await _answer_and_linger(answer, receive, send)
-        else:
-            await answer(scope, receive, send)
+        answer = await self._answer(Request(scope, receive))
+        await answer(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        known = scope["path_params"]["token"] in self._tokens
-        if known and (token_shown := scope.get("state", {}).get(TOKEN_SHOWN)):
+    async def _answer(self, request: Request) -> Response:
+        headers = request.headers
+        if request.path_params["token"] not in self._tokens:
+            return UNKNOWN
+        if token_shown := request.scope.get("state", {}).get(TOKEN_SHOWN):
             token_shown()
-        answer = refusal(scope["method"], dict(scope["headers"]), known=known, limits=self._limits)
-        if answer is not None:
-            return answer
+        if request.method != "POST":
+            return NOT_A_POST
+        if headers.get("content-encoding", "").strip().lower() not in ("identity", ""):
+            return ENCODED
+        if int(headers.get("content-length", 0)) > self._limits.body_bytes:
+            return TOO_LARGE
         if self._queue.full:
             return BUSY
         chunks: list[bytes] = []
-        refused: Response | None = CLOSING  # also where the sender has gone
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                refused = await self._read(Request(scope, receive), chunks)
-        except TimeoutError:
-            refused = TOO_SLOW
-        except asyncio.CancelledError:  # the server is shutting down and waited for this body long enough
-            refused = CLOSING
-        finally:
-            if refused:
-                self._queue.held -= sum(map(len, chunks))
-        if refused:
+        if refused := await self._read(request, chunks):
+            self._queue.held -= sum(map(len, chunks))
             return refused
         body = b"".join(chunks)
         chunks.clear()  # or a large body is in memory twice
@@ -193,43 +197,21 @@ class Deliveries:
     async def _read(self, request: Request, chunks: list[bytes]) -> Response | None:
         """Read a body, which counts as held in the queue from then on; return the refusal that ends it early."""
         size = 0
-        async for chunk in request.stream():
-            chunks.append(chunk)
-            size += len(chunk)
-            self._queue.held += len(chunk)
-            if size > self._limits.body_bytes:
-                return TOO_LARGE
-            if self._queue.overfull:
-                return BUSY
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                async for chunk in request.stream():
+                    chunks.append(chunk)
+                    size += len(chunk)
+                    self._queue.held += len(chunk)
+                    if size > self._limits.body_bytes:
+                        return TOO_LARGE
+                    if self._queue.overfull:
+                        return BUSY
+        except TimeoutError:
+            return TOO_SLOW
+        except (
+            ClientDisconnect,
+            asyncio.CancelledError,
+        ):  # cancelled: the server stops, and has waited long enough
+            return BUSY
         return None
-
-
-def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits: Limits) -> Response | None:
-    """Return the refusal that a request's head calls for; ``None`` when its body is to be read.
-
-    >>> refusal("POST", {b"content-encoding": b"gzip"}, known=True, limits=Limits()).status_code
-    415
-    """
-    if not known:
-        return UNKNOWN
-    if method != "POST":
-        return NOT_A_POST
-    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"identity", b""):
-        return ENCODED
-    if int(headers.get(b"content-length", b"0")) > limits.body_bytes:
-        return TOO_LARGE
-    return None
-
-
-async def _answer_and_linger(answer: Response, receive: Receive, send: Send) -> None:
-    """Answer before the body's end, and read on for a moment.
-
-    A connection that is closed while bytes are on their way is reset, and the sender never sees the answer.
-    """
-    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
-    await send({"type": "http.response.body", "body": answer.body, "more_body": True})
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_LINGER_SECONDS):
-            while (message := await receive())["type"] == "http.request" and message.get("more_body"):
-                pass
-    await send({"type": "http.response.body"})

@@ -11,7 +11,7 @@ import functools
 import logging
 import resource
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from osdi_frames.receiver.app import TOKEN_SHOWN, create_app
 from osdi_frames.receiver.delivery_queue import Limits
 
 _FILES = 64  # open files other than connections
-_LOGGERS = ("asyncio", "uvicorn.error", __name__, "osdi_frames.receiver.writer")
+_LOGGERS = ("asyncio", "uvicorn.error", __name__, "osdi_frames.receiver.delivery_queue")
 _DRAIN_SECONDS = 2  # of the five that a stop may take; what is then still arriving is answered 503
 _KEEP_ALIVE_SECONDS = 65  # longer than a sender's pool keeps a connection, so that the sender closes it
 
@@ -50,8 +50,11 @@ def serve(
     OSError
         The address cannot be listened on, or the archive cannot be written.
     """
-    limits = limits or Limits()
-    with listen(host, port) as listener, _limited_repeats():
+    limits, repeats = limits or Limits(), RepeatLimit()
+    with listen(host, port) as listener, contextlib.ExitStack() as at_the_end:
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(repeats)
+            at_the_end.callback(logging.getLogger(name).removeFilter, repeats)
         app = create_app(archive, tokens=tokens, worker=worker, limits=limits)
         logger.info("running on http://%s:%d", host, listener.getsockname()[1])
         _Server(_config(app, limits)).run(sockets=[listener])
@@ -62,18 +65,6 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         for listener in sockets or ():  # asyncio made the queue as short as what it accepts at once
             listener.listen(BACKLOG)
-
-
-@contextlib.contextmanager
-def _limited_repeats() -> Iterator[None]:
-    limit = RepeatLimit()
-    for name in _LOGGERS:
-        logging.getLogger(name).addFilter(limit)
-    try:
-        yield
-    finally:
-        for name in _LOGGERS:
-            logging.getLogger(name).removeFilter(limit)
 
 
 def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
