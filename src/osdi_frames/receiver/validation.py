@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import re
 from collections.abc import Iterator
 from itertools import accumulate
@@ -15,7 +16,8 @@ MAX_DEPTH = 100  # a delivery nests about eight deep; recursive parsers give up 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: one level deeper, one less deep
-_SPACES = frozenset(" \t\r\n")
+_OPENING = re.compile(r"[ \t\r\n]*\[[ \t\r\n]*(\][ \t\r\n]*)?")
+_SEPARATOR = re.compile(r"[ \t\r\n]*(?:,[ \t\r\n]*|(\])[ \t\r\n]*)")
 
 
 def validate_body(body: bytes) -> str | None:
@@ -38,7 +40,7 @@ def validate_body(body: bytes) -> str | None:
         return "nested too deep"
     gc.disable()  # it would go through a million new lists again and again, and none of them is garbage
     try:
-        if not text.startswith("[", _after_spaces(text, 0)):
+        if not _OPENING.match(text):
             _STRICT.decode(text)
             return "not an array"
         # One element at a time: a million of them at once take seconds and 100 MB.
@@ -65,32 +67,13 @@ def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, i
     >>> list(elements('[{"a": 1}, {}]', json.JSONDecoder()))
     [({'a': 1}, 1, 9), ({}, 11, 13)]
     """
-    scan = decoder.scan_once  # type: ignore[attr-defined]
-    text += "\0"  # ends every search for the next character
-    at = _after_spaces(text, text.index("[") + 1)
-    separator = text[at]
-    while separator != "]":
-        try:
-            element, end = scan(text, at)
-        except StopIteration as error:
-            raise json.JSONDecodeError("not a value", text, at) from error
-        yield element, at, end
-        at = end if text[end] not in _SPACES else _after_spaces(text, end)
-        separator = text[at]
-        if separator == ",":
-            at += 1
-            if text[at] in _SPACES:
-                at = _after_spaces(text, at)
-        elif separator != "]":
-            raise json.JSONDecodeError("not a separator", text, at)
-    if _after_spaces(text, at + 1) != len(text) - 1:
-        raise json.JSONDecodeError("text after the array", text, at)
-
-
-def _after_spaces(text: str, at: int) -> int:
-    while text[at : at + 1] in _SPACES:
-        at += 1
-    return at
+    found = _OPENING.match(text)
+    while found and not found[1]:
+        element, end = decoder.raw_decode(text, found.end())
+        yield element, found.end(), end
+        found = _SEPARATOR.match(text, end)
+    if not found or found.end() < len(text):
+        raise json.JSONDecodeError("no separator, or text after the array", text, found.end() if found else 0)
 
 
 def _deeper_than(body: bytes, limit: int) -> bool:
@@ -106,8 +89,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
+    if math.isinf(value := float(text)):
         raise ValueError(f"{text} is larger than any float")
     return value
 
