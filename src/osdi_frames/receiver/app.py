@@ -7,16 +7,15 @@ import contextlib
 import hashlib
 import hmac
 import re
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import WeakToken
 from osdi_frames.receiver.delivery_queue import DeliveryQueue, Limits
@@ -93,47 +92,17 @@ def create_app(
     Examples
     --------
     >>> import tempfile
-    >>> app = create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])
-    >>> [route.path for route in app.routes]
-    ['/healthz', '/{token}', '/{token}/']
+    >>> create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])  # uvicorn.run(…) serves it
+    <starlette.applications.Starlette object at 0x...>
     """
     limits = limits or Limits()
     check_name(worker)  # before the tokens, which the command line may make
     known = Tokens(tokens)
-    queue = DeliveryQueue(
-        Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, now=now
-    )
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        await queue.start()
-        try:
-            yield
-        finally:
-            await queue.stop()
-
-    async def health(_request: Request) -> Response:
-        report = await queue.health()
-        return JSONResponse(report, 200 if report["append_and_sync"] else 503)
-
-    deliveries = Deliveries(queue, known, limits)
-    routes = [Route("/healthz", health), Route("/{token}", deliveries), Route("/{token}/", deliveries)]
-    app = Starlette(routes=routes, middleware=[Middleware(one_length)], lifespan=lifespan)
-    app.router.redirect_slashes = False  # a redirect would repeat the token in a header
-    return app
-
-
-def one_length(app: ASGIApp) -> ASGIApp:
-    """Refuse a request with two lengths: a proxy that uses the other length sees another end of the body."""
-
-    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-        names = {name for name, _ in scope.get("headers", ())}
-        if {b"content-length", b"transfer-encoding"} <= names:
-            await TWO_LENGTHS(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    return checked
+    owner = Worker(Path(archive), worker, segment_bytes=limits.segment_bytes)
+    queue = DeliveryQueue(owner, limits=limits, now=now)
+    # One route for all: a redirect to an address with a slash would repeat the token in a header.
+    routes = [Route("/{path:path}", _Endpoint(queue, known, limits))]
+    return Starlette(routes=routes, lifespan=lambda _app: queue.running())
 
 
 class Tokens:
@@ -159,8 +128,8 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-class Deliveries:
-    """The address that deliveries are posted to."""
+class _Endpoint:
+    """Answers every request."""
 
     def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: Limits) -> None:
         self._queue = queue
@@ -168,13 +137,17 @@ class Deliveries:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         answer = await self._answer(Request(scope, receive))
         await answer(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        headers = request.headers
-        if request.path_params["token"] not in self._tokens:
+        path, headers = request.path_params["path"], request.headers
+        if {"content-length", "transfer-encoding"} <= {*headers}:
+            return TWO_LENGTHS  # a proxy that uses the other length sees another end of the body
+        if path == "healthz" and request.method in ("GET", "HEAD"):
+            report = await self._queue.health()
+            return JSONResponse(report, 200 if report["append_and_sync"] else 503)
+        if path.removesuffix("/") not in self._tokens:
             return UNKNOWN
         if token_shown := request.scope.get("state", {}).get(TOKEN_SHOWN):
             token_shown()

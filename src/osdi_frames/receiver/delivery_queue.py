@@ -8,7 +8,7 @@ import logging
 import shutil
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -62,7 +62,7 @@ class _Waiting:
 class DeliveryQueue:
     """Makes bodies durable together: a thread writes what waits, another one seals finished segments.
 
-    One event loop uses it, from `start` to `stop`, and it alone resolves the answers.
+    One event loop uses it while it is `running`, and it alone resolves the answers.
     """
 
     def __init__(self, worker: Worker, *, limits: Limits, now: Callable[[], datetime]) -> None:
@@ -82,8 +82,9 @@ class DeliveryQueue:
         self._sealer = ThreadPoolExecutor(1, "osdi-frames-sealer")
         self._writer = ThreadPoolExecutor(1, "osdi-frames-writer")
 
-    async def start(self) -> None:
-        """Begin to write; needs the running event loop."""
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Write what is stored in the meantime, all of it, and leave the folder at the end."""
         self._loop = asyncio.get_running_loop()
         _submit(self._sealer, self._seal)
         # Begun ahead of its first line, a segment lets it wait for one sync and not for three.
@@ -91,14 +92,14 @@ class DeliveryQueue:
         begun = self._writer.submit(self._worker.deliveries.append, [], day=day)
         with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
             await asyncio.wrap_future(begun)
-
-    async def stop(self) -> None:
-        """Write what is waiting, then leave the folder."""
-        await asyncio.to_thread(self._writer.shutdown)
-        self._stopping.set()
-        await asyncio.to_thread(self._sealer.shutdown)
-        self._worker.close()
-        logger.info("stopped; deliveries stored: %d, answered 503: %d", self._stored, self._failed)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._writer.shutdown)
+            self._stopping.set()
+            await asyncio.to_thread(self._sealer.shutdown)
+            self._worker.close()
+            logger.info("stopped; deliveries stored: %d, answered 503: %d", self._stored, self._failed)
 
     @property
     def full(self) -> bool:
