@@ -117,7 +117,7 @@ def test_a_segment_that_is_written_is_not_sealed_and_one_that_a_failure_ended_is
     assert [(s.first, s.sealed) for s in segments(tmp_path)] == [(1, False)]
     path = segments(tmp_path)[0].path
     os.truncate(path, path.stat().st_size + 5)
-    with pytest.raises(OSError, match="bytes long"):
+    with pytest.raises(OSError, match="changed while it was open"):
         log.append(_lines(log, 1), day=DAY)
     log.append(_lines(log, 1), day=DAY)
     _seal_all(log)

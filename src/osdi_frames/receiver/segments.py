@@ -118,13 +118,11 @@ def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> N
     """
     opened = os.fstat(descriptor)
     try:
-        same = os.path.samestat(opened, path.stat())
+        same = os.path.samestat(opened, path.stat()) and size in (None, opened.st_size)
     except (FileNotFoundError, NotADirectoryError):
         same = False
     if not same:
-        raise Removed(errno.ESTALE, "was removed or replaced while it was open", str(path))
-    if size is not None and opened.st_size != size:
-        raise Removed(errno.ESTALE, f"is {opened.st_size} bytes long where {size} were written", str(path))
+        raise Removed(errno.ESTALE, "was removed, replaced or changed while it was open", str(path))
 
 
 def make_folder(folder: Path) -> None:
@@ -136,20 +134,15 @@ def make_folder(folder: Path) -> None:
     sync(folder.parent)
 
 
-def last_sequence(folder: Path) -> int:
-    """Find the number of the last line of a log; 0 when it has none."""
-    listed = segments(folder)
-    if not listed:
-        return 0
-    last = listed[-1]
+def last_sequence(last: Segment) -> int:
+    """Find the number of the last line of a segment; its first number is taken where nothing can be read."""
     if not last.sealed:
         return whole_until(last.path)[1] or last.first - 1
-    # At least its first number is taken, even when nothing of it can be read any more.
-    numbers = [last.first]
+    tail = deque[bytes](maxlen=1)
     with contextlib.suppress(OSError):
-        tail = deque(last.lines(), maxlen=1)
-        numbers += [found.sequence for line in tail if (found := envelope.read(line.rstrip(b"\n")))]
-    return max(numbers)
+        tail.extend(last.lines())
+    entry = envelope.read(tail[0].removesuffix(b"\n")) if tail else None
+    return entry.sequence if entry else last.first
 
 
 def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
@@ -177,17 +170,21 @@ class Log:
     """The writing end of a log; one process holds it, one thread calls it.
 
     Every start begins a new segment, and so does what follows a failure: nothing is ever appended to a file
-    whose end is in doubt. `writing_from` is the first number of the segment that is written now, or comes next;
-    all before it can be sealed.
+    whose end is in doubt. A torn end is set aside. `writing_from` is the first number of the segment that is
+    written now, or comes next; all before it can be sealed.
     """
 
     def __init__(self, folder: Path, *, torn: Path, segment_bytes: int) -> None:
         self.folder = folder
         self.torn = torn
-        self.next_sequence = self.writing_from = last_sequence(folder) + 1
         self.losses: list[str] = []
         self._segment_bytes = segment_bytes
         self._open: _OpenSegment | None = None
+        last = segments(folder)[-1:]
+        self.next_sequence = self.writing_from = 1 + sum(map(last_sequence, last))
+        if last and not last[0].sealed:
+            with contextlib.suppress(OSError):  # a full disk, for example: sealing tries again
+                set_aside(last[0].path, torn)
 
     def append(self, lines: Sequence[bytes], *, day: str) -> bool:
         """Write and sync `lines`, numbered from `next_sequence` on; return whether a segment was begun.

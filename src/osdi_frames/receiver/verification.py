@@ -69,7 +69,7 @@ def _missing(folder: Path) -> Iterator[Damage]:
         and not is_locked(folder / ".erasing")
         and all(segment.sealed for segment in segments(folder))
     ):
-        yield Damage(folder, 0, "a receiver writes here, and the segment that it writes was removed")
+        yield Damage(folder, 0, "a receiver runs, and the segment that it writes was removed or failed")
 
 
 def _verify_log(folder: Path, found: Verification) -> int:

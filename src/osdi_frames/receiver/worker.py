@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import re
@@ -20,7 +19,7 @@ from pathlib import Path
 from osdi_frames.archive.durable import try_lock
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
-from osdi_frames.receiver.segments import Log, check_identity, make_folder, segments, set_aside
+from osdi_frames.receiver.segments import Log, check_identity, make_folder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -44,7 +43,8 @@ class Worker:
         self._lock = self._locked()
         make_folder(quarantine(self.folder))
         self.deliveries, self.quarantine = (
-            self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
+            Log(folder, torn=torn(self.folder), segment_bytes=segment_bytes)
+            for folder in (self.folder, quarantine(self.folder))
         )
 
     def check_lock(self) -> None:
@@ -80,14 +80,6 @@ class Worker:
                 return descriptor
             time.sleep(pause)
         raise locked(self.folder)
-
-    def _recovered(self, folder: Path, segment_bytes: int) -> Log:
-        aside = torn(self.folder)
-        last = segments(folder)[-1:]
-        if last and not last[0].sealed:
-            with contextlib.suppress(OSError):  # a full disk, for example: sealing tries again
-                set_aside(last[0].path, aside)
-        return Log(folder, torn=aside, segment_bytes=segment_bytes)
 
 
 def check_name(name: str) -> None:
