@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.cli.archive import command
 from osdi_frames.errors import InvalidPerson
 from osdi_frames.receiver import erase, erasure, verify
 from osdi_frames.receiver.envelope import Envelope, read
 from osdi_frames.receiver.segments import Segment, seal_finished, segments
 from osdi_frames.receiver.validation import elements, validate_body
-from osdi_frames.receiver.worker import Worker, quarantine, torn
+from osdi_frames.receiver.worker import TORN, Worker
 
 from .process import quarantined, stored
 
@@ -169,7 +170,7 @@ def test_a_last_line_break_that_is_damaged_is_no_torn_end(archive):
 
 def test_damage_in_quarantine_is_noticed(tmp_path):
     write(tmp_path, [b"no JSON"])
-    (path,) = quarantine(tmp_path / "main").glob("2*/*")
+    (path,) = (tmp_path / "main" / QUARANTINE).glob("2*/*")
     path.write_bytes(path.read_bytes().replace(b"not JSON", b"not json"))
     assert [damage.path for damage in verify(tmp_path).damages] == [path]
 
@@ -278,7 +279,7 @@ def test_erasing_empties_torn_ends_that_name_the_person(archive):
     path = max(segments(archive / "main")).path
     path.write_bytes(path.read_bytes()[:-1])
     assert erase(archive, persons=["ann-1"]).torn == 1
-    assert [aside.read_bytes() for aside in torn(archive / "main").iterdir()] == [b""]
+    assert [aside.read_bytes() for aside in (archive / "main" / TORN).iterdir()] == [b""]
 
 
 def test_erasing_empties_torn_ends_whose_envelope_holds_the_person_in_base64(tmp_path):
@@ -287,7 +288,7 @@ def test_erasing_empties_torn_ends_whose_envelope_holds_the_person_in_base64(tmp
     line = segment.path.read_bytes()
     segment.path.write_bytes(line[: line.index(b'"body"') - 7])
     assert erase(tmp_path, emails=["ann@example.org"]).torn == 1
-    assert [aside.read_bytes() for aside in torn(tmp_path / "main").iterdir()] == [b""]
+    assert [aside.read_bytes() for aside in (tmp_path / "main" / TORN).iterdir()] == [b""]
 
 
 MENTIONS = {

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished, segments
 from osdi_frames.receiver.verification import verify
-from osdi_frames.receiver.worker import Worker, quarantine, torn
+from osdi_frames.receiver.worker import TORN, Worker
 
 from .process import stored
 
@@ -36,7 +37,7 @@ def _seal_all(log: Log) -> None:
 
 
 def _torn(archive: Path) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(torn(archive / "main").glob("*"))]
+    return [path.read_bytes() for path in sorted((archive / "main" / TORN).glob("*"))]
 
 
 def _truncate_and_start(tmp_path: Path, *, step: int) -> None:
@@ -46,7 +47,7 @@ def _truncate_and_start(tmp_path: Path, *, step: int) -> None:
     ends = [0, *(at + 1 for at, byte in enumerate(whole) if byte == 0x0A)]
     for size in range(ends[-4], len(whole) + 1, step):
         segment.path.write_bytes(whole[:size])
-        for aside in torn(archive / "main").glob("*"):
+        for aside in (archive / "main" / TORN).glob("*"):
             aside.unlink()
         worker = Worker(archive, "main", segment_bytes=SIZE)
         worker.close()
@@ -216,7 +217,7 @@ def test_only_the_owner_can_read_what_is_written(tmp_path):
     for path in [archive, *archive.rglob("*")]:
         modes[path.is_dir()].add(stat.S_IMODE(path.stat().st_mode))
     assert modes == {True: {0o700}, False: {0o600}}
-    assert quarantine(archive / "main").is_dir()
+    assert (archive / "main" / QUARANTINE).is_dir()
 
 
 def test_a_second_owner_of_a_folder_is_refused_and_another_worker_is_not(tmp_path):

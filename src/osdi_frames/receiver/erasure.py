@@ -18,12 +18,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from osdi_frames.archive.durable import PARTIAL, write_file
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, InvalidPerson
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
-from osdi_frames.receiver.worker import Worker, quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _LAYERS = 4  # how often text may have been escaped: JSON in JSON, percent signs in a form
@@ -91,9 +92,9 @@ def erase(
     eraser = _Eraser(Person(persons, emails), timestamp(now()))
     for folder in folders:
         with _alone(folder):
-            for segment in (*segments(folder), *segments(quarantine(folder))):
+            for segment in (*segments(folder), *segments(folder / QUARANTINE)):
                 eraser.erase_from(segment)
-            for path in torn(folder).glob("*.torn"):
+            for path in (folder / TORN).glob("*.torn"):
                 eraser.erase_torn(path)
     return eraser.done
 
@@ -107,7 +108,7 @@ def _alone(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        for partial in (*folder.glob(f"*/.*{_ERASING}"), *quarantine(folder).glob(f"*/.*{_ERASING}")):
+        for partial in folder.rglob(f".*{_ERASING}"):
             partial.unlink()  # left by an erasure that was killed
         with (
             contextlib.suppress(ArchiveLocked),

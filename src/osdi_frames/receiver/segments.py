@@ -57,12 +57,11 @@ class Segment:
             return self
         return Segment(self.first, True, Path(f"{self.path}{_SEALED}"))
 
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes of the lines, a mebibyte or so at a time; those of the sealed form if it is sealed now."""
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines, each with its line break, of the sealed form if it is sealed now; one without is torn."""
         with self._opened() as file:
             try:
-                while chunk := file.read(1 << 20):
-                    yield chunk
+                yield from file
             except (ZstdError, EOFError) as error:
                 raise OSError(str(error)) from error
 
@@ -71,15 +70,6 @@ class Segment:
             with contextlib.suppress(FileNotFoundError):  # it is sealed just now
                 return self.path.open("rb")
         return ZstdFile(self.current().path)
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the lines, each with its line break; a last one without is torn."""
-        rest = b""
-        for chunk in self.chunks():
-            *whole, rest = (rest + chunk).split(b"\n")
-            yield from (line + b"\n" for line in whole)
-        if rest:
-            yield rest
 
 
 def segments(folder: Path) -> list[Segment]:
@@ -282,16 +272,14 @@ class _OpenSegment:
             os.close(self._descriptor)
 
 
-def write_sealed(chunks: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
+def write_sealed(lines: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
     """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
     with replacing(path, partial=partial) as file:
         with ZstdFile(file, "wb", options=_COMPRESSION) as stream:
-            for chunk in chunks:
-                stream.write(chunk)
+            stream.writelines(lines)
         file.flush()
-        deque(
-            Segment(0, True, Path(file.name)).chunks(), maxlen=0
-        )  # it raises an error where the checksum differs
+        for _ in Segment(0, True, Path(file.name)).lines():
+            pass  # an error is raised where the checksum of the frame differs
 
 
 def seal_finished(log: Log, *, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -306,6 +294,6 @@ def seal_finished(log: Log, *, stopped: Callable[[], bool] = lambda: False) -> N
         below = min([bound, *(later.first for later in found if later.first > segment.first)])
         set_aside(segment.path, log.torn, below=below)
         if segment.path.exists():
-            write_sealed(segment.chunks(), Path(f"{segment.path}{_SEALED}"))
+            write_sealed(segment.lines(), Path(f"{segment.path}{_SEALED}"))
             segment.path.unlink()
             sync(segment.path.parent)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
-from osdi_frames.receiver.worker import is_locked, quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import TORN, is_locked, worker_folders
 
 _TORN = "a torn line"
 
@@ -54,8 +55,8 @@ def verify(archive: str | Path) -> Verification:
     for folder in worker_folders(Path(archive)):
         found.damages += _missing(folder)
         found.deliveries += _verify_log(folder, found)
-        found.quarantined += _verify_log(quarantine(folder), found)
-        found.torn += sum(1 for _ in torn(folder).glob("*.torn"))
+        found.quarantined += _verify_log(folder / QUARANTINE, found)
+        found.torn += sum(1 for _ in (folder / TORN).glob("*.torn"))
     return found
 
 

@@ -21,6 +21,9 @@ from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, BadWorkerName, SourceNotFound
 from osdi_frames.receiver.segments import Log, check_identity, make_folder
 
+#: The folder in a worker's in which the torn ends of files are kept.
+TORN = f"{QUARANTINE}/torn"
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -41,10 +44,10 @@ class Worker:
         self.folder = archive / name
         make_folder(self.folder)
         self._lock = self._locked()
-        make_folder(quarantine(self.folder))
+        make_folder(self.folder / QUARANTINE)
         self.deliveries, self.quarantine = (
-            Log(folder, torn=torn(self.folder), segment_bytes=segment_bytes)
-            for folder in (self.folder, quarantine(self.folder))
+            Log(folder, torn=self.folder / TORN, segment_bytes=segment_bytes)
+            for folder in (self.folder, self.folder / QUARANTINE)
         )
 
     def check_lock(self) -> None:
@@ -93,16 +96,6 @@ def make_archive(archive: Path) -> None:
     for folder in reversed([archive, *archive.parents]):
         if not folder.exists():
             make_folder(folder)
-
-
-def quarantine(folder: Path) -> Path:
-    """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
-    return folder / QUARANTINE
-
-
-def torn(folder: Path) -> Path:
-    """Where a worker's folder keeps the torn ends of files."""
-    return quarantine(folder) / "torn"
 
 
 def worker_folders(archive: Path) -> list[Path]:
