@@ -182,7 +182,7 @@ def test_a_folder_that_no_receiver_wrote_is_said_to_be_none(tmp_path):
 
 def test_erasing_by_id_takes_the_person_out_and_leaves_the_others_byte_for_byte(archive):
     done = erase(archive, persons=["ann-1"], now=lambda: NOW)
-    assert (done.deliveries, done.elements, done.complete) == (4, 4, True)
+    assert (done.deliveries, done.elements, done.left) == (4, 4, [])
     assert b"ann-1" not in b"".join(entry.exact for entry in lines(archive))
     assert [entry.body.decode() for entry in lines(archive)] == [
         "[]", f"[{BOB}]", f"[{BOB},{BOB}]", "[]", f"[{BOB}]",
@@ -349,7 +349,7 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_searched_as_well(archiv
     monkeypatch.setattr(erasure, "segments", listed_before_sealing)
     done = erase(archive, persons=["ann-1"])
     worker.close()
-    assert (done.complete, done.elements) == (True, 4)
+    assert (done.left, done.elements) == ([], 4)
 
 
 def test_two_erasures_at_once_bring_nothing_back_and_lose_nothing(tmp_path):

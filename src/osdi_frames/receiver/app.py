@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import hashlib
 import hmac
 import logging
 import re
@@ -151,7 +150,7 @@ def serve(
 
 
 class Tokens:
-    """The tokens that are valid now; only their digests are kept, so no log and no error can show one.
+    """The tokens that are valid now; which one is asked for does not show in the time that the answer takes.
 
     >>> "a-token-that-is-long-enough" in Tokens(["a-token-that-is-long-enough"])
     True
@@ -161,16 +160,11 @@ class Tokens:
         given = list(tokens)
         if not given or not all(_TOKEN.fullmatch(token) for token in given):
             raise WeakToken("a token has at least 20 characters out of A-Z, a-z, 0-9 and . _ ~ -")
-        self._digests = [_digest(token) for token in given]
+        self._tokens = [token.encode() for token in given]
 
     def __contains__(self, candidate: str) -> bool:
-        asked = _digest(candidate)
-        # All of them, so that the time taken does not depend on the match.
-        return sum(hmac.compare_digest(asked, digest) for digest in self._digests) > 0
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        asked = candidate.encode("utf-8", "surrogatepass")
+        return sum(hmac.compare_digest(asked, token) for token in self._tokens) > 0
 
 
 class _Endpoint:
@@ -204,24 +198,22 @@ class _Endpoint:
             return TOO_LARGE
         if self._queue.full:
             return BUSY
-        chunks: list[bytes] = []
-        if refused := await self._read(request, chunks):
-            self._queue.held -= sum(map(len, chunks))
+        read = bytearray()
+        if refused := await self._read(request, read):
+            self._queue.held -= len(read)
             return refused
-        body = b"".join(chunks)
-        chunks.clear()  # or a large body is in memory twice
+        body = bytes(read)
+        read.clear()  # or a large body is in memory twice
         return STORED if await self._queue.store(body) else BUSY
 
-    async def _read(self, request: Request, chunks: list[bytes]) -> Response | None:
+    async def _read(self, request: Request, read: bytearray) -> Response | None:
         """Read a body, which counts as held in the queue from then on; return the refusal that ends it early."""
-        size = 0
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 async for chunk in request.stream():
-                    chunks.append(chunk)
-                    size += len(chunk)
+                    read += chunk
                     self._queue.held += len(chunk)
-                    if size > self._limits.body_bytes:
+                    if len(read) > self._limits.body_bytes:
                         return TOO_LARGE
                     if self._queue.overfull:
                         return BUSY
@@ -244,7 +236,7 @@ def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
     # `backlog` connections before the first of them can close another one, and again while that one closes.
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     connections = max(8, min(limits.connections, (files - _FILES) // 2))
-    http: Any = functools.partial(Connection, connections, limits.head_seconds)
+    http: Any = functools.partial(_Connection, connections, limits.head_seconds)
     return uvicorn.Config(
         app,
         http=http,
@@ -260,7 +252,7 @@ def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
     )
 
 
-class Connection(H11Protocol):
+class _Connection(H11Protocol):
     """An HTTP/1.1 connection with a time limit for each request's head, one of at most `connections`.
 
     Where a new connection is one too many, the oldest that has not shown the token is closed; without any of
@@ -278,19 +270,16 @@ class Connection(H11Protocol):
         self._since = self.loop.time()  # when it was made; with the token, when it was last used
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Wait for a head, and close another connection where this is one too many."""
         super().connection_made(transport)
         self._limit_head(waits=True)
         if len(self.connections) > self._most:
             self._close_one()
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting once the head is complete; begin again with the first byte of the next."""
         super().data_received(data)
         self._limit_head(waits=self._is_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
         super().connection_lost(exc)
         self._limit_head(waits=False)
 
@@ -313,7 +302,7 @@ class Connection(H11Protocol):
         logger.warning(
             "more than %d connections are open; the oldest without the token is closed", self._most
         )
-        everyone = cast("set[Connection]", self.connections)
+        everyone = cast("set[_Connection]", self.connections)
         others = [other for other in everyone - {self} if other._is_idle or not other._trusted]
         closed = min(others, key=lambda other: (other._trusted, other._since), default=self)
         self.connections.discard(closed)  # at once: the next new connection closes another one

@@ -34,8 +34,8 @@ class Limits:
     The sender gives up after half a second, so an answer that comes later than `answer_seconds` after the
     body is 503. A request's head may take `head_seconds` to arrive, its body `body_seconds`. At most
     `connections` are open, and fewer where the system allows fewer files: one more closes the oldest that
-    has not shown the token. `waiting` deliveries and `held_bytes` of bodies are
-    kept in memory; what comes on top is answered 503 at once.
+    has not shown the token. `waiting` deliveries and `held_bytes` of bodies are kept in memory; what comes on
+    top is answered 503 at once.
     """
 
     body_bytes: int = 5 << 20

@@ -36,30 +36,14 @@ _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, t
 
 @dataclass(slots=True)
 class Erasure:
-    """What was searched and erased, and what could not be.
-
-    `still_open` are segments that a receiver writes to, `unreadable` files and lines that cannot be read, and
-    `mentions` the places where an element about someone else names the person.
-    """
+    """What was searched and erased, and each place where one of the ids and addresses is or may be `left`."""
 
     searched: int = 0
     deliveries: int = 0
     elements: int = 0
     quarantined: int = 0
     torn: int = 0
-    still_open: list[Path] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    mentions: list[str] = field(default_factory=list)
-
-    @property
-    def complete(self) -> bool:
-        """Whether none of the ids and addresses is left in what the receiver wrote."""
-        return not (self.still_open or self.unreadable or self.mentions)
-
-    @property
-    def found(self) -> bool:
-        """Whether anything of the person was there."""
-        return bool(self.deliveries or self.quarantined or self.torn or self.still_open or self.mentions)
+    left: list[str] = field(default_factory=list)
 
 
 def erase(
@@ -75,10 +59,10 @@ def erase(
     ``_links.osdi:person.href``, whatever query or fragment follows), or one of its ``email_addresses`` is one
     of `emails`, whatever the case. The other elements of a delivery stay, byte for byte; the line keeps its
     number and records when something was erased. An element about someone else that names the person, in a
-    comment or a custom field, is not changed and is listed in `Erasure.mentions`. In quarantine the whole
+    comment or a custom field, is not changed and is listed in `Erasure.left`. In quarantine the whole
     body goes wherever it names the person, also escaped.
 
-    Where a receiver is writing, what it has not sealed yet is searched and named in `Erasure.still_open`, not
+    Where a receiver is writing, what it has not sealed yet is searched and listed there too, not
     changed; without one, everything is sealed first. A second erasure waits for the first.
 
     Raises
@@ -139,13 +123,14 @@ class _Eraser:
                 if rest := self._without_person(line, f"{segment.path}:{number}"):
                     left[number] = rest
         except OSError as error:
-            self.done.unreadable.append(f"{segment.path}: {error}")
+            self.done.left.append(f"{segment.path}: {error}: cannot be read, so it was not searched")
             return
         segment = segment.current()
         if left and segment.sealed:
             write_sealed(self._rewritten(segment, left), segment.path, partial=_ERASING)
         elif left:
-            self.done.still_open.append(segment.path)
+            what = "holds more, and a receiver still writes to it: stop it, then repeat this"
+            self.done.left.append(f"{segment.path}: {what}")
 
     def _without_person(self, line: bytes, place: str) -> tuple[bytes, int] | None:
         """Return what is left of a body and how many elements are not; None where all of it stays.
@@ -154,7 +139,7 @@ class _Eraser:
         """
         entry = envelope.read(line.removesuffix(b"\n"))
         if entry is None:
-            self.done.unreadable.append(place)
+            self.done.left.append(f"{place}: cannot be read, so it was not searched")
             return None
         self.done.searched += 1
         if entry.reason is not None:
@@ -169,7 +154,8 @@ class _Eraser:
                 continue
             kept.append(text[start:end])
             if self._person.is_named_in(kept[-1]):
-                self.done.mentions.append(f"{place}: element {number}")
+                what = "names the person, in an element about someone else; not changed"
+                self.done.left.append(f"{place}: element {number}: {what}")
         return (f"[{','.join(kept)}]".encode(), erased) if erased else None
 
     def _rewritten(self, segment: Segment, left: dict[int, tuple[bytes, int]]) -> Iterator[bytes]:

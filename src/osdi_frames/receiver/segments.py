@@ -183,12 +183,8 @@ class Log:
     def append(self, lines: Sequence[bytes], *, day: str) -> bool:
         """Write and sync `lines`, numbered from `next_sequence` on; return whether a segment was begun.
 
-        Without lines, a segment is begun ahead of its first line.
-
-        Raises
-        ------
-        OSError
-            Nothing of it counts: the segment is cut back to its last durable length and given up.
+        Without lines, a segment is begun ahead of its first line. After an OSError nothing of them counts: the
+        segment is cut back to its last durable length and given up.
         """
         if self._open and (self._open.path.parent.name != day or self._open.length >= self._segment_bytes):
             self.close()

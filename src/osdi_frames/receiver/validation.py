@@ -55,15 +55,8 @@ def validate_body(body: bytes) -> str | None:
 
 
 def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:
-    """Yield the elements of a JSON array, each with where its text begins and ends.
+    """Yield the elements of a JSON array, each with where its text begins and ends; stop with a JSONDecodeError.
 
-    Raises
-    ------
-    json.JSONDecodeError
-        The text is not JSON from that element on.
-
-    Examples
-    --------
     >>> list(elements('[{"a": 1}, {}]', json.JSONDecoder()))
     [({'a': 1}, 1, 9), ({}, 11, 13)]
     """

@@ -28,15 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Worker:
-    """A worker's folder, owned by this process until it is closed.
-
-    Raises
-    ------
-    ArchiveLocked
-        Another process owns the folder.
-    BadWorkerName
-        The name cannot be a folder's.
-    """
+    """A worker's folder, owned by this process until it is closed; `ArchiveLocked` where another one owns it."""
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
         check_name(name)
@@ -99,13 +91,7 @@ def make_archive(archive: Path) -> None:
 
 
 def worker_folders(archive: Path) -> list[Path]:
-    """List the workers' folders of an archive.
-
-    Raises
-    ------
-    SourceNotFound
-        No receiver has written here.
-    """
+    """List the workers' folders of an archive; raise `SourceNotFound` where no receiver has written."""
     found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
