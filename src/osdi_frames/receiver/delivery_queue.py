@@ -135,9 +135,8 @@ class DeliveryQueue:
 
     def _put(self, body: bytes, received_at: str, answer: asyncio.Future[bool]) -> None:
         self._queue.append(_Waiting(body, received_at, validate_body(body), answer))
-        _submit(
-            self._writer, self._write
-        )  # it finds nothing to do where an earlier call has written this as well
+        # It finds nothing to do where an earlier call has written this as well.
+        _submit(self._writer, self._write)
 
     def _write(self) -> None:
         """Write and sync a batch of what waits, and have it answered."""
@@ -149,8 +148,8 @@ class DeliveryQueue:
             # Who was answered 503 meanwhile sends it again; under overload the time belongs to the others.
             log = self._worker.deliveries if item.reason is None else self._worker.quarantine
             shares[None if item.answer.done() else log].append(item)
-        for log_of_share, share in shares.items():
-            stored = log_of_share is not None and self._append(log_of_share, share)
+        for target, share in shares.items():
+            stored = target is not None and self._append(target, share)
             self._loop.call_soon_threadsafe(self._resolve, share, stored)
 
     def _append(self, log: Log, share: Sequence[_Waiting]) -> bool:

@@ -126,14 +126,20 @@ class _Eraser:
             self.done.left.append(f"{segment.path}: {error}: cannot be read, so it was not searched")
             return
         segment = segment.current()
-        if left and segment.sealed:
-            write_sealed(self._rewritten(segment, left), segment.path, partial=_ERASING)
-        elif left:
+        if left and not segment.sealed:
             what = "holds more, and a receiver still writes to it: stop it, then repeat this"
             self.done.left.append(f"{segment.path}: {what}")
+        elif left:
+            lines = enumerate(segment.lines(), 1)
+            rewritten = (left[number][0] if number in left else line for number, line in lines)
+            write_sealed(rewritten, segment.path, partial=_ERASING)
+            counts = [erased for _, erased in left.values()]
+            self.done.elements += sum(counts)
+            self.done.quarantined += counts.count(0)
+            self.done.deliveries += len(counts) - counts.count(0)
 
     def _without_person(self, line: bytes, place: str) -> tuple[bytes, int] | None:
-        """Return what is left of a body and how many elements are not; None where all of it stays.
+        """Return what is left of a line, and of how many elements nothing (0 in quarantine); None where all stays.
 
         List what cannot be searched, and what names the person and stays.
         """
@@ -142,35 +148,23 @@ class _Eraser:
             self.done.left.append(f"{place}: cannot be read, so it was not searched")
             return None
         self.done.searched += 1
-        if entry.reason is not None:
-            return (b"[]", 0) if self._person.is_named_in_bytes(entry.exact) else None
-        text = entry.body.decode()
-        if not self._person.is_named_in(text):
-            return None
         kept, erased = [], 0
-        for number, (element, start, end) in enumerate(elements(text, _PAIRS), 1):
-            if self._person.is_subject_of(element):
-                erased += 1
-                continue
-            kept.append(text[start:end])
-            if self._person.is_named_in(kept[-1]):
-                what = "names the person, in an element about someone else; not changed"
-                self.done.left.append(f"{place}: element {number}: {what}")
-        return (f"[{','.join(kept)}]".encode(), erased) if erased else None
-
-    def _rewritten(self, segment: Segment, left: dict[int, tuple[bytes, int]]) -> Iterator[bytes]:
-        for number, line in enumerate(segment.lines(), 1):
-            entry = envelope.read(line.removesuffix(b"\n")) if number in left else None
-            if entry is None:
-                yield line
-                continue
-            body, erased = left[number]
-            self.done.elements += erased
-            if entry.reason is None:
-                self.done.deliveries += 1
-            else:
-                self.done.quarantined += 1
-            yield replace(entry, body=body, received=None, erased_at=self._at).line()
+        if entry.reason is not None:
+            if not self._person.is_named_in_bytes(entry.exact):
+                return None
+        elif self._person.is_named_in(text := entry.body.decode()):
+            for number, (element, start, end) in enumerate(elements(text, _PAIRS), 1):
+                if self._person.is_subject_of(element):
+                    erased += 1
+                    continue
+                kept.append(text[start:end])
+                if self._person.is_named_in(kept[-1]):
+                    what = "names the person, in an element about someone else; not changed"
+                    self.done.left.append(f"{place}: element {number}: {what}")
+        if entry.reason is None and not erased:
+            return None
+        body = f"[{','.join(kept)}]".encode()
+        return replace(entry, body=body, received=None, erased_at=self._at).line(), erased
 
 
 class Person:

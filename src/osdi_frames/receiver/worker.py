@@ -111,8 +111,6 @@ def is_locked(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        pass
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
