@@ -44,14 +44,14 @@ def validate_body(body: bytes) -> str | None:
             _STRICT.decode(text)
             return "not an array"
         # One element at a time: a million of them at once take seconds and 100 MB.
-        every = [type(element) for element, _, _ in elements(text, _STRICT)]
+        objects = all(type(element) is dict for element, _, _ in elements(text, _STRICT))
     except json.JSONDecodeError:
         return "not JSON"
     except ValueError:
         return "a number too large"
     finally:
         gc.enable()
-    return None if all(kind is dict for kind in every) else "not an array of objects"
+    return None if objects else "not an array of objects"
 
 
 def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:
@@ -60,13 +60,23 @@ def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, i
     >>> list(elements('[{"a": 1}, {}]', json.JSONDecoder()))
     [({'a': 1}, 1, 9), ({}, 11, 13)]
     """
+    scan = decoder.scan_once  # type: ignore[attr-defined]  # `raw_decode` takes a million twice as long
     found = _OPENING.match(text)
-    while found and not found[1]:
-        element, end = decoder.raw_decode(text, found.end())
-        yield element, found.end(), end
-        found = _SEPARATOR.match(text, end)
+    at = end = 0
+    try:
+        while found and not found[1]:
+            at = found.end()
+            element, end = scan(text, at)
+            yield element, at, end
+            while text[end : end + 2] == ",{":  # no white space: the common case, in half the time
+                at = end + 1
+                element, end = scan(text, at)
+                yield element, at, end
+            found = _SEPARATOR.match(text, end)
+    except StopIteration as error:
+        raise json.JSONDecodeError("not a value", text, at) from error
     if not found or found.end() < len(text):
-        raise json.JSONDecodeError("no separator, or text after the array", text, found.end() if found else 0)
+        raise json.JSONDecodeError("no separator, or text after the array", text, end)
 
 
 def _deeper_than(body: bytes, limit: int) -> bool:
