@@ -98,6 +98,11 @@ def test_an_identifier_has_the_pseudonym_of_the_id():
     assert made["signature_id"][0] == made["identifiers"][0][0]
 
 
+def test_ids_that_were_read_as_numbers_have_the_pseudonyms_of_their_texts():
+    made = of.pseudonymize(pd.DataFrame({"person_id": [77, 8], "add_tags": [None, None]}), KEY)
+    assert made["person_id"].tolist() == [expected("person", text) for text in ("77", "8")]
+
+
 def test_blank_and_missing_values_are_missing():
     made = of.pseudonymize(pd.DataFrame({"email": ["", "  ", None], "person_id": ["a", None, ""]}), KEY)
     assert made["email"].isna().all()

@@ -14,16 +14,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import osdi_frames
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.receiver import Limits, envelope, serve
-from osdi_frames.receiver.segments import Segment, segments
-from osdi_frames.receiver.worker import quarantine, worker_folders
+from osdi_frames.receiver.segments import segments
+from osdi_frames.receiver.worker import worker_folders
 
 from .sender import TOKEN
 
@@ -176,23 +177,18 @@ def wait_for_tracer(thread: int) -> None:
     raise AssertionError("strace did not attach")
 
 
-def stored(archive: Path, *, where: Callable[[Path], Path] = lambda folder: folder) -> Counter[bytes]:
+def stored(archive: Path, *, log: str = "") -> Counter[bytes]:
     """Count the bodies that an archive holds, exactly as they were received."""
-    for _ in range(5):
-        with contextlib.suppress(FileNotFoundError):  # a segment was sealed, or went, after it was listed
-            return Counter(_bodies(archive, where))
-    return Counter(_bodies(archive, where))
-
-
-def _bodies(archive: Path, where: Callable[[Path], Path]) -> Iterator[bytes]:
+    found: Counter[bytes] = Counter()
     for folder in worker_folders(archive):
         # A receiver may be sealing: of a segment in both forms, the sealed one comes last.
-        listed = {segment.first: segment for segment in segments(where(folder))}
-        for segment in map(Segment.current, listed.values()):
+        listed = {segment.first: segment for segment in segments(folder / log)}
+        for segment in listed.values():
             entries = (envelope.read(line.removesuffix(b"\n")) for line in segment.lines())
-            yield from (entry.exact for entry in entries if entry)
+            found.update(entry.exact for entry in entries if entry)
+    return found
 
 
 def quarantined(archive: Path) -> Counter[bytes]:
     """Count the bodies that an archive holds in quarantine."""
-    return stored(archive, where=quarantine)
+    return stored(archive, log=QUARANTINE)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -280,7 +279,7 @@ def _archive_with_1000_sealed_segments(archive: Path) -> Path:
     for number in (1, 2):
         line = Envelope.of(delivery(number), sequence=number, at="2026-11-21T10:00:00Z", reason=None).line()
         worker.deliveries.append([line], day="2026-11-21")
-    seal_finished(worker.deliveries, stop=threading.Event())
+    seal_finished(worker.deliveries)
     worker.close()
     (archive / "main/2026-11-21/000000000002.ndjson").unlink()
     first = archive / "main/2026-11-21/000000000001.ndjson.zst"

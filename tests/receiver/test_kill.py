@@ -7,7 +7,6 @@ import itertools
 import random
 import re
 import signal
-import threading
 from collections import Counter
 from pathlib import Path
 
@@ -117,7 +116,7 @@ def _kill_at(archive: Path, thread: str, call: str, nth: int) -> None:
             receiver.stop()
         assert receiver.process.returncode == -signal.SIGKILL
     worker = Worker(archive, "main", segment_bytes=SEGMENT_BYTES)
-    seal_finished(worker.deliveries, stop=threading.Event())
+    seal_finished(worker.deliveries)
     worker.close()
     assert acknowledged - set(stored(archive)) == set()
     assert set(stored(archive)) <= {delivery(n) for n in range(count)}

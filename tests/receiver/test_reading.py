@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 
 import pandas as pd
@@ -66,7 +65,7 @@ def test_what_several_workers_wrote_is_read_together(tmp_path):
 def test_reading_is_the_same_before_and_after_sealing(tmp_path):
     before = of.read_signatures(_archive(tmp_path), dedupe=False)
     worker = Worker(tmp_path, "main", segment_bytes=1)
-    seal_finished(worker.deliveries, stop=threading.Event())
+    seal_finished(worker.deliveries)
     worker.close()
     after = of.read_signatures(tmp_path, dedupe=False)
     assert len(after) == 4

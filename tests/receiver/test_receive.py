@@ -88,7 +88,7 @@ def test_workers_that_start_at_once_keep_one_token(tmp_path):
 
     def start(archive: Path) -> tuple[str, ...]:
         begin.wait()
-        return tuple(_kept_tokens(archive))
+        return tuple(_kept_tokens(archive, "main"))
 
     with ThreadPoolExecutor(8) as pool:
         for number in range(10):
@@ -114,10 +114,12 @@ def test_the_largest_body_can_be_set(tmp_path):
 
 def test_a_second_owner_is_refused_with_a_clear_error(tmp_path):
     owner = Worker(tmp_path, "main", segment_bytes=1)
-    refused = _invoke(tmp_path, "--port", 0, "--token", _TOKENS[0])
+    for options in (["--token", _TOKENS[0]], []):
+        refused = _invoke(tmp_path, "--port", 0, *options)
+        assert isinstance(refused.exception, ArchiveLocked)
+        assert str(refused.exception).endswith("give this one a name of its own with --worker")
     owner.close()
-    assert isinstance(refused.exception, ArchiveLocked)
-    assert str(refused.exception).endswith("give this one a name of its own with --worker")
+    assert [path.name for path in tmp_path.iterdir()] == ["main"]  # and no token was made
 
 
 def test_a_port_that_is_taken_is_named(tmp_path, taken_port):

@@ -1,14 +1,15 @@
+import os
 import stat
-import threading
 from pathlib import Path
 
 import pytest
 
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver.envelope import Envelope
-from osdi_frames.receiver.segments import Log, Stopped, seal_finished, segments
+from osdi_frames.receiver.segments import Log, seal_finished, segments
 from osdi_frames.receiver.verification import verify
-from osdi_frames.receiver.worker import Worker, quarantine, torn
+from osdi_frames.receiver.worker import TORN, Worker
 
 from .process import stored
 
@@ -32,11 +33,11 @@ def _archive(tmp_path: Path, *, lines: int, segment_bytes: int = SIZE) -> Path:
 
 
 def _seal_all(log: Log) -> None:
-    seal_finished(log, stop=threading.Event())
+    seal_finished(log)
 
 
 def _torn(archive: Path) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(torn(archive / "main").glob("*"))]
+    return [path.read_bytes() for path in sorted((archive / "main" / TORN).glob("*"))]
 
 
 def _truncate_and_start(tmp_path: Path, *, step: int) -> None:
@@ -46,7 +47,7 @@ def _truncate_and_start(tmp_path: Path, *, step: int) -> None:
     ends = [0, *(at + 1 for at, byte in enumerate(whole) if byte == 0x0A)]
     for size in range(ends[-4], len(whole) + 1, step):
         segment.path.write_bytes(whole[:size])
-        for aside in torn(archive / "main").glob("*"):
+        for aside in (archive / "main" / TORN).glob("*"):
             aside.unlink()
         worker = Worker(archive, "main", segment_bytes=SIZE)
         worker.close()
@@ -110,31 +111,30 @@ def test_sealing_compresses_what_is_finished_and_leaves_what_is_written(tmp_path
     assert verify(tmp_path / "archive").deliveries == 9
 
 
-class _TurningLog(Log):
-    """A log whose writer gets its turn whenever somebody else reads the next number."""
-
-    turn = False
-
-    @property
-    def next_sequence(self) -> int:
-        if self.turn:
-            self.turn = False
-            self.append(_lines(self, 2), day=DAY)
-        return self._next
-
-    @next_sequence.setter
-    def next_sequence(self, number: int) -> None:
-        self._next = number
-
-
-def test_a_segment_that_begins_while_the_sealer_asks_is_not_sealed(tmp_path):
-    log = _TurningLog(tmp_path, torn=tmp_path / "torn", segment_bytes=SIZE)
-    log.turn = True
+def test_a_segment_that_is_written_is_not_sealed_and_one_that_a_failure_ended_is(tmp_path):
+    log = Log(tmp_path, torn=tmp_path / "torn", segment_bytes=SIZE)
+    log.append(_lines(log, 2), day=DAY)
     _seal_all(log)
     assert [(s.first, s.sealed) for s in segments(tmp_path)] == [(1, False)]
+    path = segments(tmp_path)[0].path
+    os.truncate(path, path.stat().st_size + 5)
+    with pytest.raises(OSError, match="changed while it was open"):
+        log.append(_lines(log, 1), day=DAY)
     log.append(_lines(log, 1), day=DAY)
-    assert sum(1 for _ in segments(tmp_path)[0].lines()) == 3
+    _seal_all(log)
+    assert [(s.first, s.sealed) for s in segments(tmp_path)] == [(1, True), (3, False)]
     log.close()
+
+
+def test_a_segment_that_is_sealed_between_its_listing_and_its_opening_is_read(tmp_path):
+    archive = _archive(tmp_path, lines=3)
+    (listed,) = segments(archive / "main")
+    before = [*listed.lines()]
+    worker = Worker(archive, "main", segment_bytes=SIZE)
+    _seal_all(worker.deliveries)
+    worker.close()
+    assert not listed.path.exists()
+    assert [*listed.lines()] == before
 
 
 def test_sealing_that_was_cut_off_between_its_last_two_steps_is_finished_by_the_next(tmp_path):
@@ -153,11 +153,8 @@ def test_sealing_that_was_cut_off_between_its_last_two_steps_is_finished_by_the_
 def test_sealing_that_is_stopped_leaves_the_plain_segment_and_no_remains(tmp_path):
     archive = _archive(tmp_path, lines=3)
     (segment,) = segments(archive / "main")
-    stop = threading.Event()
-    stop.set()
     worker = Worker(archive, "main", segment_bytes=SIZE)
-    with pytest.raises(Stopped):
-        seal_finished(worker.deliveries, stop=stop)
+    seal_finished(worker.deliveries, stopped=lambda: True)
     worker.close()
     assert [path.name for path in segment.path.parent.iterdir()] == [segment.path.name]
 
@@ -220,7 +217,7 @@ def test_only_the_owner_can_read_what_is_written(tmp_path):
     for path in [archive, *archive.rglob("*")]:
         modes[path.is_dir()].add(stat.S_IMODE(path.stat().st_mode))
     assert modes == {True: {0o700}, False: {0o600}}
-    assert quarantine(archive / "main").is_dir()
+    assert (archive / "main" / QUARANTINE).is_dir()
 
 
 def test_a_second_owner_of_a_folder_is_refused_and_another_worker_is_not(tmp_path):

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -68,15 +67,9 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
         f"erased {counted(done.elements, 'element')} in {done.deliveries:,} of them, "
         f"{counted(done.quarantined, 'body', 'bodies')} in quarantine, {counted(done.torn, 'torn end')}"
     )
-    if not done.found:
+    if not (done.deliveries or done.quarantined or done.torn or done.left):
         hint = ": an id is the last part of the person's address (person_id in read_signatures)"
         click.echo(f"nothing was found{hint if persons else ''}", err=True)
-    left: dict[str, Iterable[object]] = {
-        "holds more, and a receiver still writes to it: stop it, then repeat this": done.still_open,
-        "names the person, in an element about someone else; not changed": done.mentions,
-        "cannot be read, so it was not searched": done.unreadable,
-    }
-    for what, places in left.items():
-        for place in places:
-            click.echo(printable(f"{place}: {what}"), err=True)
-    sys.exit(Status.DONE if done.complete else Status.FAILED)
+    for place in done.left:
+        click.echo(printable(place), err=True)
+    sys.exit(Status.FAILED if done.left else Status.DONE)

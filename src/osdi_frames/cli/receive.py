@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import click
 from osdi_frames import receiver
 from osdi_frames.archive.durable import sync, write_file
 from osdi_frames.cli.options import port, runs
-from osdi_frames.receiver.worker import make_archive
+from osdi_frames.receiver.worker import is_locked, locked, make_archive
 
 
 @runs("osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive")
@@ -33,7 +33,7 @@ from osdi_frames.receiver.worker import make_archive
 )
 @click.option("--worker", default="main", help="This process's own folder in ARCHIVE, where several run.")
 @click.option("--max-body", default=receiver.Limits().body_bytes, help="Bytes in a body.")
-def command(archive: Path, *, tokens: tuple[str, ...], max_body: int, **options: Any) -> None:
+def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int, **options: Any) -> None:
     """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
 
     The address for the service is http://HOST:PORT/TOKEN, behind a proxy that speaks https; a slash may follow.
@@ -45,13 +45,16 @@ def command(archive: Path, *, tokens: tuple[str, ...], max_body: int, **options:
     os.umask(0o077)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     limits = receiver.Limits(body_bytes=max_body)
-    receiver.serve(archive, tokens=tokens or _kept_tokens(archive), limits=limits, **options)
+    tokens = tokens or _kept_tokens(archive, worker)
+    receiver.serve(archive, tokens=tokens, worker=worker, limits=limits, **options)
 
 
-def _kept_tokens(archive: Path) -> Iterator[str]:
+def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
     """Yield the tokens of an archive, which is made when they are asked for: after the address is listened on."""
     path = archive / ".tokens"
     if not path.exists():
+        if is_locked(archive / worker / ".lock"):
+            raise locked(archive / worker)
         make_archive(archive)
         draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
         write_file(draft, f"{secrets.token_urlsafe(32)}\n".encode())

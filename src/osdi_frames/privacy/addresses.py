@@ -54,12 +54,8 @@ def hide_addresses(texts: pa.Array) -> pa.Array:
 
 def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:
     """Hide addresses within the texts of rows of a table, but for columns that are counted and never shown."""
-    shown = {
-        column.name
-        for column in table.columns
-        if column.type == "string" and column.privacy.level != "identifying"
-    }
     for number, field in enumerate(rows.schema):
-        if field.name in shown:
+        column = table.column(field.name)
+        if column.type == "string" and column.privacy.level != "identifying":
             rows = rows.set_column(number, field, hide_addresses(one(rows[field.name])))
     return rows

@@ -20,6 +20,7 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, UnknownColumn
 from osdi_frames.privacy.addresses import hide_addresses
+from osdi_frames.reading.arrays import one
 from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reading.interchange import frame as to_frame
 from osdi_frames.tables import TABLES
@@ -89,14 +90,8 @@ class Pseudonyms:
         schema = self.schema(table)
         names = [name for name in rows.column_names if name in schema.names]
         kept = pa.schema([schema.field(name) for name in names], schema.metadata)
-        columns = [table.column(name) for name in names]
-        batches = [
-            pa.RecordBatch.from_arrays(
-                [self._replaced(batch[column.name], column) for column in columns], schema=kept
-            )
-            for batch in rows.to_batches()
-        ]
-        return pa.Table.from_batches(batches, kept)
+        arrays = [self._replaced(one(rows[name]), table.column(name)) for name in names]
+        return pa.Table.from_arrays(arrays, schema=kept)
 
     def _replaced(self, values: pa.Array, column: Column) -> pa.Array:
         match column.privacy.becomes:
@@ -225,33 +220,22 @@ def _pseudonymized(frame: pd.DataFrame, pseudonyms: Pseudonyms, table: str | Non
     elif not is_integer_dtype(frame.index.dtype):
         frame = frame.reset_index(drop=True)  # it may hold anything
     of = _table_of([str(name) for name in frame.columns], table)
-    columns = [of.column(name) for name in frame.columns]
-    arrays = [_array(frame[column.name], column) for column in columns]
-    rows = pseudonyms.replace(pa.table(arrays, schema=of.schema(columns)), of)
-    return to_frame(rows).set_index(frame.index)
-
-
-def _array(values: pd.Series, column: Column) -> pa.Array:
-    kind = column.field.type
-    array = pa.array(values, from_pandas=True)
-    return pa.nulls(len(values), kind) if pa.types.is_null(array.type) else array.cast(kind)
+    schema = of.schema([of.column(name) for name in frame.columns])
+    rows = pa.Table.from_pandas(frame, preserve_index=False).cast(schema)
+    return to_frame(pseudonyms.replace(rows, of)).set_index(frame.index)
 
 
 def _table_of(names: Sequence[str], table: str | None) -> Table:
     """Return the table of a frame, by its name or by its columns."""
-
-    def unknown(table: Table) -> list[str]:
-        columns = {column.name for column in table.columns}
-        return [name for name in names if name not in columns]
-
     tables = list(TABLES.values()) if table is None else [declared(table)]
-    nearest = min(tables, key=lambda table: len(unknown(table)))
-    if missing := unknown(nearest):
+    unknown = {table.name: sorted({*names} - {column.name for column in table.columns}) for table in tables}
+    nearest = min(unknown, key=lambda name: len(unknown[name]))
+    if missing := unknown[nearest]:
         raise UnknownColumn(
-            f"the table {nearest.name} has no column {', '.join(missing)}: what they hold is not known; "
+            f"the table {nearest} has no column {', '.join(missing)}: what they hold is not known; "
             "drop them first"
         )
-    found = [table for table in tables if not unknown(table)]
+    found = [table for table in tables if not unknown[table.name]]
     if len({tuple(match.column(name).privacy for name in names) for match in found}) > 1:
         raise InvalidArgument(f"these columns are of {', '.join(match.name for match in found)}; say table=…")
     return found[0]

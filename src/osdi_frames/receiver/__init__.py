@@ -13,21 +13,16 @@ from osdi_frames.receiver.erasure import erase
 from osdi_frames.receiver.verification import verify
 
 if TYPE_CHECKING:
-    from osdi_frames.receiver.app import create_app
+    from osdi_frames.receiver.app import create_app, serve
     from osdi_frames.receiver.delivery_queue import Limits
-    from osdi_frames.receiver.server import serve
 
 __all__ = ["Limits", "create_app", "erase", "serve", "verify"]
 
 
-# Imported when it is asked for: checking an archive needs neither the web framework nor an event loop.
-_LAZY = {"Limits": "delivery_queue", "create_app": "app", "serve": "server"}
-
-
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in ("Limits", "create_app", "serve"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+        return getattr(import_module("osdi_frames.receiver.app"), name)
     except ModuleNotFoundError as error:
         raise MissingExtra.named("serve") from error

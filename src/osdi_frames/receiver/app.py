@@ -1,44 +1,74 @@
-"""The receiver as an ASGI application: check each request and its token, store its body, answer."""
+"""The receiver as an ASGI application, and under uvicorn: check each request and its token, store its body, answer.
+
+Connections and log lines are limited: clients without the token cannot lock the service out.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
+import functools
 import hmac
+import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+import resource
+import socket
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
+import uvicorn
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.listening import BACKLOG, listen
 from osdi_frames.receiver.delivery_queue import DeliveryQueue, Limits
 from osdi_frames.receiver.worker import Worker, check_name
 
-TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of a request's state: what to call when the token is valid)
-
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{20,}")
+_TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of a request's state: what to call when the token is valid)
 _LINGER_SECONDS = 2.0
-_CLOSE = {"connection": "close"}
-_AGAIN = {"retry-after": "1"}
+_FILES = 64  # open files other than connections
+_LOGGERS = ("asyncio", "uvicorn.error", __name__, "osdi_frames.receiver.delivery_queue")
+_DRAIN_SECONDS = 2  # of the five that a stop may take; what is then still arriving is answered 503
+_KEEP_ALIVE_SECONDS = 65  # longer than a sender's pool keeps a connection, so that the sender closes it
 
-TWO_LENGTHS = PlainTextResponse("Content-Length or Transfer-Encoding, not both\n", 400, headers=_CLOSE)
+logger = logging.getLogger(__name__)
+
+
+class _Early(PlainTextResponse):
+    """An answer before the body's end, which is still read for a moment, and the end of the connection.
+
+    A connection that is closed while bytes are on their way is reset, and the sender never sees the answer.
+    """
+
+    def __init__(self, text: str, status: int, **headers: str) -> None:
+        super().__init__(text, status, headers={"connection": "close"} | headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 (as in Starlette)
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER_SECONDS):
+                while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+                    pass
+        await send({"type": "http.response.body"})
+
+
+TWO_LENGTHS = _Early("Content-Length or Transfer-Encoding, not both\n", 400)
 STORED = PlainTextResponse("stored\n", 200)
-UNKNOWN = PlainTextResponse("not found\n", 404, headers=_CLOSE)
-NOT_A_POST = PlainTextResponse("deliveries are posted\n", 405, headers={"allow": "POST", **_CLOSE})
-TOO_SLOW = PlainTextResponse("the body took too long\n", 408, headers=_CLOSE)
-TOO_LARGE = PlainTextResponse("the body is too large\n", 413, headers=_CLOSE)
-ENCODED = PlainTextResponse("send the body as it is, not compressed\n", 415, headers=_CLOSE)
-BUSY = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN)
-CLOSING = PlainTextResponse("not stored, send it again\n", 503, headers=_AGAIN | _CLOSE)
-_BEFORE_THE_BODY = (UNKNOWN, NOT_A_POST, ENCODED, TOO_LARGE)
+UNKNOWN = _Early("not found\n", 404)
+NOT_A_POST = _Early("deliveries are posted\n", 405, allow="POST")
+TOO_SLOW = PlainTextResponse("the body took too long\n", 408, headers={"connection": "close"})
+TOO_LARGE = _Early("the body is too large\n", 413)
+ENCODED = _Early("send the body as it is, not compressed\n", 415)
+BUSY = PlainTextResponse("not stored, send it again\n", 503, headers={"retry-after": "1"})
 
 
 def create_app(
@@ -77,51 +107,50 @@ def create_app(
     Examples
     --------
     >>> import tempfile
-    >>> app = create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])
-    >>> [route.path for route in app.routes]
-    ['/healthz', '/{token}', '/{token}/']
+    >>> create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])  # uvicorn.run(…) serves it
+    <starlette.applications.Starlette object at 0x...>
     """
     limits = limits or Limits()
     check_name(worker)  # before the tokens, which the command line may make
     known = Tokens(tokens)
-    queue = DeliveryQueue(
-        Worker(Path(archive), worker, segment_bytes=limits.segment_bytes), limits=limits, now=now
-    )
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        await queue.start()
-        try:
-            yield
-        finally:
-            await queue.stop()
-
-    async def health(_request: Request) -> Response:
-        report = await queue.health()
-        return JSONResponse(report, 200 if report["append_and_sync"] else 503)
-
-    deliveries = Deliveries(queue, known, limits)
-    routes = [Route("/healthz", health), Route("/{token}", deliveries), Route("/{token}/", deliveries)]
-    app = Starlette(routes=routes, middleware=[Middleware(one_length)], lifespan=lifespan)
-    app.router.redirect_slashes = False  # a redirect would repeat the token in a header
-    return app
+    owner = Worker(Path(archive), worker, segment_bytes=limits.segment_bytes)
+    queue = DeliveryQueue(owner, limits=limits, now=now)
+    # One route for all: a redirect to an address with a slash would repeat the token in a header.
+    routes = [Route("/{path:path}", _Endpoint(queue, known, limits))]
+    return Starlette(routes=routes, lifespan=lambda _app: queue.running())
 
 
-def one_length(app: ASGIApp) -> ASGIApp:
-    """Refuse a request with two lengths: a proxy that uses the other length sees another end of the body."""
+def serve(
+    archive: str | Path,
+    *,
+    tokens: Iterable[str],
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    worker: str = "main",
+    limits: Limits | None = None,
+) -> None:
+    """Receive deliveries into an archive until SIGTERM or SIGINT; see `create_app` for the arguments.
 
-    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-        names = {name for name, _ in scope.get("headers", ())}
-        if {b"content-length", b"transfer-encoding"} <= names:
-            await _answer_and_linger(TWO_LENGTHS, receive, send)
-        else:
-            await app(scope, receive, send)
+    Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged is on disk.
+    Connections are limited as `Limits` says, and no statement logs more than ten lines a minute.
 
-    return checked
+    Raises
+    ------
+    OSError
+        The address cannot be listened on, or the archive cannot be written.
+    """
+    limits, repeats = limits or Limits(), RepeatLimit()
+    with listen(host, port) as listener, contextlib.ExitStack() as at_the_end:
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(repeats)
+            at_the_end.callback(logging.getLogger(name).removeFilter, repeats)
+        app = create_app(archive, tokens=tokens, worker=worker, limits=limits)
+        logger.info("running on http://%s:%d", host, listener.getsockname()[1])
+        _Server(_config(app, limits)).run(sockets=[listener])
 
 
 class Tokens:
-    """The tokens that are valid now; only their digests are kept, so no log and no error can show one.
+    """The tokens that are valid now; which one is asked for does not show in the time that the answer takes.
 
     >>> "a-token-that-is-long-enough" in Tokens(["a-token-that-is-long-enough"])
     True
@@ -131,21 +160,15 @@ class Tokens:
         given = list(tokens)
         if not given or not all(_TOKEN.fullmatch(token) for token in given):
             raise InvalidArgument("a token has at least 20 characters out of A-Z, a-z, 0-9 and . _ ~ -")
-        self._digests = [_digest(token) for token in given]
+        self._tokens = [token.encode() for token in given]
 
     def __contains__(self, candidate: str) -> bool:
-        asked, known = _digest(candidate), False
-        for digest in self._digests:  # all of them, so that the time taken does not depend on the match
-            known |= hmac.compare_digest(asked, digest)
-        return known
+        asked = candidate.encode("utf-8", "surrogatepass")
+        return sum(hmac.compare_digest(asked, token) for token in self._tokens) > 0
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-
-
-class Deliveries:
-    """The address that deliveries are posted to."""
+class _Endpoint:
+    """Answers every request."""
 
     def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: Limits) -> None:
         self._queue = queue
@@ -153,83 +176,159 @@ class Deliveries:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        try:
-            answer = await self._answer(scope, receive)
-        except ClientDisconnect:
-            return
-        if answer in _BEFORE_THE_BODY:
-            await _answer_and_linger(answer, receive, send)
-        else:
-            await answer(scope, receive, send)
+        answer = await self._answer(Request(scope, receive))
+        await answer(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response:
-        known = scope["path_params"]["token"] in self._tokens
-        if known and (token_shown := scope.get("state", {}).get(TOKEN_SHOWN)):
+    async def _answer(self, request: Request) -> Response:
+        path, headers = request.path_params["path"], request.headers
+        if {"content-length", "transfer-encoding"} <= {*headers}:
+            return TWO_LENGTHS  # a proxy that uses the other length sees another end of the body
+        if path == "healthz" and request.method in ("GET", "HEAD"):
+            report = await self._queue.health()
+            return JSONResponse(report, 200 if report["append_and_sync"] else 503)
+        if path.removesuffix("/") not in self._tokens:
+            return UNKNOWN
+        if token_shown := request.scope.get("state", {}).get(_TOKEN_SHOWN):
             token_shown()
-        answer = refusal(scope["method"], dict(scope["headers"]), known=known, limits=self._limits)
-        if answer is not None:
-            return answer
+        if request.method != "POST":
+            return NOT_A_POST
+        if headers.get("content-encoding", "").strip().lower() not in ("identity", ""):
+            return ENCODED
+        if int(headers.get("content-length", 0)) > self._limits.body_bytes:
+            return TOO_LARGE
         if self._queue.full:
             return BUSY
-        chunks: list[bytes] = []
-        refused: Response | None = CLOSING  # also where the sender has gone
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                refused = await self._read(Request(scope, receive), chunks)
-        except TimeoutError:
-            refused = TOO_SLOW
-        except asyncio.CancelledError:  # the server is shutting down and waited for this body long enough
-            refused = CLOSING
-        finally:
-            if refused:
-                self._queue.held -= sum(map(len, chunks))
-        if refused:
+        read = bytearray()
+        if refused := await self._read(request, read):
+            self._queue.held -= len(read)
             return refused
-        body = b"".join(chunks)
-        chunks.clear()  # or a large body is in memory twice
+        body = bytes(read)
+        read.clear()  # or a large body is in memory twice
         return STORED if await self._queue.store(body) else BUSY
 
-    async def _read(self, request: Request, chunks: list[bytes]) -> Response | None:
+    async def _read(self, request: Request, read: bytearray) -> Response | None:
         """Read a body, which counts as held in the queue from then on; return the refusal that ends it early."""
-        size = 0
-        async for chunk in request.stream():
-            chunks.append(chunk)
-            size += len(chunk)
-            self._queue.held += len(chunk)
-            if size > self._limits.body_bytes:
-                return TOO_LARGE
-            if self._queue.overfull:
-                return BUSY
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                async for chunk in request.stream():
+                    read += chunk
+                    self._queue.held += len(chunk)
+                    if len(read) > self._limits.body_bytes:
+                        return TOO_LARGE
+                    if self._queue.overfull:
+                        return BUSY
+        except TimeoutError:
+            return TOO_SLOW
+        except (ClientDisconnect, asyncio.CancelledError):  # the server stops, and has waited long enough
+            return BUSY
         return None
 
 
-def refusal(method: str, headers: Mapping[bytes, bytes], *, known: bool, limits: Limits) -> Response | None:
-    """Return the refusal that a request's head calls for; ``None`` when its body is to be read.
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():  # asyncio made the queue as short as what it accepts at once
+            listener.listen(BACKLOG)
 
-    >>> refusal("POST", {b"content-encoding": b"gzip"}, known=True, limits=Limits()).status_code
-    415
+
+def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
+    # Out of files, nothing can be accepted, and asyncio's loop logs a traceback for each that waits. It accepts
+    # `backlog` connections before the first of them can close another one, and again while that one closes.
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    connections = max(8, min(limits.connections, (files - _FILES) // 2))
+    http: Any = functools.partial(_Connection, connections, limits.head_seconds)
+    return uvicorn.Config(
+        app,
+        http=http,
+        loop="asyncio",
+        backlog=connections // 8,
+        lifespan="on",
+        ws="none",
+        access_log=False,  # it would show the token with every line
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
+    )
+
+
+class _Connection(H11Protocol):
+    """An HTTP/1.1 connection with a time limit for each request's head, one of at most `connections`.
+
+    Where a new connection is one too many, the oldest that has not shown the token is closed; without any of
+    these the one that has been idle for the longest time, and without any of these the new one.
     """
-    if not known:
-        return UNKNOWN
-    if method != "POST":
-        return NOT_A_POST
-    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"identity", b""):
-        return ENCODED
-    if int(headers.get(b"content-length", b"0")) > limits.body_bytes:
-        return TOO_LARGE
-    return None
+
+    def __init__(
+        self, connections: int, head_seconds: float, *, app_state: dict[str, Any], **given: Any
+    ) -> None:
+        super().__init__(app_state=app_state | {_TOKEN_SHOWN: self._trust}, **given)
+        self._most = connections
+        self._head_seconds = head_seconds
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._trusted = False
+        self._since = self.loop.time()  # when it was made; with the token, when it was last used
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self._limit_head(waits=True)
+        if len(self.connections) > self._most:
+            self._close_one()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._limit_head(waits=self._is_idle)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._limit_head(waits=False)
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _trust(self) -> None:
+        self._trusted = True
+        self._since = self.loop.time()
+
+    def _limit_head(self, *, waits: bool) -> None:
+        if self._head_timer is None and waits:
+            self._head_timer = self.loop.call_later(self._head_seconds, self.transport.abort)
+        elif self._head_timer is not None and not waits:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _close_one(self) -> None:
+        logger.warning(
+            "more than %d connections are open; the oldest without the token is closed", self._most
+        )
+        everyone = cast("set[_Connection]", self.connections)
+        others = [other for other in everyone - {self} if other._is_idle or not other._trusted]
+        closed = min(others, key=lambda other: (other._trusted, other._since), default=self)
+        self.connections.discard(closed)  # at once: the next new connection closes another one
+        closed.transport.abort()
 
 
-async def _answer_and_linger(answer: Response, receive: Receive, send: Send) -> None:
-    """Answer before the body's end, and read on for a moment.
+class RepeatLimit(logging.Filter):
+    """Log each statement of the program at most `most` times a minute, and count the records left out.
 
-    A connection that is closed while bytes are on their way is reset, and the sender never sees the answer.
+    >>> limit = RepeatLimit(most=2)
+    >>> [limit.filter(logging.makeLogRecord({"created": second})) for second in (0, 1, 2, 61)]
+    [True, True, False, True]
     """
-    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
-    await send({"type": "http.response.body", "body": answer.body, "more_body": True})
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_LINGER_SECONDS):
-            while (message := await receive())["type"] == "http.request" and message.get("more_body"):
-                pass
-    await send({"type": "http.response.body"})
+
+    def __init__(self, most: int = 10) -> None:
+        super().__init__()
+        self._most = most
+        self._seen: dict[tuple[str, int], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is logged."""
+        place = record.pathname, record.lineno
+        began, count = self._seen.get(place, (record.created, 0))
+        if record.created - began >= 60:
+            if count > self._most:
+                record.msg = f"{record.msg} ({count - self._most} more like this were left out)"
+            began, count = record.created, 0
+        self._seen[place] = began, count + 1
+        return count < self._most

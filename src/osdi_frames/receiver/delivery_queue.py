@@ -1,4 +1,4 @@
-"""The queue of deliveries between the event loop and the writer: limits, deadlines, health."""
+"""Group commit: what many connections deliver waits for one write and one sync, and is then answered."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import asyncio
 import contextlib
 import logging
 import shutil
-from collections import deque
-from collections.abc import Callable, Sequence
+import threading
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
-from osdi_frames.receiver.envelope import timestamp
+from osdi_frames.receiver.envelope import Envelope, timestamp
+from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.validation import validate_body
-from osdi_frames.receiver.worker import Worker, torn
-from osdi_frames.receiver.writer import Waiting, Writer
+from osdi_frames.receiver.worker import Worker
 
 _PROBE_EVERY = 1.0
 _PROBE_TIMEOUT = 2.0
 _WINDOW = 10.0  # seconds that rate and p99 look back
+_BATCH_BYTES = 8 << 20
 _INLINE_BYTES = 64 << 10  # a body of this size is validated within 10 ms, whatever it holds
 
 logger = logging.getLogger(__name__)
@@ -31,8 +34,8 @@ class Limits:
     The sender gives up after half a second, so an answer that comes later than `answer_seconds` after the
     body is 503. A request's head may take `head_seconds` to arrive, its body `body_seconds`. At most
     `connections` are open, and fewer where the system allows fewer files: one more closes the oldest that
-    has not shown the token. `waiting` deliveries and `held_bytes` of bodies are
-    kept in memory; what comes on top is answered 503 at once.
+    has not shown the token. `waiting` deliveries and `held_bytes` of bodies are kept in memory; what comes on
+    top is answered 503 at once.
     """
 
     body_bytes: int = 5 << 20
@@ -42,43 +45,61 @@ class Limits:
     answer_seconds: float = 0.45
     waiting: int = 1024
     held_bytes: int = 32 << 20
-    batch_bytes: int = 8 << 20
     segment_bytes: int = 64 << 20
     free_share: float = 0.1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A body that waits to be durable; with a `reason` it goes to quarantine."""
+
+    body: bytes
+    received_at: str
+    reason: str | None
+    answer: asyncio.Future[bool]
+
+
 class DeliveryQueue:
-    """Queues bodies for the writer and waits until they are durable; one event loop uses it, from start to stop."""
+    """Makes bodies durable together: a thread writes what waits, another one seals finished segments.
+
+    One event loop uses it while it is `running`, and it alone resolves the answers.
+    """
 
     def __init__(self, worker: Worker, *, limits: Limits, now: Callable[[], datetime]) -> None:
         self._worker = worker
         self._limits = limits
         self._now = now
-        self._waiting = 0
+        self._queue: deque[_Waiting] = deque()
+        self._waiting = 0  # those that are validated or written now included
         self.held = 0  # bytes of the bodies that are in memory
         self._stored = 0
         self._failed = 0
         self._recent: deque[tuple[float, float]] = deque(maxlen=20_000)  # when stored, seconds taken
+        self._failure: str | None = None
         self._probe: asyncio.Future[bool] | None = None
         self._probed = 0.0
-        self._low = False
+        self._stopping = threading.Event()
+        self._sealer = ThreadPoolExecutor(1, "osdi-frames-sealer")
+        self._writer = ThreadPoolExecutor(1, "osdi-frames-writer")
 
-    async def start(self) -> None:
-        """Begin to write; needs the running event loop."""
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Write what is stored in the meantime, all of it, and leave the folder at the end."""
         self._loop = asyncio.get_running_loop()
-        self._writer = Writer(
-            self._worker,
-            batch_bytes=self._limits.batch_bytes,
-            resolve=lambda items, stored: self._loop.call_soon_threadsafe(self._resolve, items, stored),
-        )
+        _submit(self._sealer, self._seal)
+        # Begun ahead of its first line, a segment lets it wait for one sync and not for three.
+        day = timestamp(self._now())[:10]
+        begun = self._writer.submit(self._worker.deliveries.append, [], day=day)
         with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
-            await asyncio.wrap_future(self._writer.begin(timestamp(self._now())[:10]))
-
-    async def stop(self) -> None:
-        """Write what is waiting, then leave the folder."""
-        await asyncio.to_thread(self._writer.stop)
-        self._worker.close()
-        logger.info("stopped; deliveries stored: %d, answered 503: %d", self._stored, self._failed)
+            await asyncio.wrap_future(begun)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._writer.shutdown)
+            self._stopping.set()
+            await asyncio.to_thread(self._sealer.shutdown)
+            self._worker.close()
+            logger.info("stopped; deliveries stored: %d, answered 503: %d", self._stored, self._failed)
 
     @property
     def full(self) -> bool:
@@ -95,14 +116,15 @@ class DeliveryQueue:
         arrived = self._loop.time()
         received_at = timestamp(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
-        deadline = self._loop.call_at(arrived + self._limits.answer_seconds, _give_up, answer)
+        stored = False
         self._waiting += 1
-        if len(body) <= _INLINE_BYTES:
-            self._validate_and_put(body, received_at, answer)
-        else:  # in a thread: others are answered meanwhile
-            self._loop.run_in_executor(None, self._validate_and_put, body, received_at, answer)
-        stored = await answer
-        deadline.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(arrived + self._limits.answer_seconds):
+                if len(body) <= _INLINE_BYTES:
+                    self._put(body, received_at, answer)
+                else:  # in a thread: others are answered meanwhile
+                    self._loop.run_in_executor(None, self._put, body, received_at, answer)
+                stored = await answer
         now = self._loop.time()
         if stored:
             self._stored += 1
@@ -111,18 +133,78 @@ class DeliveryQueue:
             self._failed += 1
         return stored
 
-    def _validate_and_put(self, body: bytes, received_at: str, answer: asyncio.Future[bool]) -> None:
-        self._writer.put(Waiting(body, received_at, validate_body(body), answer))
+    def _put(self, body: bytes, received_at: str, answer: asyncio.Future[bool]) -> None:
+        self._queue.append(_Waiting(body, received_at, validate_body(body), answer))
+        # It finds nothing to do where an earlier call has written this as well.
+        _submit(self._writer, self._write)
+
+    def _write(self) -> None:
+        """Write and sync a batch of what waits, and have it answered."""
+        shares: defaultdict[Log | None, list[_Waiting]] = defaultdict(list)
+        size = 0
+        while self._queue and size < _BATCH_BYTES:
+            item = self._queue.popleft()
+            size += len(item.body)
+            # Who was answered 503 meanwhile sends it again; under overload the time belongs to the others.
+            log = self._worker.deliveries if item.reason is None else self._worker.quarantine
+            shares[None if item.answer.done() else log].append(item)
+        for target, share in shares.items():
+            stored = target is not None and self._append(target, share)
+            self._loop.call_soon_threadsafe(self._resolve, share, stored)
+
+    def _append(self, log: Log, share: Sequence[_Waiting]) -> bool:
+        def append() -> None:
+            self._worker.check_lock()
+            if log.append(lines, day=share[0].received_at[:10]):
+                _submit(self._sealer, self._seal)
+
+        lines = [
+            Envelope.of(item.body, sequence=number, at=item.received_at, reason=item.reason).line()
+            for number, item in enumerate(share, log.next_sequence)
+        ]
+        return self._succeeds(append, f"{len(share)} deliveries could not be written and were answered 503")
+
+    def _succeeds(self, task: Callable[[], object], otherwise: str) -> bool:
+        failure = None
+        try:
+            task()
+        except OSError as error:
+            failure = f"{otherwise}: {error}"
+        # One line when it begins and one when it ends, not one a batch.
+        if failure and not self._failure:
+            logger.error("%s", failure)
+        if self._failure and not failure:
+            logger.warning("deliveries are written again")
+        self._failure = failure
+        return failure is None
+
+    def _resolve(self, share: Sequence[_Waiting], stored: bool) -> None:
+        for item in share:
+            self._waiting -= 1
+            self.held -= len(item.body)
+            if not item.answer.done():
+                item.answer.set_result(stored)
+
+    def _seal(self) -> None:
+        try:
+            for log in (self._worker.deliveries, self._worker.quarantine):
+                seal_finished(log, stopped=self._stopping.is_set)
+        except OSError as error:
+            logger.warning("a segment stays uncompressed until the next is finished: %s", error)
 
     async def health(self) -> dict[str, object]:
         """Return the receiver's state; an append and a sync are tried for it, at most once a second."""
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
-        free, share = self._free()
+        free, share = 0, 0.0  # where the folder was removed
+        with contextlib.suppress(OSError):
+            disk = shutil.disk_usage(self._worker.folder)
+            free, share = disk.free, disk.free / disk.total
         warnings = [*self._worker.deliveries.losses, *self._worker.quarantine.losses]
-        warnings += [failure] if (failure := self._writer.failure) else []
-        if self._low:
+        if self._failure:
+            warnings.append(self._failure)
+        if share < self._limits.free_share:
             warnings.append(f"less than {self._limits.free_share:.0%} of the disk is free")
         return {
             "status": ("warning" if warnings else "ok") if works else "failing",
@@ -134,40 +216,23 @@ class DeliveryQueue:
             "per_second": round(len(recent) / _WINDOW, 1),
             "p99_ms": round(1000 * recent[len(recent) * 99 // 100], 1) if recent else None,
             "quarantined": self._worker.quarantine.next_sequence - 1,
-            "torn": sum(1 for _ in torn(self._worker.folder).glob("*.torn")),
             "free_bytes": free,
             "free_share": round(share, 3),
             "warnings": warnings,
         }
 
-    def _free(self) -> tuple[int, float]:
-        """Return how many bytes of the disk are free, and which share; 0 where the folder was removed."""
-        free, share = 0, 0.0
-        with contextlib.suppress(OSError):
-            disk = shutil.disk_usage(self._worker.folder)
-            free, share = disk.free, disk.free / disk.total
-        low = share < self._limits.free_share
-        if low and not self._low:
-            logger.warning("less than %.0f%% of the disk is free", 100 * self._limits.free_share)
-        self._low = low
-        return free, share
-
     async def _try_probe(self) -> bool:
         now = self._loop.time()
         if self._probe is None or now - self._probed >= _PROBE_EVERY:
-            self._probe, self._probed = asyncio.wrap_future(self._writer.probe()), now
+            failure = "the probe could not be written"
+            self._probe = self._loop.run_in_executor(
+                self._writer, self._succeeds, self._worker.probe, failure
+            )
+            self._probed = now
         probe = self._probe  # another request may begin the next one meanwhile
         await asyncio.wait({probe}, timeout=_PROBE_TIMEOUT)
         return probe.done() and probe.result()
 
-    def _resolve(self, items: Sequence[Waiting], stored: bool) -> None:
-        for item in items:
-            self._waiting -= 1
-            self.held -= len(item.body)
-            if not item.answer.done():
-                item.answer.set_result(stored)
 
-
-def _give_up(answer: asyncio.Future[bool]) -> None:
-    if not answer.done():
-        answer.set_result(False)
+def _submit(executor: Executor, task: Callable[[], object]) -> None:
+    executor.submit(task).add_done_callback(Future.result)  # an error that nobody expects is logged there

@@ -93,14 +93,12 @@ def read(line: bytes) -> Envelope | None:
     found = _LINE.fullmatch(line)
     if found is None or _checksum(found["covered"]) != found["checksum"]:
         return None
-    return Envelope(
-        sequence=int(found["sequence"]),
-        received_at=found["received_at"].decode("ascii"),
-        body=found["body"],
-        received=None if found["received"] is None else base64.b64decode(found["received"]),
-        reason=None if found["reason"] is None else found["reason"].decode("utf-8"),
-        erased_at=None if found["erased_at"] is None else found["erased_at"].decode("ascii"),
+    reason, erased_at = (
+        None if found[name] is None else found[name].decode() for name in ("reason", "erased_at")
     )
+    received = None if found["received"] is None else base64.b64decode(found["received"])
+    at = found["received_at"].decode()
+    return Envelope(int(found["sequence"]), at, found["body"], received, reason, erased_at)
 
 
 def read_after_damage(line: bytes) -> Envelope | None:

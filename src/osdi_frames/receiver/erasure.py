@@ -10,7 +10,6 @@ import itertools
 import json
 import os
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,14 +17,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from osdi_frames.archive.durable import write_file
+from osdi_frames.archive.durable import PARTIAL, write_file
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.receiver import envelope
-from osdi_frames.receiver.envelope import Envelope, timestamp
+from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
-from osdi_frames.receiver.worker import ERASING, Worker, quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 
+_ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _LAYERS = 4  # how often text may have been escaped: JSON in JSON, percent signs in a form
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -35,30 +36,14 @@ _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, t
 
 @dataclass(slots=True)
 class Erasure:
-    """What was searched and erased, and what could not be.
-
-    `still_open` are segments that a receiver writes to, `unreadable` files and lines that cannot be read, and
-    `mentions` the places where an element about someone else names the person.
-    """
+    """What was searched and erased, and each place where one of the ids and addresses is or may be `left`."""
 
     searched: int = 0
     deliveries: int = 0
     elements: int = 0
     quarantined: int = 0
     torn: int = 0
-    still_open: list[Path] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    mentions: list[str] = field(default_factory=list)
-
-    @property
-    def complete(self) -> bool:
-        """Whether none of the ids and addresses is left in what the receiver wrote."""
-        return not (self.still_open or self.unreadable or self.mentions)
-
-    @property
-    def found(self) -> bool:
-        """Whether anything of the person was there."""
-        return bool(self.deliveries or self.quarantined or self.torn or self.still_open or self.mentions)
+    left: list[str] = field(default_factory=list)
 
 
 def erase(
@@ -74,10 +59,10 @@ def erase(
     ``_links.osdi:person.href``, whatever query or fragment follows), or one of its ``email_addresses`` is one
     of `emails`, whatever the case. The other elements of a delivery stay, byte for byte; the line keeps its
     number and records when something was erased. An element about someone else that names the person, in a
-    comment or a custom field, is not changed and is listed in `Erasure.mentions`. In quarantine the whole
+    comment or a custom field, is not changed and is listed in `Erasure.left`. In quarantine the whole
     body goes wherever it names the person, also escaped.
 
-    Where a receiver is writing, what it has not sealed yet is searched and named in `Erasure.still_open`, not
+    Where a receiver is writing, what it has not sealed yet is searched and listed there too, not
     changed; without one, everything is sealed first. A second erasure waits for the first.
 
     Raises
@@ -88,134 +73,113 @@ def erase(
         No receiver has written here.
     """
     folders = worker_folders(Path(archive))
-    eraser = _Eraser(Person.of(persons, emails), now)
+    eraser = _Eraser(Person(persons, emails), timestamp(now()))
     for folder in folders:
-        with _alone(folder), _sealed_if_at_rest(folder):
-            eraser.erase_log(folder)
-            eraser.erase_log(quarantine(folder))
-            eraser.erase_torn(torn(folder))
+        with _alone(folder):
+            for segment in (*segments(folder), *segments(folder / QUARANTINE)):
+                eraser.erase_from(segment)
+            for path in (folder / TORN).glob("*.torn"):
+                eraser.erase_torn(path)
     return eraser.done
 
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let no two erasures rewrite one segment: the later would bring back what the earlier took out."""
+    """Let no two erasures rewrite one segment: the later would bring back what the earlier took out.
+
+    What no receiver writes to is sealed first.
+    """
     descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        for log in (folder, quarantine(folder)):
-            for partial in log.glob(f"*/.*{ERASING}"):
-                partial.unlink()  # left by an erasure that was killed
+        for partial in folder.rglob(f".*{_ERASING}"):
+            partial.unlink()  # left by an erasure that was killed
+        with (
+            contextlib.suppress(ArchiveLocked),
+            contextlib.closing(Worker(folder.parent, folder.name, segment_bytes=0)) as worker,
+        ):
+            seal_finished(worker.deliveries)
+            seal_finished(worker.quarantine)
         yield
     finally:
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def _sealed_if_at_rest(folder: Path) -> Iterator[None]:
-    try:
-        worker = Worker(folder.parent, folder.name, segment_bytes=0)
-    except ArchiveLocked:
-        yield
-        return
-    try:
-        for log in (worker.deliveries, worker.quarantine):
-            seal_finished(log, stop=threading.Event())
-        yield
-    finally:
-        worker.close()
-
-
 class _Eraser:
-    def __init__(self, person: Person, now: Callable[[], datetime]) -> None:
+    def __init__(self, person: Person, at: str) -> None:
         self.done = Erasure()
         self._person = person
-        self._now = now
+        self._at = at
 
-    def erase_log(self, folder: Path) -> None:
-        for segment in map(Segment.current, segments(folder)):
-            try:
-                touched = {
-                    number
-                    for number, line in enumerate(segment.lines(), 1)
-                    if self._is_touched(line, f"{segment.path}:{number}")
-                }
-            except OSError as error:
-                self.done.unreadable.append(f"{segment.path}: {error}")
-                continue
-            if touched and segment.sealed:
-                write_sealed(self._rewritten(segment, touched), segment.path, partial=ERASING)
-            elif touched:
-                self.done.still_open.append(segment.path)
+    def erase_torn(self, path: Path) -> None:
+        if self._person.is_named_in_bytes(path.read_bytes()):
+            write_file(path, b"")  # the empty file shows that something was here
+            self.done.torn += 1
 
-    def erase_torn(self, folder: Path) -> None:
-        for path in folder.glob("*.torn"):
-            if self._person.is_named_in_bytes(path.read_bytes()):
-                write_file(path, b"")  # the empty file shows that something was here
-                self.done.torn += 1
+    def erase_from(self, segment: Segment) -> None:
+        left: dict[int, tuple[bytes, int]] = {}
+        try:
+            for number, line in enumerate(segment.lines(), 1):
+                if rest := self._without_person(line, f"{segment.path}:{number}"):
+                    left[number] = rest
+        except OSError as error:
+            self.done.left.append(f"{segment.path}: {error}: cannot be read, so it was not searched")
+            return
+        segment = segment.current()
+        if left and not segment.sealed:
+            what = "holds more, and a receiver still writes to it: stop it, then repeat this"
+            self.done.left.append(f"{segment.path}: {what}")
+        elif left:
+            lines = enumerate(segment.lines(), 1)
+            rewritten = (left[number][0] if number in left else line for number, line in lines)
+            write_sealed(rewritten, segment.path, partial=_ERASING)
+            counts = [erased for _, erased in left.values()]
+            self.done.elements += sum(counts)
+            self.done.quarantined += counts.count(0)
+            self.done.deliveries += len(counts) - counts.count(0)
 
-    def _is_touched(self, line: bytes, place: str) -> bool:
-        """Return whether a line has to be rewritten; list what of it is not erased."""
+    def _without_person(self, line: bytes, place: str) -> tuple[bytes, int] | None:
+        """Return what is left of a line, and of how many elements nothing (0 in quarantine); None where all stays.
+
+        List what cannot be searched, and what names the person and stays.
+        """
         entry = envelope.read(line.removesuffix(b"\n"))
         if entry is None:
-            self.done.unreadable.append(place)
-            return False
+            self.done.left.append(f"{place}: cannot be read, so it was not searched")
+            return None
         self.done.searched += 1
+        kept, erased = [], 0
         if entry.reason is not None:
-            return self._person.is_named_in_bytes(entry.exact)
-        if not self._person.may_be_in(entry.body) or not self._person.is_named_in(entry.body.decode()):
-            return False
-        touched = False
-        for number, (element, text) in enumerate(_elements(entry.body), 1):
-            if self._person.is_subject_of(element):
-                touched = True
-            elif self._person.is_named_in(text.decode()):
-                where = next(self._person.places(element), "")
-                self.done.mentions.append(f"{place}: element {number}: {where}")
-        return touched
-
-    def _rewritten(self, segment: Segment, touched: set[int]) -> Iterator[bytes]:
-        for number, line in enumerate(segment.lines(), 1):
-            entry = envelope.read(line.removesuffix(b"\n")) if number in touched else None
-            yield self._without_person(entry).line() if entry else line
-
-    def _without_person(self, entry: Envelope) -> Envelope:
-        if entry.reason is not None:
-            self.done.quarantined += 1
-            body = b"[]"
-        else:
-            self.done.deliveries += 1
-            found = list(_elements(entry.body))
-            kept = [text for element, text in found if not self._person.is_subject_of(element)]
-            self.done.elements += len(found) - len(kept)
-            body = b"[" + b",".join(kept) + b"]"
-        return replace(entry, body=body, received=None, erased_at=timestamp(self._now()))
+            if not self._person.is_named_in_bytes(entry.exact):
+                return None
+        elif self._person.is_named_in(text := entry.body.decode()):
+            for number, (element, start, end) in enumerate(elements(text, _PAIRS), 1):
+                if self._person.is_subject_of(element):
+                    erased += 1
+                    continue
+                kept.append(text[start:end])
+                if self._person.is_named_in(kept[-1]):
+                    what = "names the person, in an element about someone else; not changed"
+                    self.done.left.append(f"{place}: element {number}: {what}")
+        if entry.reason is None and not erased:
+            return None
+        body = f"[{','.join(kept)}]".encode()
+        return replace(entry, body=body, received=None, erased_at=self._at).line(), erased
 
 
-def _elements(body: bytes) -> Iterator[tuple[object, bytes]]:
-    text = body.decode("utf-8")
-    return ((element, text[start:end].encode()) for element, start, end in elements(text, _PAIRS))
-
-
-@dataclass(frozen=True, slots=True)
 class Person:
-    """The ids and e-mail addresses of a person who is to be erased."""
+    """The ids and e-mail addresses of a person who is to be erased; a link to the person serves as the id."""
 
-    ids: frozenset[str]
-    emails: frozenset[str]
-    _pattern: re.Pattern[str]
-
-    @classmethod
-    def of(cls, ids: Iterable[str], emails: Iterable[str]) -> Person:
-        """Prepare the search for a person; a link to the person serves as the id."""
-        ids = frozenset(_path(id_)[-1] for id_ in ids)
-        emails = frozenset(_folded(email.strip()) for email in emails)
-        if "" in ids | emails or "people" in ids:
+    def __init__(self, ids: Iterable[str], emails: Iterable[str]) -> None:
+        self._ids = {_path(id_)[-1] for id_ in ids}
+        self._emails = {_folded(email.strip()) for email in emails}
+        if "" in self._ids | self._emails or "people" in self._ids:
             raise InvalidArgument("an id or address of the person is empty: it would match everything")
+        self._names = [*self._emails, *map(_folded, self._ids)]
         # me.ann@x.org and ann@x.organic are other addresses, joe-ann-1 is another id.
-        patterns = [rf"(?<!\w)(?<!\w[.+-]){re.escape(email)}(?![\w-])" for email in emails]
-        patterns += [rf"(?<![^\W_])(?<![^\W_]-){re.escape(_folded(id_))}(?![^\W_]|-\w)" for id_ in ids]
-        return cls(ids, emails, re.compile("|".join(patterns) or "(?!)"))
+        patterns = [rf"(?<!\w)(?<!\w[.+-]){re.escape(email)}(?![\w-])" for email in self._emails]
+        patterns += [rf"(?<![^\W_])(?<![^\W_]-){re.escape(_folded(id_))}(?![^\W_]|-\w)" for id_ in self._ids]
+        self._pattern = re.compile("|".join(patterns) or "(?!)")
 
     def is_subject_of(self, node: object, key: str = "") -> bool:
         """Return whether an element, its objects as tuples of pairs, is about the person.
@@ -227,28 +191,28 @@ class Person:
             return any(
                 self._is_meant_by(name, value, key) or self.is_subject_of(value, name) for name, value in node
             )
-        if isinstance(node, list):
-            return any(self.is_subject_of(entry, key) for entry in node)
-        return False
+        return isinstance(node, list) and any(self.is_subject_of(entry, key) for entry in node)
 
     def _is_meant_by(self, name: str, value: object, within: str) -> bool:
         if name == "person_id" or name.endswith(":person_id"):
-            return str(value) in self.ids
+            return str(value) in self._ids
         if not isinstance(value, str):
             return False
         if name == "address" and within == "email_addresses":
-            return any(form.strip() in self.emails for form in _forms(value))
+            return any(form.strip() in self._emails for form in _forms(value))
         path = _path(value)
-        in_people = any(before == "people" and id_ in self.ids for before, id_ in itertools.pairwise(path))
-        return name == "href" and (in_people or (within == "osdi:person" and path[-1] in self.ids))
+        in_people = any(before == "people" and id_ in self._ids for before, id_ in itertools.pairwise(path))
+        return name == "href" and (in_people or (within == "osdi:person" and path[-1] in self._ids))
 
     def is_named_in(self, text: str) -> bool:
         """Return whether text holds an id or an address: in any case, escaped, percent-encoded, as HTML.
 
-        >>> Person.of([], ["ann@x.org"]).is_named_in("mail ann%40x.org")
+        >>> Person([], ["ann@x.org"]).is_named_in("mail ann%40x.org")
         True
         """
-        return any(self._pattern.search(form) for form in _forms(text))
+        return any(
+            any(name in form for name in self._names) and self._pattern.search(form) for form in _forms(text)
+        )
 
     def is_named_in_bytes(self, data: bytes) -> bool:
         """Return whether bytes of any kind hold an id or an address, also in an envelope's base64."""
@@ -257,28 +221,6 @@ class Person:
             texts += [data.decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")]
         received = (base64.b64decode(found[: len(found) // 4 * 4]) for found in _RECEIVED.findall(data))
         return any(map(self.is_named_in, texts)) or any(map(self.is_named_in_bytes, received))
-
-    def places(self, node: object, path: str = "") -> Iterator[str]:
-        """Yield where in an element the person is named, as a path of keys."""
-        if isinstance(node, tuple):
-            for name, value in node:
-                yield from (
-                    [path] if self.is_named_in(name) else self.places(value, f"{path}.{name}".strip("."))
-                )
-        elif isinstance(node, list):
-            for entry in node:
-                yield from self.places(entry, path)
-        elif self.is_named_in(str(node)):
-            yield path
-
-    def may_be_in(self, body: bytes) -> bool:
-        """Return quickly whether bytes have to be searched; ``False`` only when no spelling of a name fits."""
-        lowered = body.lower()
-        return (
-            not body.isascii()
-            or any(sign in body for sign in (b"\\", b"%", b"&"))
-            or any(not name.isascii() or name.lower().encode() in lowered for name in self.ids | self.emails)
-        )
 
 
 def _path(link: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import re
 from collections.abc import Iterator
 from itertools import accumulate
@@ -15,7 +16,8 @@ MAX_DEPTH = 100  # a delivery nests about eight deep; recursive parsers give up 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: one level deeper, one less deep
-_SPACES = frozenset(" \t\r\n")
+_OPENING = re.compile(r"[ \t\r\n]*\[[ \t\r\n]*(\][ \t\r\n]*)?")
+_SEPARATOR = re.compile(r"[ \t\r\n]*(?:,[ \t\r\n]*|(\])[ \t\r\n]*)")
 
 
 def validate_body(body: bytes) -> str | None:
@@ -38,59 +40,43 @@ def validate_body(body: bytes) -> str | None:
         return "nested too deep"
     gc.disable()  # it would go through a million new lists again and again, and none of them is garbage
     try:
-        if not text.startswith("[", _after_spaces(text, 0)):
+        if not _OPENING.match(text):
             _STRICT.decode(text)
             return "not an array"
         # One element at a time: a million of them at once take seconds and 100 MB.
-        every = [type(element) for element, _, _ in elements(text, _STRICT)]
+        objects = all(type(element) is dict for element, _, _ in elements(text, _STRICT))
     except json.JSONDecodeError:
         return "not JSON"
     except ValueError:
         return "a number too large"
     finally:
         gc.enable()
-    return None if all(kind is dict for kind in every) else "not an array of objects"
+    return None if objects else "not an array of objects"
 
 
 def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:
-    """Yield the elements of a JSON array, each with where its text begins and ends.
+    """Yield the elements of a JSON array, each with where its text begins and ends; stop with a JSONDecodeError.
 
-    Raises
-    ------
-    json.JSONDecodeError
-        The text is not JSON from that element on.
-
-    Examples
-    --------
     >>> list(elements('[{"a": 1}, {}]', json.JSONDecoder()))
     [({'a': 1}, 1, 9), ({}, 11, 13)]
     """
-    scan = decoder.scan_once  # type: ignore[attr-defined]
-    text += "\0"  # ends every search for the next character
-    at = _after_spaces(text, text.index("[") + 1)
-    separator = text[at]
-    while separator != "]":
-        try:
+    scan = decoder.scan_once  # type: ignore[attr-defined]  # `raw_decode` takes a million twice as long
+    found = _OPENING.match(text)
+    at = end = 0
+    try:
+        while found and not found[1]:
+            at = found.end()
             element, end = scan(text, at)
-        except StopIteration as error:
-            raise json.JSONDecodeError("not a value", text, at) from error
-        yield element, at, end
-        at = end if text[end] not in _SPACES else _after_spaces(text, end)
-        separator = text[at]
-        if separator == ",":
-            at += 1
-            if text[at] in _SPACES:
-                at = _after_spaces(text, at)
-        elif separator != "]":
-            raise json.JSONDecodeError("not a separator", text, at)
-    if _after_spaces(text, at + 1) != len(text) - 1:
-        raise json.JSONDecodeError("text after the array", text, at)
-
-
-def _after_spaces(text: str, at: int) -> int:
-    while text[at : at + 1] in _SPACES:
-        at += 1
-    return at
+            yield element, at, end
+            while text[end : end + 2] == ",{":  # no white space: the common case, in half the time
+                at = end + 1
+                element, end = scan(text, at)
+                yield element, at, end
+            found = _SEPARATOR.match(text, end)
+    except StopIteration as error:
+        raise json.JSONDecodeError("not a value", text, at) from error
+    if not found or found.end() < len(text):
+        raise json.JSONDecodeError("no separator, or text after the array", text, end)
 
 
 def _deeper_than(body: bytes, limit: int) -> bool:
@@ -106,8 +92,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
+    if math.isinf(value := float(text)):
         raise ValueError(f"{text} is larger than any float")
     return value
 

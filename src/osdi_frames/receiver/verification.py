@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
-from osdi_frames.receiver.worker import is_locked, quarantine, torn, worker_folders
+from osdi_frames.receiver.worker import TORN, is_locked, worker_folders
 
 _TORN = "a torn line"
 
@@ -54,8 +55,8 @@ def verify(archive: str | Path) -> Verification:
     for folder in worker_folders(Path(archive)):
         found.damages += _missing(folder)
         found.deliveries += _verify_log(folder, found)
-        found.quarantined += _verify_log(quarantine(folder), found)
-        found.torn += sum(1 for _ in torn(folder).glob("*.torn"))
+        found.quarantined += _verify_log(folder / QUARANTINE, found)
+        found.torn += sum(1 for _ in (folder / TORN).glob("*.torn"))
     return found
 
 
@@ -69,7 +70,7 @@ def _missing(folder: Path) -> Iterator[Damage]:
         and not is_locked(folder / ".erasing")
         and all(segment.sealed for segment in segments(folder))
     ):
-        yield Damage(folder, 0, "a receiver writes here, and the segment that it writes was removed")
+        yield Damage(folder, 0, "a receiver runs, and the segment that it writes was removed or failed")
 
 
 def _verify_log(folder: Path, found: Verification) -> int:
@@ -81,7 +82,7 @@ def _verify_log(folder: Path, found: Verification) -> int:
     expected, lost, lines = 1, False, 0
     # Of a segment that is just being sealed both forms are listed, the sealed one last.
     listed = {segment.first: segment for segment in segments(folder)}
-    for segment in map(Segment.current, listed.values()):
+    for segment in listed.values():
         found.segments += 1
         if not follows(segment.first):
             what = f"begins with {segment.first} where {expected} follows"
@@ -118,6 +119,3 @@ def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
                 yield number, _TORN
     except OSError as error:
         yield number + 1, f"cannot be read: {error}"
-    else:
-        if segment.sealed and not number:  # an empty file decompresses to nothing, without an error
-            yield 0, "holds no line"

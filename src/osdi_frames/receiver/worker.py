@@ -11,33 +11,24 @@
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
 import re
 import time
 from pathlib import Path
 
-from osdi_frames.archive.durable import PARTIAL, try_lock
+from osdi_frames.archive.durable import try_lock
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
-from osdi_frames.receiver.segments import Log, check_identity, make_folder, segments, set_aside
+from osdi_frames.receiver.segments import Log, check_identity, make_folder
 
-ERASING = f".erasing{PARTIAL}"  # ends what an erasure is writing, which is another process
+#: The folder in a worker's in which the torn ends of files are kept.
+TORN = f"{QUARANTINE}/torn"
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-logger = logging.getLogger(__name__)
 
 
 class Worker:
-    """A worker's folder, owned by this process until it is closed.
-
-    Raises
-    ------
-    ArchiveLocked
-        Another process owns the folder.
-    InvalidArgument
-        The name cannot be a folder's.
-    """
+    """A worker's folder, owned by this process until it is closed; `ArchiveLocked` where another one owns it."""
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
         check_name(name)
@@ -45,9 +36,10 @@ class Worker:
         self.folder = archive / name
         make_folder(self.folder)
         self._lock = self._locked()
-        make_folder(quarantine(self.folder))
+        make_folder(self.folder / QUARANTINE)
         self.deliveries, self.quarantine = (
-            self._recovered(folder, segment_bytes) for folder in (self.folder, quarantine(self.folder))
+            Log(folder, torn=self.folder / TORN, segment_bytes=segment_bytes)
+            for folder in (self.folder, self.folder / QUARANTINE)
         )
 
     def check_lock(self) -> None:
@@ -82,23 +74,7 @@ class Worker:
             if (descriptor := try_lock(self.folder / ".lock")) is not None:
                 return descriptor
             time.sleep(pause)
-        raise ArchiveLocked(
-            f"{self.folder}: another receiver writes here, or an erasure does; "
-            "give this one a name of its own with --worker"
-        )
-
-    def _recovered(self, folder: Path, segment_bytes: int) -> Log:
-        aside = torn(self.folder)
-        for partial in [*folder.glob(f"*/.*{PARTIAL}")]:
-            if not partial.name.endswith(ERASING):
-                partial.unlink(missing_ok=True)
-        last = segments(folder)[-1:]
-        if last and not last[0].sealed:
-            try:
-                set_aside(last[0].path, aside)
-            except OSError as error:  # a full disk, for example: sealing tries again
-                logger.warning("the end of %s stays where it is for now: %s", last[0].path, error)
-        return Log(folder, torn=aside, segment_bytes=segment_bytes)
+        raise locked(self.folder)
 
 
 def check_name(name: str) -> None:
@@ -114,28 +90,20 @@ def make_archive(archive: Path) -> None:
             make_folder(folder)
 
 
-def quarantine(folder: Path) -> Path:
-    """Where a worker's folder keeps bodies that are not deliveries; hidden, so that readers skip it."""
-    return folder / QUARANTINE
-
-
-def torn(folder: Path) -> Path:
-    """Where a worker's folder keeps the torn ends of files."""
-    return quarantine(folder) / "torn"
-
-
 def worker_folders(archive: Path) -> list[Path]:
-    """List the workers' folders of an archive.
-
-    Raises
-    ------
-    SourceNotFound
-        No receiver has written here.
-    """
+    """List the workers' folders of an archive; raise `SourceNotFound` where no receiver has written."""
     found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(f"{archive}: no archive of the receiver")
     return sorted(found)
+
+
+def locked(folder: Path) -> ArchiveLocked:
+    """Return the error that says that another process owns a worker's folder."""
+    return ArchiveLocked(
+        f"{folder}: another receiver writes here, or an erasure does; "
+        "give this one a name of its own with --worker"
+    )
 
 
 def is_locked(path: Path) -> bool:
@@ -143,8 +111,6 @@ def is_locked(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        pass
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
