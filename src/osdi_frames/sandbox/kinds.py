@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from osdi_frames.sandbox.site import VERSIONS, Site
@@ -187,12 +188,6 @@ class Kind:
         named = {field.name: site.field(field) for field in self.fields}
         return {name: by for by in self.filters if (name := named.get(by, by))}
 
-    def linked(self, version: str) -> Iterator[tuple[str, str]]:
-        """Yield its links and their paths, in which {self}, {parent} and {person_id} stand for addresses and ids."""
-        for rel, _, only in (link.partition(" ") for link in self.links):
-            if only in ("", version):
-                yield rel, _PATHS.get(rel, f"{{self}}/{rel.partition(':')[2]}")
-
     def addresses(self, version: str) -> Iterator[str]:
         """Yield the paths of its collections below the base address, with the ids of what they stand under."""
         for owner in self.under:
@@ -224,13 +219,13 @@ def comparable(name: str, text: str) -> str | None:
     return _WRITTEN.get(name, str)(text)
 
 
-def compared(name: str, values: Mapping[str, Any]) -> list[str | None]:
-    """Return what the filter of a name compares of a resource's values."""
+def compared(name: str, values: Mapping[str, Any]) -> list[str]:
+    """Return what the filter of a name compares of a resource's values: only e-mail addresses are kept otherwise."""
     field_name, key = _COMPARED.get(name, (name, None))
     value = values[field_name]
     entries = filter(None, value if isinstance(value, list) else [value])
     texts = (entry.get(key) for entry in entries) if key else entries
-    return [comparable(name, text) for text in texts if text]
+    return [text.casefold() if name == "email_address" else text for text in texts if text]
 
 
 KINDS = {
@@ -312,3 +307,11 @@ KINDS = {
         Kind("response", under=("person",), prefix="<p>"),
     )
 }
+
+
+@cache
+def linked(kind: str, version: str) -> list[tuple[str, str]]:
+    """Return the links of a kind and their paths, in which {self}, {parent} and {person_id} stand for what is there."""
+    parts = [link.partition(" ") for link in KINDS[kind].links]
+    here = [rel for rel, _, only in parts if only in ("", version)]
+    return [(rel, _PATHS.get(rel, f"{{self}}/{rel.partition(':')[2]}")) for rel in here]

@@ -9,7 +9,7 @@ from typing import Any
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS, Kind, compared, conform
+from osdi_frames.sandbox.kinds import KINDS, Kind, compared, conform, linked
 from osdi_frames.sandbox.site import Site
 
 Fields = dict[str, Any]
@@ -58,11 +58,10 @@ class Resource:
         return replace(self, fields=merged)
 
     def values(self, own: str) -> Fields:
-        """Return what its declared fields show, by their names; `own` is its own identifier."""
-        shown = {field.name: field.default for field in self.declared.fields} | self.fields
+        """Return what its declared fields show but defaults, by their names; `own` is its own identifier."""
+        shown = self.fields | {"created_date": self.created_date, "modified_date": self.modified_date}
+        shown |= {"parent": self.parent, "person_id": self.person_id}
         shown["identifiers"] = [own, *self.fields.get("identifiers", ())]
-        for name in ("created_date", "modified_date", "parent", "person_id"):
-            shown[name] = getattr(self, name)
         return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
@@ -70,8 +69,8 @@ def enter(kind: str, body: Mapping[str, object], site: Site, *by: str) -> Fields
     """Return what a body may set in these ways, by the declared names; all else is ignored (interface 4, rule 1)."""
     entered = {}
     for field in KINDS[kind].fields:
-        name = site.field(field)
-        if name and name in body and not set(by).isdisjoint(field.set_by):
+        name = None if set(by).isdisjoint(field.set_by) else site.field(field)
+        if name and name in body:
             value = conform(body[name], field.kind)
             if value is not None and (not field.required or value.strip()):  # what is required is text
                 entered[field.name] = value
@@ -115,11 +114,14 @@ def foreign(identifiers: Collection[str], site: Site) -> list[str]:
 def represent(resource: Resource, site: Site, *, person: Resource | None = None) -> Fields:
     """Return a resource in the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
     values = resource.values(site.native(resource.resource_id))
-    if resource.kind == "event" and values["sponsor"]:
+    if resource.kind == "event" and "sponsor" in values:
         title, url = SPONSOR[site.version]
         values["sponsor"] = {title: values["sponsor"]["title"], url: values["sponsor"]["url"]}
-    named = [(site.field(field), values[field.name]) for field in resource.declared.fields]
-    shown: Fields = {name: value for name, value in named if name and value is not None}
+    shown: Fields = {}
+    for field in resource.declared.fields:
+        value = values.get(field.name, field.default)
+        if value is not None and (name := site.field(field)):
+            shown[name] = value
     shown["_links"] = links(resource, site)
     if person and (keys := resource.declared.embeds.get(site.version)):
         shown["_embedded"] = dict.fromkeys(keys, represent(person, site))
@@ -132,13 +134,14 @@ def links(resource: Resource, site: Site) -> Fields:
     ids = {"self": own, "parent": resource.parent, "person_id": resource.person_id}
     known = {name: value for name, value in ids.items() if value}
     shown: Fields = {"self": site.link(own)}
-    for rel, path in resource.declared.linked(site.version):
+    for rel, path in linked(resource.kind, site.version):
         with suppress(KeyError):  # one that needs an id which the resource lacks
             shown[site.named(rel)] = site.link(path.format(**known))
     return shown
 
 
-def searched(resource: Resource) -> dict[str, list[str | None]]:
+def searched(resource: Resource) -> dict[str, list[str]]:
     """Return the values that filters compare, by the name of the filter."""
-    values = resource.values(resource.resource_id)
+    defaults = {field.name: field.default for field in resource.declared.fields}
+    values = defaults | resource.values(resource.resource_id)
     return {name: compared(name, values) for name in resource.declared.filters}
