@@ -64,15 +64,13 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     is_spread = list(report.columns.names) != [None]
     if report.index.name == _PULL:
         return _without_steps(report, below, is_spread=is_spread)
-    if is_spread:
-        values = _counts(report)
-        small = (values > 0) & (values < below)
-        if min(values.shape) > 1:
-            hidden = _in_table(values, small)
-        else:
-            hidden = _in_line(values.ravel(), below, small.ravel()).reshape(values.shape)
-        return report.astype("Int64").mask(hidden)
-    return _without_rows(report, below)
+    if not is_spread:
+        return _without_rows(report, below)
+    counts = _counts(report)
+    small = (counts > 0) & (counts < below)
+    if min(counts.shape) > 1:
+        return report.astype("Int64").mask(_in_table(counts, small))
+    return report.astype("Int64").mask(_in_line(counts.ravel(), below, small.ravel()).reshape(counts.shape))
 
 
 def _without_rows(report: pd.DataFrame, below: int) -> pd.DataFrame:
