@@ -119,16 +119,22 @@ def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
     """Derive from a person's number what stays the same whenever they sign."""
     mixed = int(deployment.digest("traits", number), 16)
     given, family, host = (
-        WORDS[kind][(mixed >> bits) % len(WORDS[kind])]
-        for kind, bits in (("given_names", 0), ("family_names", 16), ("mail_hosts", 64))
+        _pick("given_names", mixed),
+        _pick("family_names", mixed >> 16),
+        _pick("mail_hosts", mixed >> 64),
     )
     place = PLACES[min((mixed >> 32) % len(PLACES), (mixed >> 48) % len(PLACES))]
     ascii_name = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
     return given, family, place, f"{ascii_name or 'friend'}.{number}@{host}"
 
 
+def _pick(kind: str, number: int) -> str:
+    words: list[str] = WORDS[kind]
+    return words[number % len(words)]
+
+
 def _street(number: int) -> str:
-    return f"{number % 900 + 1} {WORDS['streets'][number % len(WORDS['streets'])]}"
+    return f"{number % 900 + 1} {_pick('streets', number)}"
 
 
 def make_attendances(deployment: Deployment, event: Document) -> list[Document]:
@@ -205,12 +211,16 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
         if signed >= weighed_until:
             drawing, weighed_until = weigh(signed), signed + times.MONTH / 4
         (petition,) = rng.choices(petitions, cum_weights=drawing)
-        own_id, person = deployment.id("signature", number), rng.randrange(2 * count)
+        own_id, person, made = (
+            deployment.id("signature", number),
+            rng.randrange(2 * count),
+            times.stamp(signed),
+        )
         person_id = deployment.id("person", person)
         signature = {
             "identifiers": _identifiers(deployment.own(own_id), number, rng),
-            "created_date": times.stamp(signed),
-            "modified_date": times.stamp(signed),
+            "created_date": made,
+            "modified_date": made,
             "comments": _comment(rng),
             **_referrer(deployment, referrers, rng),
             "person": signer(deployment, person, rng=rng, signed=signed),

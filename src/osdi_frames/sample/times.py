@@ -21,7 +21,7 @@ read = datetime.fromisoformat
 
 def stamp(when: datetime) -> str:
     """Write a UTC moment as the service does."""
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{when.isoformat()[:19]}Z"
 
 
 def growing(share: float) -> datetime:
