@@ -91,12 +91,10 @@ _SHOWCASE = Layout(
         "events/v2/page-{compact}.json": pulls.v2,
         "events/v2-2018-with-people/page-{pretty}.json": pulls.old_v2,
         "events/v1-glued.json": pulls.v1,
-        **{
-            f"events/pulls/{day}{end}": pulls.WEEKLY[day]
-            for day, end in zip(
-                pulls.WEEKLY, (".ndjson.gz", "-glued.json.zst", ".tar.gz", ".zip"), strict=True
-            )
-        },
+        "events/pulls/2026-07-11.ndjson.gz": pulls.WEEKLY["2026-07-11"],
+        "events/pulls/2026-07-18-glued.json.zst": pulls.WEEKLY["2026-07-18"],
+        "events/pulls/2026-07-25.tar.gz": pulls.WEEKLY["2026-07-25"],
+        "events/pulls/2026-08-01.zip": pulls.WEEKLY["2026-08-01"],
         "events/campaigns.jsonl.zst": pulls.campaigns,
         "events/single/event-{pretty}.json": pulls.single,
         "event_campaigns/page-{compact}.json": pulls.event_campaigns,

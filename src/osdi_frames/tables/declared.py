@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 from typing import Any, get_args
 
 from osdi_frames.tables.schema import Column, ElementType, Origin, Privacy, Table
@@ -14,7 +14,7 @@ from osdi_frames.tables.schema import Column, ElementType, Origin, Privacy, Tabl
 #: The data dictionary in Markdown: the section of each table, by its name.
 DICTIONARY: Mapping[str, str] = {
     text.partition("\n")[0]: f"## {text.strip()}\n"
-    for text in (resources.files(__package__) / "dictionary.md").read_text("utf-8")[3:].split("\n## ")
+    for text in Path(__file__).with_name("dictionary.md").read_text("utf-8")[3:].split("\n## ")
 }
 
 
