@@ -280,10 +280,11 @@ def _whole(destination: str | os.PathLike[str], *, overwrite: bool) -> Iterator[
         raise DestinationExists(f"{target} is there already: overwrite=True (--overwrite) replaces it")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".writing-", dir=target.parent) as drafts:
-        folder = Path(drafts, "made")
-        folder.mkdir()
-        yield folder
-        shutil.copytree(folder, target, copy_function=shutil.move, dirs_exist_ok=True)
+        yield Path(drafts)
+        for draft in [path for path in Path(drafts).rglob("*") if path.is_file()]:
+            path = target / draft.relative_to(drafts)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(draft, path)
 
 
 @contextmanager

@@ -33,43 +33,32 @@ def _column(line: str) -> Column:
     return Column(name, kind, (name,) if origin == "envelope" else (), (), meaning, origin, (), privacy)
 
 
-def _element(
-    name: str,
-    collection: str,
-    *,
-    month: str = "created_date",
-    keys: tuple[str, ...] = (),
-    ignored: tuple[str, ...] = (),
-) -> ElementType:
-    """Declare an element type that API pages alone bring."""
-    return ElementType(
-        name,
-        collection,
-        identities=((f"{name}_id",),),
-        newest=("modified_date", "fetched_at"),
-        month=month,
-        keys=keys,
-        address=_address(collection.partition(":")[2]),
-        ignored=("_links.curies", *ignored),
-    )
+def _element(name: str, collection: str, *, ignored: tuple[str, ...] = (), **more: Any) -> ElementType:
+    """Declare an element type; what is not said is that of one that API pages alone bring."""
+    brought = {
+        "identities": ((f"{name}_id",),),
+        "newest": ("modified_date", "fetched_at"),
+        "month": "created_date",
+        "address": _address(collection.partition(":")[2]),
+    }
+    return ElementType(name, collection, ignored=("_links.curies", *ignored), **(brought | more))
 
 
-def _action(name: str, *, alternatives: tuple[str, ...] = (), ignored: tuple[str, ...] = ()) -> ElementType:
+def _action(name: str, *, ignored: tuple[str, ...] = (), **more: Any) -> ElementType:
     """Declare an element type that API pages and webhook deliveries bring."""
     own = f"{name}_id"
-    return ElementType(
+    return _element(
         name,
-        collection=f"osdi:{name}s",
+        f"osdi:{name}s",
         type_key=f"osdi:{name}",
         # Without an id, its message and its position there identify an element.
         identities=((own,), ("idempotency_key", "element")),
         messages=(("idempotency_key", own), ("idempotency_key", "element"), (own, "modified_date"), (own,)),
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
-        month="created_date",
         address=_address(f"{name}s?"),
-        ignored=("_links.curies", "_links.osdi:people", *ignored),
-        alternatives=alternatives,
+        ignored=("_links.osdi:people", *ignored),
+        **more,
     )
 
 
