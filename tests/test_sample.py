@@ -782,7 +782,7 @@ def test_rsvps_never_fall_and_come_with_a_newer_modified_date(days: list[int]) -
 def test_nothing_is_sent_after_the_end() -> None:
     world = sample.World.make(events=60)
     sent = list(sample.deliveries(world, world.signatures(500)))
-    assert max(delivery.received_at for delivery in sent) <= sample.UNTIL
+    assert max(delivery.received_at for delivery in sent) <= times.UNTIL
     assert len(list(world.signatures(500))) == 500
 
 

@@ -26,20 +26,20 @@ BEGINNING = times.EMBEDDED_UNTIL - times.YEAR  # of the oldest events
 def old_v2(world: World) -> Iterator[Document]:
     """Pull v2 in June 2018: people are embedded."""
     events = seen(world.events, since=BEGINNING, at=times.EMBEDDED_UNTIL)
-    return pages(world.deployment, [{**event, "_embedded": _people(world, event)} for event in events])
+    return _pages(world.deployment, [{**event, "_embedded": _people(world, event)} for event in events])
 
 
 def v1(world: World) -> Iterator[Document]:
     """Pull v1 three years before the end; the oldest of its events are in no v2 pull but the one of 2018."""
     at = times.UNTIL - 3 * times.YEAR
     events = seen(world.listed, since=datetime(2018, 1, 1, tzinfo=UTC), at=at)
-    return _fetched(pages(world.deployment, [in_v1(world, event) for event in events], version="v1"), at)
+    return _fetched(_pages(world.deployment, [in_v1(world, event) for event in events], version="v1"), at)
 
 
 def v2(world: World, at: datetime = times.UNTIL - 4 * times.WEEK) -> Iterator[Document]:
     """Pull v2 four weeks before the end; the last page leads to an empty one, as it does in life."""
     events = seen(world.listed, since=times.EMBEDDED_UNTIL, at=at)
-    return pages(world.deployment, events, next_on_last=True)
+    return _pages(world.deployment, events, next_on_last=True)
 
 
 def _weekly(world: World, at: datetime) -> Iterator[Document]:
@@ -64,21 +64,19 @@ def campaigns(world: World) -> Iterator[Document]:
     for campaign in world.campaigns:
         if events := seen(world.campaign_events(campaign), since=times.EMBEDDED_UNTIL, at=times.UNTIL):
             path = f"event_campaigns/{id_of(campaign)}/events"
-            yield from _fetched(pages(world.deployment, events, path))
+            yield from _fetched(_pages(world.deployment, events, path))
 
 
 def event_campaigns(world: World) -> Iterator[Document]:
     """Pull the event campaigns at the end."""
     relation = world.deployment.own("event_campaigns")
-    return _fetched(pages(world.deployment, world.campaigns, "event_campaigns", relation))
+    return _fetched(_pages(world.deployment, world.campaigns, "event_campaigns", relation))
 
 
 def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
     """Pull the petitions at the end; `signed` counts the signatures by the address of their petition."""
-    counted = [
-        {**petition, "total_signatures": signed.get(href_of(petition), 0)} for petition in world.petitions
-    ]
-    return _fetched(pages(world.deployment, counted, "petitions", "osdi:petitions"))
+    counted = [own | {"total_signatures": signed.get(href_of(own), 0)} for own in world.petitions]
+    return _fetched(_pages(world.deployment, counted, "petitions", "osdi:petitions"))
 
 
 def attendances(world: World) -> Iterator[Document]:
@@ -87,7 +85,7 @@ def attendances(world: World) -> Iterator[Document]:
         if event["total_accepted"]:
             path, made = f"events/{id_of(event)}/attendances", make_attendances(world.deployment, event)
             relation = "osdi:attendances"
-            yield from _fetched(pages(world.deployment, made, path, relation, listed="osdi:attendance"))
+            yield from _fetched(_pages(world.deployment, made, path, relation, listed="osdi:attendance"))
 
 
 def signatures(world: World, count: int) -> Iterator[Document]:
@@ -97,17 +95,16 @@ def signatures(world: World, count: int) -> Iterator[Document]:
     for number, signature in enumerate(world.signatures(count)):
         own_id = deployment.id("api signature", number)
         person_id = signature["_links"]["osdi:person"]["href"].rpartition("/")[2]
-        records.append(
-            {
-                **deployment.identified(own_id, signature["created_date"]),
-                deployment.own("referrer_data"): {"source": "none", "website": "api"},
-                "_links": acted(deployment, "signature", own_id, "petition", petition_id, person_id),
-            }
-        )
-    return pages(deployment, records, f"petitions/{petition_id}/signatures", "osdi:signatures")
+        record = {
+            **deployment.identified(own_id, signature["created_date"]),
+            deployment.own("referrer_data"): {"source": "none", "website": "api"},
+            "_links": acted(deployment, "signature", own_id, "petition", petition_id, person_id),
+        }
+        records.append(record)
+    return _pages(deployment, records, f"petitions/{petition_id}/signatures", "osdi:signatures")
 
 
-def pages(
+def _pages(
     deployment: Deployment,
     records: Sequence[Document],
     path: str = "events",
@@ -119,15 +116,8 @@ def pages(
 ) -> Iterator[Document]:
     """Page through records as a collection does (interface 2.6), totals and all.
 
-    `listed` is the key of the array of links, where it is not the one of what is embedded.
-    With `next_on_last` the last page has a `next`, too, which leads to an empty page without one:
-    so does the best-known deployment.
-
-    Examples
-    --------
-    >>> world = World.make(events=30)
-    >>> [len(page["_embedded"]["osdi:events"]) for page in pages(world.deployment, world.events)]
-    [25, 5]
+    `listed` is the key of the array of links, where it is not the one of what is embedded. With `next_on_last` the
+    last page has a `next`, too, which leads to an empty page without one: so does the best-known deployment.
     """
     url = f"{_root(deployment, version)}/{path}"
     total_pages = max(1, -(-len(records) // PAGE))
