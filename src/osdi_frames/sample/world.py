@@ -117,22 +117,10 @@ def _groups(deployment: Deployment) -> list[Document]:
 
 def _campaigns(deployment: Deployment, count: int, groups: list[Document]) -> list[Document]:
     """Make event campaigns, launched as their events are spread: one before the first, then more and more."""
-    order = deployment.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
+    words = deployment.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
     launches = [times.growing(n / (count - 1)) for n in range(count - 1)]
-    made = []
-    for number, launched in enumerate([times.EMBEDDED_UNTIL - times.YEAR * 13 / 12, *launches]):
-        title, cause = order[number % len(order)].values()
-        own = _published(deployment, "event_campaign", number, launched, groups, "events")
-        own |= {
-            "title": f"{title} {launched.year}",
-            "name": f"{cause} {launched:%Y-%m}",  # `_events` reads the cause here
-            "description": f"<p>People everywhere meet for {cause}. Find an event near you.</p>",
-            "host_pitch": "No event near you yet? Host one: we help.",
-            "host_instructions": "<p>Confirm the place first, then invite your neighbours.</p>",
-            "host_url": f"{own['browser_url']}/host",
-        }
-        made.append(own)
-    return made
+    first = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12
+    return _published(deployment, "event_campaign", "events", [first, *launches], groups, words)
 
 
 def _petitions(
@@ -141,46 +129,50 @@ def _petitions(
     """Make petitions, launched evenly over five years; each embeds the person who created it, as in life."""
     demands = [(demand, place.locality) for demand in WORDS["demands"] for place in PLACES]
     deployment.draws("petitions").shuffle(demands)
+    words = [{"demand": demand.format(locality), "locality": locality} for demand, locality in demands]
     first, last = times.UNTIL - 5 * times.YEAR, times.UNTIL - times.YEAR / 6
-    made = []
-    for number in range(count):
-        demand, locality = demands[number % len(demands)]
-        launched = first + (last - first) * (number / count)
-        own = _published(deployment, "petition", number, launched, groups, "signatures")
-        creator = people[number % len(people)]
-        own["_links"]["osdi:record_signature_helper"] = own["_links"]["osdi:signatures"]
-        own["_links"]["osdi:creator"] = creator["_links"]["self"]
-        own |= {
-            "title": demand.format(locality),
-            "name": f"{locality} {launched:%Y-%m} #{number}",
-            "description": f"<p>{demand.format(locality)}: add your name.</p>",
-            "petition_text": "We ask the council to act this year.",
-            "target": [{"name": f"The council of {locality}"}],
-            "_embedded": {"osdi:creator": creator},
-        }
-        made.append(own)
+    launches = [first + (last - first) * (n / count) for n in range(count)]
+    made = _published(deployment, "petition", "signatures", launches, groups, words)
+    for number, petition in enumerate(made):
+        creator, links = people[number % len(people)], petition["_links"]
+        links["osdi:record_signature_helper"] = links["osdi:signatures"]
+        links["osdi:creator"] = creator["_links"]["self"]
+        petition["target"] = [{"name": f"The council of {words[number % len(words)]['locality']}"}]
+        petition["_embedded"] = {"osdi:creator": creator}
     return made
 
 
 def _published(
-    deployment: Deployment, kind: str, number: int, created: datetime, groups: list[Document], parts: str
-) -> Document:
-    own_id, sponsor = deployment.id(kind, number), groups[number % len(groups)]
-    path = f"{kind}s", own_id
-    return {
-        "identifiers": [deployment.own(own_id)],
-        "origin_system": "Example Network",
-        "created_date": times.stamp(created),
-        "modified_date": times.stamp(created),
-        "browser_url": f"{deployment.site}/{kind}s/{number}",
-        deployment.own("hidden"): False,
-        deployment.own("sponsor"): {"title": sponsor["title"], "url": sponsor["browser_url"]},
-        "_links": {
-            "self": deployment.link(*path),
-            f"osdi:{parts}": deployment.link(*path, parts),
-            deployment.own("embed"): deployment.link(*path, "embed"),
-        },
-    }
+    deployment: Deployment,
+    kind: str,
+    parts: str,
+    launches: list[datetime],
+    groups: list[Document],
+    words: list[dict[str, str]],
+) -> list[Document]:
+    """Make what people are asked to join, one for each launch; `words` are filled into its texts, in turn."""
+    made = []
+    for number, launched in enumerate(launches):
+        own_id, sponsor = deployment.id(kind, number), groups[number % len(groups)]
+        path, page = (f"{kind}s", own_id), f"{deployment.site}/{kind}s/{number}"
+        filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
+        published = {
+            "identifiers": [deployment.own(own_id)],
+            "origin_system": "Example Network",
+            "created_date": times.stamp(launched),
+            "modified_date": times.stamp(launched),
+            "browser_url": page,
+            deployment.own("hidden"): False,
+            deployment.own("sponsor"): {"title": sponsor["title"], "url": sponsor["browser_url"]},
+            "_links": {
+                "self": deployment.link(*path),
+                f"osdi:{parts}": deployment.link(*path, parts),
+                deployment.own("embed"): deployment.link(*path, "embed"),
+            },
+            **{name: text.format(**filled) for name, text in WORDS[kind].items()},
+        }
+        made.append(published)
+    return made
 
 
 def _events(
