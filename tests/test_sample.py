@@ -856,6 +856,14 @@ def test_as_many_signatures_and_events_are_written_as_were_asked_for(tmp_path: P
     assert 1000 <= lines <= 1150
 
 
+@pytest.mark.parametrize("showcase", [True, False])
+def test_an_archive_of_nothing_can_be_read(tmp_path: Path, showcase: bool) -> None:
+    sample.write(tmp_path / "new" / "out", signatures=0, events=0, showcase=showcase)
+    archive = Archive(tmp_path / "new" / "out")
+    assert (archive.events, archive.signatures) == ([], [])
+    assert len(archive.listed("osdi:petitions")) == 10
+
+
 def test_deliveries_of_a_month_are_in_the_file_of_that_month(tmp_path: Path) -> None:
     sample.write(tmp_path, signatures=800, events=0)
     for path in sorted((tmp_path / "deliveries").iterdir()):

@@ -1,8 +1,8 @@
 """Make realistic archives, or the world behind them, from a seed: nothing and nobody in them is real.
 
-`World` is data in the contract's shapes, without files; `deliveries` are what a deployment sends of its signatures;
-`write` lays everything on a disk. Whatever is made is valid input: what is odd in it is odd in life. How it is
-distributed:
+`World` is data in the contract's shapes, without files; `deliveries` are what a deployment sends of its
+signatures; `write` lays everything on a disk. Whatever is made is valid input: what is odd in it is odd in
+life. How it is distributed:
 
 * Events: eight in a hundred in the year before June 2018, the others more and more over six years. RSVPs
   follow a power law (Pareto, exponent 1.1) and come in evenly until an event was last modified. One event in

@@ -118,10 +118,11 @@ def write(
 ) -> None:
     """Write a realistic archive of two deployments into a folder; the same arguments, the same bytes.
 
-    A tenth of the signatures and events belongs to a second deployment with another prefix, in a folder of that
-    prefix's name. Each deployment has pages of events (``events/``), deliveries a line each by month
-    (``deliveries/``, in envelopes since 2026), a collection of signatures made over the API (``signatures/``), and
-    its event campaigns and petitions. Deliveries are streamed: memory does not grow with their number.
+    A tenth of the signatures and events belongs to a second deployment with another prefix, in a folder
+    of that prefix's name. Each deployment has pages of events (``events/``), deliveries a line each by
+    month (``deliveries/``, in envelopes since 2026), a collection of signatures made over the API
+    (``signatures/``), its event campaigns and petitions. Deliveries are streamed: memory does not grow
+    with their number.
 
     Parameters
     ----------
@@ -132,9 +133,9 @@ def write(
     seed
         See `World.make`.
     showcase
-        Write each part in another of the layouts in which documents may lie on a disk, and attendances, too; mix
-        everything of the second deployment. A hidden file with half a document, as a receiver leaves it that is
-        still writing, and texts are there to be passed over.
+        Write attendances, too, and each part in another of the layouts in which documents may lie on a
+        disk; everything of the second deployment is mixed. A hidden file with half a document, as a
+        receiver leaves it that is still writing, and texts are there to be passed over.
     overwrite
         Write into a folder that holds something; files of other names stay.
     progress
@@ -178,7 +179,7 @@ def _write(world: World, root: Path, layout: Layout, signatures: int, progress: 
 
 
 def _sent(world: World, count: int, signed: Counter[str], progress: bool | None) -> Iterator[Delivery]:
-    """Deliver signatures of a world, and add them to `signed`, which counts them by the address of their petition."""
+    """Deliver signatures of a world; `signed` counts them by the address of their petition."""
 
     def counted() -> Iterator[Document]:
         making = f"signatures of {world.deployment.prefix}"
@@ -210,7 +211,8 @@ def _write_mixed(world: World, root: Path, signatures: int, progress: bool | Non
     _write_documents(root / "collections-glued.json.gz", chain.from_iterable(collections))
     (root / "README.txt").write_bytes(b"Everything of the second deployment, as it came.\n")
     half = b'[{"osdi:signature": {"identifiers": ["action_network:half a docum'
-    (root.parent / "deliveries" / ".2026-08.ndjson").write_bytes(half)
+    with _writing(root.parent / "deliveries" / ".2026-08.ndjson") as file:
+        file.write(half)
 
 
 def _members(world: World, sent: Iterator[Delivery]) -> Iterator[Member]:
@@ -225,8 +227,9 @@ def _members(world: World, sent: Iterator[Delivery]) -> Iterator[Member]:
 def _write_documents(path: Path, documents: Iterable[object]) -> None:
     """Write documents in the layout that a name says.
 
-    Where it holds ``{compact}`` or ``{pretty}``, each is a file of that number, compact or as JSON libraries do by
-    default; in a zip or a tar, a member; in a file named ``glued`` there is nothing between them; else each is a line.
+    Where it holds ``{compact}`` or ``{pretty}``, each is a file of that number, compact or as JSON libraries
+    do by default; in a zip or a tar, a member; in a file named ``glued`` there is nothing between them; else
+    each is a line.
     """
     if "{" in path.name:
         encode, end = (_PRETTY, "\n") if "{pretty}" in path.name else (_COMPACT, "")

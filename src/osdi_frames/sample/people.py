@@ -1,4 +1,4 @@
-"""People and what they do: RSVPs one by one, as events count them, and signatures in the order of their making."""
+"""People and what they do: RSVPs, as events count them, and signatures in the order of their making."""
 
 from __future__ import annotations
 

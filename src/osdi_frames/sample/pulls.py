@@ -116,8 +116,9 @@ def _pages(
 ) -> Iterator[Document]:
     """Page through records as a collection does (interface 2.6), totals and all.
 
-    `listed` is the key of the array of links, where it is not the one of what is embedded. With `next_on_last` the
-    last page has a `next`, too, which leads to an empty page without one: so does the best-known deployment.
+    `listed` is the key of the array of links, where it is not the one of what is embedded. With
+    `next_on_last` the last page has a `next`, too, which leads to an empty page without one: so does the
+    best-known deployment.
     """
     url = f"{_root(deployment, version)}/{path}"
     total_pages = max(1, -(-len(records) // PAGE))

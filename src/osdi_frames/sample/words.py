@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: Lists of words by what they are for; ``hostile`` are labels that something downstream takes for more than text.
+#: Lists of words by what they are for; ``hostile`` ones are taken for more than text somewhere downstream.
 WORDS: Mapping[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
 
 
