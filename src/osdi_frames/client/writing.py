@@ -28,7 +28,8 @@ from osdi_frames.errors import (
 )
 from osdi_frames.progress import bar
 from osdi_frames.reading.interchange import as_frame
-from osdi_frames.tables import TABLES, fields
+from osdi_frames.tables import fields
+from osdi_frames.tables.events import EVENTS
 from osdi_frames.tables.fields import Field, Version, same
 
 EVENT = (
@@ -288,7 +289,7 @@ def event_of(row: Mapping[str, Any], *, prefixes: Iterable[str]) -> dict[str, An
 
 
 def _check_columns(frame: pd.DataFrame, *, new: bool) -> None:
-    known = [column.name for column in TABLES["events"].columns]
+    known = [column.name for column in EVENTS.columns]
     for name in frame.columns:
         if name not in known:
             raise UnknownColumn(f"the table events has no column {name!r}; {nearest(str(name), known)}")

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from osdi_frames.reading.arrays import Mask, child, last_part, true, valid
 from osdi_frames.reading.parsed import ENVELOPE, Parsed, Steps
 from osdi_frames.reading.query import MISPLACED, NUMBER, POSITION
-from osdi_frames.tables.arrow import ARROW
-from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table
+from osdi_frames.tables.schema import ARROW, EACH, PAIRS, Column, Path, Table
 
 
 def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:

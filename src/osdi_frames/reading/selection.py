@@ -21,7 +21,9 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidFilter, UnknownValue, nearest
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.declared import ATTENDANCE, EVENT, EVENT_CAMPAIGN, PETITION, SIGNATURE
+from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
+from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
+from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.schema import SELECTED_BY, ElementType
 
 Moment: TypeAlias = str | date | None

@@ -1,8 +1,8 @@
 """The vocabulary as data: every table, its columns, and where each value stands in a document.
 
 Everything else is derived from what is declared here: the query that extracts a table, the dtypes of
-an empty frame, the help of the readers, the Parquet schema, and the check for keys that no table takes.
-To add a column is to add a line to the data dictionary, ``dictionary.md``.
+an empty frame, the data dictionary, the Parquet schema, and the check for keys that no table takes.
+To add a column is to add a line in the module of its table; what several tables share is in `resource`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,19 @@ import re
 from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
-from osdi_frames.tables.declared import DICTIONARY
-from osdi_frames.tables.declared import TABLES as TABLES  # the modules above know it from here
+from osdi_frames.tables.actions import ATTENDANCES, SIGNATURE_TABLES
+from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS, PETITIONS
+from osdi_frames.tables.events import EVENT_TABLES
+from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES, PETITIONS, *SIGNATURE_TABLES, PEOPLE)
+}
 
 
 def known_prefixes(prefix: str | None) -> tuple[str, ...]:
@@ -119,4 +126,16 @@ def markdown(table: str | None = None) -> str:
     >>> print(markdown("event_identifiers").splitlines()[0])
     ## event_identifiers
     """
-    return "\n".join(DICTIONARY.values() if table is None else [DICTIONARY[_table(table).name]])
+    sections = []
+    for name, columns in describe(table).groupby("table", sort=False):
+        rows = [
+            f"| {' | '.join(_code(row[key]) if key in _SHOWN[:4] else row[key] for key in _SHOWN)} |"
+            for row in columns.to_dict("records")
+        ]
+        head = [f"| {' | '.join(_SHOWN)} |", "|---" * len(_SHOWN) + "|"]
+        sections.append("\n".join([f"## {name}", "", TABLES[str(name)].meaning, "", *head, *rows]))
+    return "\n\n".join(sections) + "\n"
+
+
+def _code(text: str) -> str:
+    return text if text.startswith(("–", "(")) else ", ".join(f"`{part}`" for part in text.split(", "))

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from osdi_frames.tables.declared import TABLES
-
 Version = Literal["v1", "v2"]
 
 UI = ("ui",)
@@ -43,40 +41,36 @@ def same(name: str, kind: Any = None, set_by: tuple[str, ...] = (), **more: Any)
     return Field(name.removeprefix("<p>:"), name, name, kind, set_by, **more)
 
 
-_KINDS = {"string": "text", "int64": "number", "bool": "flag", "local": "wall clock", "utc": "text"}
-
-
-def _column(name: str, set_by: tuple[str, ...] = (), **more: Any) -> Field:
-    """Declare a field that is a column of the table of events, by its names in the data dictionary."""
-    column = TABLES["events"].column(name)
-    return Field(name, column.v2[0], next(iter(column.v1), None), _KINDS[column.type], set_by, **more)
-
-
 #: What the service makes for every resource.
-DATES = (_column("created_date"), _column("modified_date"))
+DATES = (
+    Field("created_date", "created_date", "created_at", "text"),
+    Field("modified_date", "modified_date", "modified_at", "text"),
+)
 
 EVENT = (
     same("identifiers", "identifiers", ALL),
     *DATES,
-    _column("origin_system", ALL, required=True),
-    _column("name", ("v2", "ui")),
-    _column("title", ALL, required=True),
-    _column("description", ALL),
-    _column("instructions", ALL),
-    _column("browser_url", ("v2", "ui")),
-    _column("featured_image_url", UI),
-    _column("start_date", ALL),
-    _column("end_date", ("v2", "ui")),
+    Field("origin_system", "origin_system", "originating_system", "text", ALL, required=True),
+    Field("name", "name", None, "text", ("v2", "ui")),
+    Field("title", "title", "summary", "text", ALL, required=True),
+    same("description", "text", ALL),
+    Field("instructions", "instructions", "<p>:event_instructions", "text", ALL),
+    Field("browser_url", "browser_url", "url", "text", ("v2", "ui")),
+    Field("featured_image_url", "featured_image_url", None, "text", UI),
+    Field("start_date", "start_date", "start", "wall clock", ALL),
+    Field("end_date", "end_date", None, "wall clock", ("v2", "ui")),
     same("location", "location", ALL),  # shown as it was geocoded
-    _column("total_accepted", default=0),
+    same("total_accepted", "number", default=0),
     Field("parent", "<p>:event_campaign_id", "<p>:event_campaign_id", "text", UI),
     # What the service makes and always reports alike (interface 2.1, 2.3, 3).
-    _column("status", default="confirmed"),
-    _column("transparence", default="opaque"),
-    _column("visibility", default="public"),
-    _column("guests_can_invite_others", default=True),
-    _column("capacity", UI),
-    _column("hidden", UI, default=False),
+    same("status", "text", default="confirmed"),
+    same("transparence", "text", default="opaque"),
+    same("visibility", "text", default="public"),
+    Field(
+        "guests_can_invite_others", "guests_can_invite_others", "guestsCanInviteOthers", "flag", default=True
+    ),
+    Field("capacity", "capacity", None, "number", UI),
+    Field("hidden", "<p>:hidden", None, "flag", UI, default=False),
     same("reminders", "list", default=[{"method": "email", "minutes": 1440}]),
     same("<p>:sponsor", "object"),
 )

@@ -22,18 +22,29 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import pyarrow as pa
 
 from osdi_frames.errors import UnknownColumn, nearest
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Type = Literal["string", "bool", "int64", "float64", "utc", "local", "list<string>", "json"]
 Origin = Literal[
     "paths", "derived", "element position", "entry position", "role", "key", "envelope", "source"
 ]
 Step = str | int  # a key of an object; or one of FIRST, PRIMARY, EACH, PAIRS
+
+#: The Arrow type of each declared type. ``local`` is the wall clock at the place of the event.
+ARROW: dict[Type, pa.DataType] = {
+    "string": pa.string(),
+    "bool": pa.bool_(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "utc": pa.timestamp("us", "UTC"),
+    "local": pa.timestamp("us"),
+    "list<string>": pa.list_(pa.string()),
+    "json": pa.string(),
+}
 
 Level = Literal["plain", "sensitive", "identifying"]
 
@@ -56,6 +67,16 @@ class Privacy:
 
 
 PLAIN = Privacy("plain", "kept")
+SENSITIVE = Privacy("sensitive", "kept")
+#: Text that an organizer or a computer wrote, in which a person may be named.
+FREE_TEXT = Privacy("sensitive", "dropped")
+IDENTIFYING = Privacy("identifying", "dropped")
+
+
+def pseudonym(domain: str) -> Privacy:
+    """Declare a column that identifies a person, and by which tables are joined."""
+    return Privacy("identifying", "pseudonym", domain)
+
 
 #: The version of the tables, written into every exported file; a change of a column raises it.
 SCHEMA_VERSION = "1"
@@ -132,10 +153,6 @@ class Column:
     @property
     def field(self) -> pa.Field:
         """The column as an Arrow field that carries its meaning and its privacy class."""
-        import pyarrow as pa
-
-        from osdi_frames.tables.arrow import ARROW  # only who asks for it loads pyarrow
-
         metadata = {"meaning": self.meaning, "privacy": self.privacy.level}
         return pa.field(self.name, ARROW[self.type], metadata=metadata)
 
@@ -236,8 +253,6 @@ class Table:
 
     def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
         """Return the Arrow schema, with the meanings as metadata and the schema's version."""
-        import pyarrow as pa  # only who asks for it loads it
-
         fields = [column.field for column in (self.columns if columns is None else columns)]
         metadata = {"osdi-frames.table": self.name, "osdi-frames.schema_version": SCHEMA_VERSION}
         return pa.schema(fields, metadata=metadata)
