@@ -135,12 +135,12 @@ class _Writer:
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
-        if value is None and kind in ("text", "country"):
+        if value is None and kind in ("string", "country"):
             return ""
         if value is None:
             raise InvalidField(f"{key} cannot be emptied: the service ignores null")
         match kind:
-            case "wall clock":
+            case "local":
                 return _wall_clock(value, key)
             case "location":
                 place = self.fields(_object(value, key), fields.LOCATION, f"{key}.")
@@ -161,7 +161,7 @@ class _Writer:
                         f"the service ignores {key} after the first; strict=False leaves them out"
                     )
                 return texts[:1]
-            case "text" | "country" if isinstance(value, str):
+            case "string" | "country" if isinstance(value, str):
                 return _sound(value, key)
         raise InvalidField(f"{key} is text, not {type(value).__name__}: {value!r:.80}")
 

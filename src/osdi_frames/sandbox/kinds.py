@@ -16,14 +16,15 @@ from osdi_frames.tables import fields as declared
 from osdi_frames.tables.fields import ALL, UI, Field, same
 
 _SHAPES: dict[str, Shape] = {
-    "text": str,
-    "flag": bool,
-    "number": int,
+    "string": str,
+    "utc": str,
+    "bool": bool,
+    "int64": int,
     "list": list,
     "object": dict,
     "lines": [str],
     "identifiers": [identifier],
-    "wall clock": timestamp,
+    "local": timestamp,
     "country": country,
 }
 _SHAPES["location"] = {field.name: _SHAPES[field.kind] for field in declared.LOCATION if field.set_by}
