@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from osdi_frames.tables import resource
@@ -105,48 +104,42 @@ SIGNATURES = _table(
     column("comments", "Comment left when signing.", privacy=IDENTIFYING),
 )
 
+
+def _child(name: str, at: str, whose: str, *entry: Column) -> Table:
+    meaning = f"One row per {whose} of a signature."
+    return resource.of_entries(SIGNATURE, SIGNATURES.keys[:3], name, meaning, at, *entry)
+
+
 _PLACE = (POSITION, column("primary", "Whether it is the person's primary one.", kind="bool"))
 _IDENTIFIER = replace(IDENTIFIER, privacy=pseudonym("signature"))
 
-_child = partial(resource.of_entries, SIGNATURE, SIGNATURES.keys[:3])
 SIGNATURE_TABLES = (
     SIGNATURES,
-    _child(
-        "tags",
-        "One row per tag of a signature.",
-        "add_tags[]",
-        column("tag", "Tag, as tried to add.", ".", privacy=SENSITIVE),
-    ),
+    _child("tags", "add_tags[]", "tag", column("tag", "Tag, as tried to add.", ".", privacy=SENSITIVE)),
     _child(
         "emails",
-        "One row per e-mail address of a signature.",
         "person.email_addresses[]",
+        "e-mail address",
         *_PLACE,
         column("address", "E-mail address.", privacy=EMAIL),
         column("status", "Status of the address."),
     ),
     _child(
         "phones",
-        "One row per phone number of a signature.",
         "person.phone_numbers[]",
+        "phone number",
         *_PLACE,
         column("number", "Phone number.", privacy=PHONE),
         column("number_type", "Type of the number."),
         column("status", "Status of the number."),
     ),
-    _child(
-        "addresses",
-        "One row per postal address of a signature.",
-        "person.postal_addresses[]",
-        *_PLACE,
-        *placed(LOCATION, ""),
-    ),
+    _child("addresses", "person.postal_addresses[]", "postal address", *_PLACE, *placed(LOCATION, "")),
     _child(
         "custom_fields",
-        "One row per custom field of a signature.",
         "person.custom_fields{}",
+        "custom field",
         Column("name", "string", (), (), "Name of the field.", "key", privacy=SENSITIVE),
         column("value", "Value of the field.", ".", privacy=IDENTIFYING),
     ),
-    _child("identifiers", "One row per identifier of a signature.", "identifiers[]", SYSTEM, _IDENTIFIER),
+    _child("identifiers", "identifiers[]", "identifier", SYSTEM, _IDENTIFIER),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, ElementType, Privacy, Table, Type, pseudonym
@@ -94,7 +95,7 @@ SPONSOR = (
     column("sponsor_url", "Address of the group's page.", "browser_url", "url"),
 )
 
-_DEGREES = Privacy("identifying", "coarsened", "degrees")
+_degrees = partial(column, kind="float64", privacy=Privacy("identifying", "coarsened", "degrees"))
 _DIGITS = Privacy("sensitive", "coarsened", "characters")
 _LINE = Privacy("identifying", "dropped")
 
@@ -105,13 +106,8 @@ LOCATION = (
     column("location_region", "Subdivision code (ISO 3166-2) of {}.", "region"),
     column("location_postal_code", "Postal code of {}.", "postal_code", privacy=_DIGITS),
     column("location_country", "Country code (ISO 3166-1 alpha-2) of {}.", "country"),
-    *(
-        column(f"location_{name}", meaning, f"location.{name}", kind="float64", privacy=_DEGREES)
-        for name, meaning in (
-            ("latitude", "Latitude of {}, in degrees."),
-            ("longitude", "Longitude of {}, in degrees."),
-        )
-    ),
+    _degrees("location_latitude", "Latitude of {}, in degrees.", "location.latitude"),
+    _degrees("location_longitude", "Longitude of {}, in degrees.", "location.longitude"),
     column("location_accuracy", "Rooftop or Approximate.", "location.accuracy"),
 )
 #: Its language, which signatures do not have.
