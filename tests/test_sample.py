@@ -28,7 +28,8 @@ from hypothesis import strategies as st
 from osdi_frames import sample
 from osdi_frames.cli.sample import command
 from osdi_frames.errors import DestinationExists
-from osdi_frames.sample import words
+from osdi_frames.sample import pulls, times
+from osdi_frames.sample.words import WORDS
 from tests import commands
 
 DATA = Path(__file__).parents[1] / "data"
@@ -209,7 +210,7 @@ def strings(node: Any) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("showcase")
-    sample.write_showcase(path)
+    sample.write(path, signatures=1500, events=150, showcase=True)
     return path
 
 
@@ -490,9 +491,9 @@ def test_the_showcase_has(archive: Archive, present: Callable[[Archive], object]
     assert present(archive)
 
 
-@pytest.mark.parametrize("number", range(len(words.HOSTILE)))
+@pytest.mark.parametrize("number", range(len(WORDS["hostile"])))
 def test_every_hostile_label_is_the_title_of_an_event(archive: Archive, number: int) -> None:
-    label = words.HOSTILE[number]
+    label = WORDS["hostile"][number]
     assert any(event["title"] == label for event in archive.v2)
 
 
@@ -715,9 +716,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize(
-    "options", [["--showcase"], ["--signatures", "500", "--events", "60"]], ids=["showcase", "load"]
-)
+@pytest.mark.parametrize("options", [["--showcase"], ["--signatures", "500"]], ids=["showcase", "load"])
 def test_the_same_seed_makes_the_same_bytes_in_every_process(tmp_path: Path, options: list[str]) -> None:
     digests = set()
     for hash_seed, zone in (("0", "UTC"), ("4242", "Asia/Kathmandu")):
@@ -767,7 +766,11 @@ def test_every_world_is_sound(seed: int, events: int, prefix: str) -> None:
 def test_rsvps_never_fall_and_come_with_a_newer_modified_date(days: list[int]) -> None:
     world = sample.World.make(events=40)
     early, late = (
-        {self_url(e): e for e in world.as_of(world.events, sample.UNTIL + timedelta(days=d))} for d in days
+        {
+            self_url(e): e
+            for e in pulls.seen(world.events, since=pulls.BEGINNING, at=times.UNTIL + timedelta(days=d))
+        }
+        for d in days
     )
     assert set(early) <= set(late)
     for url, event in early.items():
@@ -776,18 +779,17 @@ def test_rsvps_never_fall_and_come_with_a_newer_modified_date(days: list[int]) -
         assert event["modified_date"] <= late[url]["modified_date"]
 
 
-def test_a_world_that_ends_earlier_holds_nothing_later() -> None:
-    world = sample.World.make(events=60, until=datetime(2024, 3, 1, tzinfo=UTC))
-    assert max(event["modified_date"] for event in world.events) <= "2024-03-01T00:00:00Z"
+def test_nothing_is_sent_after_the_end() -> None:
+    world = sample.World.make(events=60)
     sent = list(sample.deliveries(world, world.signatures(500)))
-    assert max(delivery.received_at for delivery in sent) <= world.until
+    assert max(delivery.received_at for delivery in sent) <= times.UNTIL
     assert len(list(world.signatures(500))) == 500
 
 
 def test_v1_and_v2_say_the_same_of_an_event() -> None:
     world = sample.World.make(events=50)
     for event in world.events:
-        shown = world.v1(event)
+        shown = pulls.in_v1(world, event)
         assert (shown["summary"], shown["created_at"]) == (event["title"], event["created_date"])
         assert shown.get("start") == event.get("start_date")
         assert shown["total_accepted"] == event["total_accepted"]
@@ -846,12 +848,20 @@ def test_few_petitions_draw_most_signatures() -> None:
 
 
 def test_as_many_signatures_and_events_are_written_as_were_asked_for(tmp_path: Path) -> None:
-    sample.write(tmp_path, signatures=1000, events=80, one_file=True)
+    sample.write(tmp_path, signatures=1000, events=80)
     archive = Archive(tmp_path)
     assert len(signed(archive.signatures + archive.collected)) == 1000
     assert len(event_ids(archive.events)) == 80
-    lines = (tmp_path / "deliveries.ndjson").read_bytes().count(b"\n")
-    assert 950 <= lines <= 1150
+    lines = sum(path.read_bytes().count(b"\n") for path in tmp_path.rglob("deliveries/*"))
+    assert 1000 <= lines <= 1150
+
+
+@pytest.mark.parametrize("showcase", [True, False])
+def test_an_archive_of_nothing_can_be_read(tmp_path: Path, showcase: bool) -> None:
+    sample.write(tmp_path / "new" / "out", signatures=0, events=0, showcase=showcase)
+    archive = Archive(tmp_path / "new" / "out")
+    assert (archive.events, archive.signatures) == ([], [])
+    assert len(archive.listed("osdi:petitions")) == 10
 
 
 def test_deliveries_of_a_month_are_in_the_file_of_that_month(tmp_path: Path) -> None:
@@ -884,17 +894,15 @@ def test_the_command_says_what_it_wrote_and_a_taken_folder_is_one_line(tmp_path:
     assert "Traceback" not in second.stderr
 
 
-def test_the_showcase_takes_no_size_and_help_has_an_example() -> None:
-    runner = CliRunner()
-    assert runner.invoke(command, ["--showcase", "--events", "3", "nowhere"]).exit_code == 2
-    lines = runner.invoke(command, ["--help"]).output.splitlines()
+def test_the_help_has_an_example() -> None:
+    lines = CliRunner().invoke(command, ["--help"]).output.splitlines()
     assert "    osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive" in lines
 
 
 MEMORY = """
 import resource, sys
 from osdi_frames import sample
-sample.write(sys.argv[1], signatures=int(sys.argv[2]), events=100, one_file=True)
+sample.write(sys.argv[1], signatures=int(sys.argv[2]), events=100)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

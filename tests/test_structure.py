@@ -121,6 +121,6 @@ def test_receiving_imports_no_library_of_reading():
     assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb"]) == []
 
 
-def test_the_sandbox_imports_no_pandas():
+def test_the_sandbox_imports_no_library_of_reading():
     program = "from osdi_frames import sandbox; sandbox.create_app().state.service.store.close()"
-    assert loaded(program, ["pandas", "duckdb", "httpx"]) == []
+    assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb", "httpx"]) == []

@@ -35,11 +35,12 @@ def make(keep: Path, name: str) -> None:
 def _sample(folder: Path, count: int) -> Path:
     from osdi_frames import sample
 
-    # One in twenty-five goes elsewhere, and retries and other messages come on top.
-    sample.write(folder / "made", signatures=count + count // 10 + 50, events=0, one_file=True)
+    world = sample.World.make(events=0, petitions=160)
     path = folder / "deliveries"
-    with (folder / "made" / "deliveries.ndjson").open("rb") as lines, path.open("wb") as file:
-        file.writelines(itertools.islice(lines, count))
+    with path.open("w", encoding="utf-8") as file:
+        # Retries and other messages come on top.
+        for delivery in itertools.islice(sample.deliveries(world, world.signatures(count)), count):
+            file.write(json.dumps(delivery.body, ensure_ascii=False, separators=(",", ":")) + "\n")
     return path
 
 

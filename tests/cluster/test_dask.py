@@ -38,14 +38,14 @@ COUNTS = [1, 2, 8, 127, 128, 129, 130]
 def mixed(tmp_path_factory) -> Path:
     """Return an archive of events and deliveries in which each element occurs in several places."""
     folder = tmp_path_factory.mktemp("mixed")
-    sample.write(folder / "made", signatures=150, events=60, one_file=True)
+    sample.write(folder / "made", signatures=150, events=60)
     chance = random.Random(3)
     for path in sorted((folder / "made").rglob("*json")):
         texts = [json.loads(line) for line in path.read_bytes().splitlines()]
         again = chance.choices(texts, k=len(texts) // 2)
         chance.shuffle(again)
         texts += again
-        if "deliveries" in path.name:
+        if "deliveries" in path.parts:
             path.write_bytes(lines(texts))
         else:
             path.unlink()

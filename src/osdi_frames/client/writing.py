@@ -39,7 +39,7 @@ _CREATOR = "osdi:creator"
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no UTF-8 can hold
 
 #: What the value of a field is, by its kind; of all others it is a mapping.
-_FORMS = {"text": "text", "country": "text", "identifiers": "a list of text", "lines": "a list of text"}
+_FORMS = {"string": "text", "country": "text", "identifiers": "a list of text", "lines": "a list of text"}
 
 #: The columns whose values are sent, and the field of each; all others of the table are the service's own.
 _FIELDS = [field.name for field in fields.EVENT if "v2" in field.set_by and field.kind != "location"]
@@ -115,12 +115,12 @@ class Writer:
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
-        if value is None and kind in ("text", "country"):
+        if value is None and kind in ("string", "country"):
             return ""
         if value is None:
             raise InvalidField(f"{key} cannot be emptied: the service ignores null")
         match kind, value:
-            case "wall clock", _:
+            case "local", _:
                 return _wall_clock(value, key)
             case "location", Mapping():
                 place = self._fields(value, fields.LOCATION, f"{key}.")
@@ -140,7 +140,7 @@ class Writer:
                     why = f"the service ignores {key} after the first; strict=False leaves them out"
                     raise UneditableField(why)
                 return texts[:1]
-            case (("text" | "country"), _) if _is_text(value):
+            case (("string" | "country"), _) if _is_text(value):
                 return value
         raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {value!r:.80}")
 

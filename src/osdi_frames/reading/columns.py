@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from osdi_frames.reading.arrays import Mask, child, last_part, true, valid
 from osdi_frames.reading.parsed import ENVELOPE, Parsed, Steps
 from osdi_frames.reading.query import MISPLACED, NUMBER, POSITION
-from osdi_frames.tables.schema import ARROW, EACH, PAIRS, Column, Path, Table
+from osdi_frames.tables.arrow import ARROW
+from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, spelled
 
 
 def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:
@@ -56,7 +57,7 @@ def _entries(
     """Yield where the entries stand that are rows, which of these values are, and what else is given."""
     for role, texts in table.rows:
         left = fit.copy()
-        for path in (spelled for text in texts for spelled in Path.parse(text).spelled(parsed.prefixes)):
+        for path in map(Path.parse, spelled(texts, parsed.prefixes)):
             steps = (*head, *path.steps)
             found = parsed.at(steps)
             if path.steps[-1] == PAIRS:

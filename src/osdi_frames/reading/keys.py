@@ -147,14 +147,14 @@ def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
 @cache
 def _identifying(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
     """Return the keys of an element at which its tables read what identifies a person."""
-    heads = {table: table.row_paths for table in TABLES.values() if table.element == element}
+    heads = {table: table.heads(prefixes) for table in TABLES.values() if table.element == element}
     return frozenset(
         f"{'../' if path.sibling else ''}{written((*head, *path.steps))}"
         for table, of_rows in heads.items()
         for column in table.columns
         if column.privacy.level == "identifying"
         for path in column.paths(prefixes)
-        for head in ([row.steps for row in of_rows] if column in table.entry else [()])
+        for head in (of_rows if column in table.entry else [()])
     )
 
 

@@ -35,9 +35,10 @@ from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.query import NUMBER, POSITION
 from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables import element_types
+from osdi_frames.tables.arrow import ARROW
 from osdi_frames.tables.forms import Form, probes
 from osdi_frames.tables.forms import form as form_by
-from osdi_frames.tables.schema import ARROW, ElementType
+from osdi_frames.tables.schema import ElementType
 
 _GROUP = 12 << 20  # bytes of documents that are read together
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from osdi_frames.problems import ProblemKind
 from osdi_frames.reading.arrays import Mask, entries, starts, true, valid
-from osdi_frames.tables.schema import ARROW, Type
+from osdi_frames.tables.arrow import ARROW
+from osdi_frames.tables.schema import Type
 
 _INT64 = range(-(2**63), 2**63)
 _DIGITS = 400  # more than any number of 64 bits has

@@ -1,8 +1,8 @@
 """Make realistic archives, or the world behind them, from a seed: nothing and nobody in them is real.
 
-`World` is data in the contract's shapes, without files; `pages` and `deliveries` are the documents that a
-deployment sends of it; `write` and `write_showcase` lay them on a disk. Whatever is made is valid input:
-what is odd in it is odd in life. How it is distributed:
+`World` is data in the contract's shapes, without files; `deliveries` are what a deployment sends of its
+signatures; `write` lays everything on a disk. Whatever is made is valid input: what is odd in it is odd in
+life. How it is distributed:
 
 * Events: eight in a hundred in the year before June 2018, the others more and more over six years. RSVPs
   follow a power law (Pareto, exponent 1.1) and come in evenly until an event was last modified. One event in
@@ -18,22 +18,8 @@ what is odd in it is odd in life. How it is distributed:
 What is not imitated: nights and weekends, bounces between petitions, people who move house.
 """
 
-from osdi_frames.sample.deliveries import Delivery, deliveries
-from osdi_frames.sample.deployment import Deployment
-from osdi_frames.sample.layouts import write, write_showcase
-from osdi_frames.sample.pulls import fetched, pages, signature_pages, single
-from osdi_frames.sample.world import UNTIL, World
+from osdi_frames.sample.deliveries import deliveries
+from osdi_frames.sample.layouts import write
+from osdi_frames.sample.world import World
 
-__all__ = [
-    "UNTIL",
-    "Delivery",
-    "Deployment",
-    "World",
-    "deliveries",
-    "fetched",
-    "pages",
-    "signature_pages",
-    "single",
-    "write",
-    "write_showcase",
-]
+__all__ = ["World", "deliveries", "write"]

@@ -1,14 +1,17 @@
-"""One deployment of the service: its prefix, its addresses, its identifiers."""
+"""One deployment of the service: its prefix, its addresses, its identifiers and its random draws."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from itertools import accumulate
+from random import Random
 from typing import Any
+
+from osdi_frames.sample import times
 
 Document = dict[str, Any]
 
@@ -26,15 +29,13 @@ class Deployment:
     base_url: str
 
     @property
-    def base_url_v1(self) -> str:
-        """The root of the v1 API."""
-        return self.base_url.removesuffix("v2") + "v1"
-
-    @property
     def site(self) -> str:
         """The public site, where people see pages and not JSON."""
-        scheme, _, rest = self.base_url.partition("://")
-        return f"{scheme}://{rest.partition('/')[0]}"
+        return "/".join(self.base_url.split("/")[:3])
+
+    def own(self, name: str) -> str:
+        """Write the name of something that is the service's own."""
+        return f"{self.prefix}:{name}"
 
     def digest(self, kind: str, number: int) -> str:
         """Hash what a thing is and its number to 32 hex digits."""
@@ -53,20 +54,13 @@ class Deployment:
         """Link to something in the v2 API."""
         return {"href": self.href(*path)}
 
-    def curies(self, version: str = "v2") -> list[Document]:
-        """Say where the relations are explained (interface 2.5)."""
-        docs = f"https://docs.example.org/{version}/{{rel}}"
-        return [{"name": name, "href": docs, "templated": True} for name in ("osdi", self.prefix)]
+    def identified(self, resource_id: str, made: str) -> Document:
+        """Begin a resource that was not modified since it was made."""
+        return {"identifiers": [self.own(resource_id)], "created_date": made, "modified_date": made}
 
-
-def stream(deployment: Deployment, subject: str) -> random.Random:
-    """Open the random stream of one subject, so that one subject's draws never move another's."""
-    return random.Random(f"{deployment.seed}/{deployment.prefix}/{subject}")  # noqa: S311 (samples, no secrets)
-
-
-def stamp(when: datetime) -> str:
-    """Write a UTC moment as the service does."""
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    def draws(self, subject: str) -> Random:
+        """Open the random draws of one subject, so that they never move another's."""
+        return Random(f"{self.seed}/{self.prefix}/{subject}")  # noqa: S311 (samples, no secrets)
 
 
 def href_of(resource: Document) -> str:
@@ -87,3 +81,28 @@ def power_law(items: Sequence[Any], *, exponent: float = 1.0) -> list[float]:
     [1.0, 1.5, 1.8333333333333333]
     """
     return list(accumulate(rank**-exponent for rank in range(1, len(items) + 1)))
+
+
+def attention(
+    rng: Random, resources: Sequence[Document], *, months: float, floor: float
+) -> Callable[[datetime], list[float]]:
+    """Return how resources draw people at a moment, as weights that are added up for ``random.choices``.
+
+    They follow a power law, in random order. Each resource fades from its launch on, to 1/e in so many months, but
+    not below `floor`.
+    """
+    weights = [rank**-0.9 for rank in range(1, len(resources) + 1)]
+    rng.shuffle(weights)
+    launched = [times.read(resource["created_date"]) for resource in resources]
+
+    def weigh(now: datetime) -> list[float]:
+        ages = [(now - moment) / times.MONTH for moment in launched]
+        fades = [floor + math.exp(-age / months) if age >= 0 else 0.0 for age in ages]
+        return list(accumulate(weight * fade for weight, fade in zip(weights, fades, strict=True)))
+
+    return weigh
+
+
+def present(parts: Document) -> Document:
+    """Leave out what is missing, as the service does."""
+    return {name: value for name, value in parts.items() if value is not None}

@@ -1,134 +1,97 @@
-"""People: the organizers whom events embed, and the signers with what each happened to enter."""
+"""People and what they do: RSVPs, as events count them, and signatures in the order of their making."""
 
 from __future__ import annotations
 
-import random
 import unicodedata
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import datetime
+from random import Random
 
-from osdi_frames.sample import words
-from osdi_frames.sample.deployment import Deployment, Document, stamp
-from osdi_frames.sample.words import Place
+from osdi_frames.sample import times
+from osdi_frames.sample.deployment import Deployment, Document, attention, href_of, id_of, power_law, present
+from osdi_frames.sample.words import PLACES, WORDS, Place
+
+_SOURCE_WEIGHTS = power_law(WORDS["sources"])
+_TAG_WEIGHTS = power_law(WORDS["tags"], exponent=0.7)
+POOL = 2500  # people whom every event draws from; the signers are among them
 
 
-def organizer(deployment: Deployment, number: int, *, created: datetime) -> Document:
+def organizer(deployment: Deployment, number: int) -> Document:
     """Make a person as old pages embed them: the whole record, in v2 names (interface 2.8)."""
-    person_id = deployment.id("person", number)
+    person_id, created = deployment.id("person", number), times.UNTIL - 6 * times.YEAR - number * times.HOUR
     given, family, place, email = _traits(deployment, number)
+    address = {"primary": True, "address_lines": [_street(number)], **place.address}
+    collections = ("question_answers", "attendances", "signatures", "submissions", "donations")
     return {
         "given_name": given,
         "family_name": family,
-        "identifiers": [f"{deployment.prefix}:{person_id}"],
-        "created_date": stamp(created),
-        "modified_date": stamp(created + timedelta(days=number % 300)),
+        **deployment.identified(person_id, times.stamp(created)),
+        "modified_date": times.stamp(created + number % 300 * times.DAY),
         "origin_system": "Example Network",
         "email_addresses": [{"primary": True, "address": email}],
-        "postal_addresses": [
-            {
-                "primary": True,
-                "address_lines": [_street(number)],
-                **place.address,
-                "location": geolocation(place, accuracy="Approximate"),
-            }
-        ],
+        "postal_addresses": [{**address, "location": place.geolocation("Approximate")}],
         "_links": {
             "self": deployment.link("people", person_id),
-            **{
-                f"osdi:{name}": deployment.link("people", person_id, name)
-                for name in ("question_answers", "attendances", "signatures", "submissions", "donations")
-            },
+            **{f"osdi:{name}": deployment.link("people", person_id, name) for name in collections},
         },
     }
 
 
-def signer(deployment: Deployment, number: int, *, rng: random.Random, signed: datetime) -> Document:
+def signer(deployment: Deployment, number: int, *, rng: Random, signed: datetime) -> Document:
     """Make a person as a signature carries them: only what was entered (interface 2.7)."""
     given, family, place, email = _traits(deployment, number)
-    first_seen = signed - timedelta(days=int(number % 7 * rng.random() * 100))
-    person: Document = {"created_date": stamp(first_seen), "modified_date": stamp(signed)}
     elsewhere = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
     at_work = {"address": f"work.{email}", "status": "previous"}
     office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
     draw = rng.random
-    if draw() < 0.94:
-        person["given_name"] = given
-    if draw() < 0.90:
-        person["family_name"] = family
-    if draw() < 0.92:
-        person["postal_addresses"] = _marked(_address(place, number, rng), rng, elsewhere)
-    if draw() < 0.97:
-        person["email_addresses"] = _marked(_email(email, rng), rng, at_work)
-    if draw() < 0.40:
-        person["phone_numbers"] = _marked(_phone(place, number, rng), rng, office)
-    if draw() < 0.45:
-        person["languages_spoken"] = rng.choices(words.LANGUAGES, (60, 20, 5, 4, 4, 3, 2, 2))
-        if draw() < 0.1:
-            person["languages_spoken"].append("en-GB")
-    if draw() < 0.45:
-        names = rng.choices(tuple(words.CUSTOM_FIELDS), k=int(draw() * 4))
-        person["custom_fields"] = {name: rng.choice(words.CUSTOM_FIELDS[name]) for name in names}
-    return person
-
-
-def geolocation(place: Place, *, accuracy: str = "Rooftop", metres: int = 0) -> Document:
-    """Locate a place, near its centre."""
-    return {
-        "latitude": round(place.latitude + metres * 1e-5, 6),
-        "longitude": round(place.longitude + metres * 1e-5, 6),
-        "accuracy": accuracy,
+    person = {
+        "created_date": times.stamp(signed - int(number % 7 * draw() * 100) * times.DAY),
+        "modified_date": times.stamp(signed),
+        "given_name": given if draw() < 0.94 else None,
+        "family_name": family if draw() < 0.90 else None,
+        "postal_addresses": _marked(_address(place, number, rng), elsewhere, rng) if draw() < 0.92 else None,
+        "email_addresses": _marked(_email(email, rng), at_work, rng) if draw() < 0.97 else None,
+        "phone_numbers": _marked(_phone(place, number, rng), office, rng) if draw() < 0.40 else None,
+        "languages_spoken": _languages(rng) if draw() < 0.45 else None,
+        "custom_fields": _custom_fields(rng) if draw() < 0.45 else None,
     }
+    return present(person)
 
 
-def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
-    """Derive from a person's number what stays the same whenever they sign."""
-    mixed = int(deployment.digest("traits", number), 16)
-    given = words.GIVEN_NAMES[mixed % len(words.GIVEN_NAMES)]
-    family = words.FAMILY_NAMES[(mixed >> 16) % len(words.FAMILY_NAMES)]
-    place = words.PLACES[min((mixed >> 32) % len(words.PLACES), (mixed >> 48) % len(words.PLACES))]
-    host = words.MAIL_HOSTS[(mixed >> 64) % len(words.MAIL_HOSTS)]
-    ascii_name = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
-    return given, family, place, f"{ascii_name or 'friend'}.{number}@{host}"
-
-
-def _street(number: int) -> str:
-    return f"{number % 900 + 1} {words.STREETS[number % len(words.STREETS)]}"
-
-
-def _address(place: Place, number: int, rng: random.Random) -> Document:
-    if rng.random() < 0.25:  # many forms ask for nothing but a postal code
+def _address(place: Place, number: int, rng: Random) -> Document:
+    draw = rng.random
+    if draw() < 0.25:  # many forms ask for nothing but a postal code
         return {"primary": True, "postal_code": place.postal_code.lower()}
-    address: Document = {"primary": True}
-    if rng.random() < 0.75:
-        address["address_lines"] = [_street(number)]
-        if number % 20 == 0:
-            address["address_lines"].append("Floor 2")
-    address["locality"] = place.locality
-    address["postal_code"] = place.postal_code
-    address["region"] = place.region if rng.random() < 0.9 else place.locality
-    if rng.random() < 0.85:
-        address["country"] = place.country
-    if rng.random() < 0.85:
-        address["location"] = geolocation(place, accuracy="Approximate", metres=number % 5000)
-    return address
+    address = {
+        "primary": True,
+        "address_lines": [_street(number), "Floor 2"][: 2 - (number % 20 > 0)] if draw() < 0.75 else None,
+        "locality": place.locality,
+        "postal_code": place.postal_code,
+        "region": place.region if draw() < 0.9 else place.locality,
+        "country": place.country if draw() < 0.85 else None,
+        "location": place.geolocation("Approximate", metres=number % 5000) if draw() < 0.85 else None,
+    }
+    return present(address)
 
 
-def _email(address: str, rng: random.Random) -> Document:
-    email: Document = {"primary": True, "address": address}
-    if rng.random() < 0.85:
-        (email["status"],) = rng.choices(("subscribed", "unsubscribed", "bouncing"), (90, 8, 2))
-    return email
+def _email(address: str, rng: Random) -> Document:
+    known, statuses = rng.random() < 0.85, ("subscribed", "unsubscribed", "bouncing")
+    status = {"status": rng.choices(statuses, (90, 8, 2))[0]} if known else {}
+    return {"primary": True, "address": address, **status}
 
 
-def _phone(place: Place, number: int, rng: random.Random) -> Document:
-    phone: Document = {"primary": True, "number": f"{place.dialled}55501{number % 100:02d}"}
-    if rng.random() < 0.9:
-        phone["number_type"] = "Mobile" if rng.random() < 0.8 else "Home"
-    if rng.random() < 0.8:
-        phone["status"] = "subscribed" if rng.random() < 0.9 else "unsubscribed"
-    return phone
+def _phone(place: Place, number: int, rng: Random) -> Document:
+    draw = rng.random
+    phone = {
+        "primary": True,
+        "number": f"{place.dialled}55501{number % 100:02d}",
+        "number_type": ("Mobile", "Home")[draw() >= 0.8] if draw() < 0.9 else None,
+        "status": ("subscribed", "unsubscribed")[draw() >= 0.9] if draw() < 0.8 else None,
+    }
+    return present(phone)
 
 
-def _marked(entry: Document, rng: random.Random, second: Document) -> list[Document]:
+def _marked(entry: Document, second: Document, rng: Random) -> list[Document]:
     """Add a second entry now and then; the primary is not always first, and not always there."""
     draw = rng.random()
     if draw < 0.86:
@@ -140,3 +103,178 @@ def _marked(entry: Document, rng: random.Random, second: Document) -> list[Docum
     if draw < 0.91:
         return [entry]
     return [second, entry] if draw < 0.955 else [entry, second]
+
+
+def _languages(rng: Random) -> list[str]:
+    first = rng.choices(WORDS["languages"], (60, 20, 5, 4, 4, 3, 2, 2))
+    return [*first, "en-GB"] if rng.random() < 0.1 else first
+
+
+def _custom_fields(rng: Random) -> Document:
+    fields = WORDS["custom_fields"]
+    return {name: rng.choice(fields[name]) for name in rng.choices(tuple(fields), k=int(rng.random() * 4))}
+
+
+def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
+    """Derive from a person's number what stays the same whenever they sign."""
+    mixed = int(deployment.digest("traits", number), 16)
+    given, family, host = (
+        _pick("given_names", mixed),
+        _pick("family_names", mixed >> 16),
+        _pick("mail_hosts", mixed >> 64),
+    )
+    place = PLACES[min((mixed >> 32) % len(PLACES), (mixed >> 48) % len(PLACES))]
+    ascii_name = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
+    return given, family, place, f"{ascii_name or 'friend'}.{number}@{host}"
+
+
+def _pick(kind: str, number: int) -> str:
+    words: list[str] = WORDS[kind]
+    return words[number % len(words)]
+
+
+def _street(number: int) -> str:
+    return f"{number % 900 + 1} {_pick('streets', number)}"
+
+
+def make_attendances(deployment: Deployment, event: Document) -> list[Document]:
+    """Make the attendances that an event counts: evenly from its creation until it was last modified."""
+    event_id, count = id_of(event), event["total_accepted"]
+    rng = deployment.draws(f"referrers of {event_id}")
+    created = times.read(event["created_date"])
+    pause = times.read(event["modified_date"]) - created
+    made = []
+    for number, person in enumerate(_attendees(deployment, event), start=1):
+        own_id, person_id = deployment.id(f"attendance {event_id}", number), deployment.id("person", person)
+        attendance = {
+            **deployment.identified(own_id, times.stamp(created + pause * (number / count))),
+            "status": "accepted",
+            deployment.own("person_id"): person_id,
+            deployment.own("event_id"): event_id,
+            deployment.own("referrer_data"): {"source": "none", "website": "none", **referrer_data(rng)},
+            "_links": acted(deployment, "attendance", own_id, "event", event_id, person_id),
+        }
+        made.append(attendance)
+    return made
+
+
+def _attendees(deployment: Deployment, event: Document) -> list[int]:
+    """Draw who attends an event: the numbers of so many different people."""
+    rng, count = deployment.draws(f"attendees of {href_of(event)}"), event["total_accepted"]
+    return rng.sample(range(max(POOL, count)), count)
+
+
+def acted(
+    deployment: Deployment, kind: str, own_id: str, parent: str, parent_id: str, person_id: str
+) -> Document:
+    """Link an act to itself, to what it belongs to and to who did it."""
+    return {
+        "self": deployment.link(f"{parent}s", parent_id, f"{kind}s", own_id),
+        f"osdi:{parent}": deployment.link(f"{parent}s", parent_id),
+        "osdi:person": deployment.link("people", person_id),
+    }
+
+
+def delivered(deployment: Deployment, event: Document, number: int) -> Document:
+    """Return an event's attendance, counted from 1, as a webhook carries it.
+
+    The person is inline; the ids and what nobody entered are missing.
+    """
+    attendance = make_attendances(deployment, event)[number - 1]
+    person, signed = _attendees(deployment, event)[number - 1], times.read(attendance["created_date"])
+    del attendance[deployment.own("person_id")], attendance[deployment.own("event_id")]
+    rng, referrer = deployment.draws(f"delivery of {href_of(attendance)}"), deployment.own("referrer_data")
+    attendance[referrer] = {key: text for key, text in attendance[referrer].items() if text != "none"}
+    return {**attendance, "person": signer(deployment, person, rng=rng, signed=signed)}
+
+
+def referrer_data(rng: Random) -> Document:
+    """Draw where an attendee came from: one in eight from nowhere that is known, most from few sources."""
+    if rng.random() < 0.125:
+        return {}
+    referrer = {
+        "source": rng.choices(WORDS["sources"], cum_weights=_SOURCE_WEIGHTS)[0],
+        "website": rng.choice(WORDS["websites"]),
+        "referrer": rng.choice(WORDS["referrers"]) if rng.random() < 0.4 else None,
+    }
+    return present(referrer)
+
+
+def make_signatures(deployment: Deployment, count: int, *, petitions: list[Document]) -> Iterator[Document]:
+    """Make signatures one by one, oldest first, as webhooks carry them; three signers in four sign once."""
+    rng = deployment.draws("signatures")
+    referrers = [*WORDS["referrers"] * 3, *(deployment.id("referrer", number)[:13] for number in range(40))]
+    weigh = attention(rng, petitions, months=3, floor=0.02)
+    drawing: list[float] = []
+    weighed_until = times.UNTIL - 5 * times.YEAR
+    for number, signed in enumerate(_signed(count, deployment.draws("signed"))):
+        if signed >= weighed_until:
+            drawing, weighed_until = weigh(signed), signed + times.MONTH / 4
+        (petition,) = rng.choices(petitions, cum_weights=drawing)
+        own_id, person, made = (
+            deployment.id("signature", number),
+            rng.randrange(2 * count),
+            times.stamp(signed),
+        )
+        person_id = deployment.id("person", person)
+        signature = {
+            "identifiers": _identifiers(deployment.own(own_id), number, rng),
+            "created_date": made,
+            "modified_date": made,
+            "comments": _comment(rng),
+            **_referrer(deployment, referrers, rng),
+            "person": signer(deployment, person, rng=rng, signed=signed),
+            "add_tags": _tags(rng) if rng.random() < 0.8 else None,
+            "_links": acted(deployment, "signature", own_id, "petition", id_of(petition), person_id),
+        }
+        yield present(signature)
+
+
+def _signed(count: int, rng: Random) -> Iterator[datetime]:
+    """Spread signatures: more and more over five years, the last three days before the end."""
+    since, end = times.UNTIL - 5 * times.YEAR, times.UNTIL - 3 * times.DAY
+    for n in range(count):
+        yield since + (end - since) * ((n + rng.random()) / count) ** 0.5
+
+
+def _identifiers(own: str, number: int, rng: Random) -> list[str] | None:
+    """Draw the identifiers: a few were signed elsewhere and brought in; some of them know only that."""
+    draw = rng.random()
+    foreign = [f"form_sync:{number}"] if 0.95 < draw < 0.985 else []
+    return [*foreign, own] if draw < 0.97 else foreign or None
+
+
+def _comment(rng: Random) -> str | None:
+    draw = rng.random()
+    if draw < 0.38:
+        comment: str = rng.choice(WORDS["comments"])
+        return comment
+    return "" if draw < 0.45 else None
+
+
+def _tags(rng: Random) -> list[str]:
+    drawn = rng.choices(WORDS["tags"], cum_weights=_TAG_WEIGHTS, k=int(rng.random() * 5))
+    return list(dict.fromkeys(drawn))
+
+
+def _referrer(deployment: Deployment, referrers: list[str], rng: Random) -> Document:
+    """Draw where it came from, in every way in which that is left open (service-facts: referrers)."""
+    draw = rng.random
+    way = draw()
+    if way < 0.06:
+        return {}
+    # The prefix is missing now and then: both spellings are read.
+    key = "referrer_data" if way < 0.09 else deployment.own("referrer_data")
+    if way > 0.90:
+        return {key: {}}
+    if way > 0.87:
+        return {key: {"source": "none", "website": "api"}}
+    site = "https://example.org"
+    referrer = {
+        "source": rng.choices(WORDS["sources"], cum_weights=_SOURCE_WEIGHTS)[0] if draw() < 0.8 else None,
+        "referrer": rng.choice(referrers) if draw() < 0.6 else None,
+        "website": rng.choice(WORDS["websites"]) if draw() < 0.6 else None,
+        "email_referrer": f"{site}/emails/{rng.randrange(1000)}" if draw() < 0.08 else None,
+        "mobile_message_referrer": f"{site}/messages/{rng.randrange(1000)}" if draw() < 0.02 else None,
+    }
+    return {key: present(referrer)}

@@ -7,11 +7,12 @@ the range 555-0100 to 555-0199 that is kept free for fiction, and no name is mea
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from importlib import resources
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-_WORDS: Mapping[str, Any] = json.loads((resources.files(__package__) / "words.json").read_text("utf-8"))
+#: Lists of words by what they are for; ``hostile`` ones are taken for more than text somewhere downstream.
+WORDS: Mapping[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
 
 
 class Place(NamedTuple):
@@ -26,43 +27,15 @@ class Place(NamedTuple):
     dialled: str
 
     @property
-    def address(self) -> dict[str, str]:
+    def address(self) -> dict[str, Any]:
         """The end of a postal address here."""
-        names = ("locality", "region", "postal_code", "country")
-        return {**{name: getattr(self, name) for name in names}, "language": "en"}
+        return dict(zip(self._fields[:4], self[:4], strict=True)) | {"language": "en"}
 
-
-class Campaign(NamedTuple):
-    """An event campaign: its title without the year, and the cause of its events."""
-
-    title: str
-    cause: str
+    def geolocation(self, accuracy: str = "Rooftop", *, metres: int = 0) -> dict[str, Any]:
+        """Locate something in it, near its centre."""
+        latitude, longitude = (round(centre + metres * 1e-5, 6) for centre in (self.latitude, self.longitude))
+        return {"latitude": latitude, "longitude": longitude, "accuracy": accuracy}
 
 
 #: The first is the likeliest. Zones of half hours, of none and of both hemispheres are among them.
-PLACES = [Place(**place) for place in _WORDS["places"]]
-CAMPAIGNS = [Campaign(**campaign) for campaign in _WORDS["campaigns"]]
-CAUSES: Sequence[str] = _WORDS["causes"]
-#: What petitions ask for, by the name of a town.
-DEMANDS: Sequence[str] = _WORDS["demands"]
-GATHERINGS: Sequence[str] = _WORDS["gatherings"]
-VENUES: Sequence[str] = _WORDS["venues"]
-ORIGINS: Sequence[str] = _WORDS["origins"]
-STREETS: Sequence[str] = _WORDS["streets"]
-
-GROUPS: Sequence[str] = _WORDS["groups"]
-#: The groups' own codes.
-REFERRERS = [f"group-{name.lower().replace(' ', '-')}" for name in GROUPS]
-SOURCES: Sequence[str] = _WORDS["sources"]
-WEBSITES: Sequence[str] = _WORDS["websites"]
-TAGS: Sequence[str] = _WORDS["tags"]
-
-GIVEN_NAMES: Sequence[str] = _WORDS["given_names"]
-FAMILY_NAMES: Sequence[str] = _WORDS["family_names"]
-MAIL_HOSTS: Sequence[str] = _WORDS["mail_hosts"]
-LANGUAGES: Sequence[str] = _WORDS["languages"]
-CUSTOM_FIELDS: Mapping[str, Sequence[str]] = _WORDS["custom_fields"]
-COMMENTS: Sequence[str] = _WORDS["comments"]
-
-#: Labels that are text and nothing else, and that something downstream takes for more.
-HOSTILE: Sequence[str] = _WORDS["hostile"]
+PLACES = [Place(**place) for place in WORDS["places"]]

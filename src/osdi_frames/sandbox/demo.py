@@ -11,10 +11,9 @@ from uuid import UUID
 from starlette.applications import Starlette
 
 from osdi_frames.sample import World
-from osdi_frames.sample.actions import referrer_data
 from osdi_frames.sample.deployment import Document, href_of
-from osdi_frames.sample.events import campaign_href
-from osdi_frames.sample.people import signer
+from osdi_frames.sample.people import referrer_data, signer
+from osdi_frames.sample.world import campaign_href
 from osdi_frames.sandbox.admin import GROUP
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service

@@ -92,12 +92,12 @@ def _texts(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, str)
 
 
-_PLAIN = {"text": str, "flag": bool, "number": int, "list": list, "object": dict}
+_PLAIN = {"string": str, "utc": str, "bool": bool, "int64": int, "list": list, "object": dict}
 _SHAPES: dict[str, Shape] = {
     **_PLAIN,
     "lines": [str],
     "identifiers": [identifier],
-    "wall clock": timestamp,
+    "local": timestamp,
     "country": country,
     "location": {field.name: field.kind for field in LOCATION if field.set_by},
 }

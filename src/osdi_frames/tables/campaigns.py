@@ -6,34 +6,31 @@ the id is read, from the link.
 
 from __future__ import annotations
 
-from osdi_frames.tables import resource
-from osdi_frames.tables.resource import READ_FROM, SELF, column
-from osdi_frames.tables.schema import FREE_TEXT, Column, Table, pseudonym
+from osdi_frames.tables.people import PERSON_ID
+from osdi_frames.tables.resource import READ_FROM, SELF, SPONSOR, column, element_type, own, placed
+from osdi_frames.tables.schema import FREE_TEXT, Column, Table
 
 
-def _titled(whose: str, *own: Column) -> tuple[Column, ...]:
-    """Declare the columns of both; `own` come in between."""
+def _titled(whose: str, *columns: Column) -> tuple[Column, ...]:
+    """Declare the columns of both; those of one alone come in between."""
     return (
-        resource.own_id(whose),
-        resource.identifiers(whose),
-        resource.origin_system(whose),
-        *resource.dates(),
+        *own(whose),
         column("name", "Administrative title, shown only internally.", privacy=FREE_TEXT),
         column("title", "Public title."),
         column("description", "Description; may contain HTML.", privacy=FREE_TEXT),
-        *own,
+        *columns,
         column("browser_url", f"Address of the {whose}'s page."),
         column("featured_image_url", "Address of the banner image."),
         column("tag_list", "Tags for those who act in the service's pages.", kind="list<string>"),
         column("hidden", "Whether it is hidden in the user interface.", "<p>:hidden", kind="bool"),
-        *resource.sponsor(),
+        *placed(SPONSOR, "<p>:sponsor.", "Sponsoring"),
         column("self_url", f"Address of the {whose} in the API.", SELF),
         column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
         *READ_FROM,
     )
 
 
-EVENT_CAMPAIGN = resource.element_type("event_campaign", "<p>:event_campaigns")
+EVENT_CAMPAIGN = element_type("event_campaign", "<p>:event_campaigns")
 EVENT_CAMPAIGNS = Table(
     "event_campaigns",
     EVENT_CAMPAIGN,
@@ -49,7 +46,8 @@ EVENT_CAMPAIGNS = Table(
     ),
 )
 
-PETITION = resource.element_type(
+_CREATOR = "id(_links.osdi:creator.href)"
+PETITION = element_type(
     "petition", "osdi:petitions", ignored=("_embedded", "target", "_links.osdi:record_signature_helper")
 )
 PETITIONS = Table(
@@ -60,12 +58,7 @@ PETITIONS = Table(
         "petition",
         column("petition_text", "Letter to the target.", privacy=FREE_TEXT),
         column("total_signatures", "Signatures that the service counts.", kind="int64"),
-        column(
-            "creator_id",
-            "Person who created the petition.",
-            "id(_links.osdi:creator.href)",
-            privacy=pseudonym("person"),
-        ),
+        column("creator_id", "Person who created the petition.", _CREATOR, privacy=PERSON_ID),
         column("signatures_url", "Address of its signatures in the API.", "_links.osdi:signatures.href"),
     ),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from osdi_frames.tables.events import EVENTS
+
 Version = Literal["v1", "v2"]
 
 UI = ("ui",)
@@ -41,47 +43,48 @@ def same(name: str, kind: Any = None, set_by: tuple[str, ...] = (), **more: Any)
     return Field(name.removeprefix("<p>:"), name, name, kind, set_by, **more)
 
 
+def _column(name: str, set_by: tuple[str, ...] = (), **more: Any) -> Field:
+    """Declare a field that is a column of the table of events, by the names and the type declared there."""
+    column = EVENTS.column(name)
+    return Field(name, column.v2[0], next(iter(column.v1), None), column.type, set_by, **more)
+
+
 #: What the service makes for every resource.
-DATES = (
-    Field("created_date", "created_date", "created_at", "text"),
-    Field("modified_date", "modified_date", "modified_at", "text"),
-)
+DATES = (_column("created_date"), _column("modified_date"))
 
 EVENT = (
     same("identifiers", "identifiers", ALL),
     *DATES,
-    Field("origin_system", "origin_system", "originating_system", "text", ALL, required=True),
-    Field("name", "name", None, "text", ("v2", "ui")),
-    Field("title", "title", "summary", "text", ALL, required=True),
-    same("description", "text", ALL),
-    Field("instructions", "instructions", "<p>:event_instructions", "text", ALL),
-    Field("browser_url", "browser_url", "url", "text", ("v2", "ui")),
-    Field("featured_image_url", "featured_image_url", None, "text", UI),
-    Field("start_date", "start_date", "start", "wall clock", ALL),
-    Field("end_date", "end_date", None, "wall clock", ("v2", "ui")),
+    _column("origin_system", ALL, required=True),
+    _column("name", ("v2", "ui")),
+    _column("title", ALL, required=True),
+    _column("description", ALL),
+    _column("instructions", ALL),
+    _column("browser_url", ("v2", "ui")),
+    _column("featured_image_url", UI),
+    _column("start_date", ALL),
+    _column("end_date", ("v2", "ui")),
     same("location", "location", ALL),  # shown as it was geocoded
-    same("total_accepted", "number", default=0),
-    Field("parent", "<p>:event_campaign_id", "<p>:event_campaign_id", "text", UI),
+    _column("total_accepted", default=0),
+    Field("parent", "<p>:event_campaign_id", "<p>:event_campaign_id", "string", UI),
     # What the service makes and always reports alike (interface 2.1, 2.3, 3).
-    same("status", "text", default="confirmed"),
-    same("transparence", "text", default="opaque"),
-    same("visibility", "text", default="public"),
-    Field(
-        "guests_can_invite_others", "guests_can_invite_others", "guestsCanInviteOthers", "flag", default=True
-    ),
-    Field("capacity", "capacity", None, "number", UI),
-    Field("hidden", "<p>:hidden", None, "flag", UI, default=False),
+    _column("status", default="confirmed"),
+    _column("transparence", default="opaque"),
+    _column("visibility", default="public"),
+    _column("guests_can_invite_others", default=True),
+    _column("capacity", UI),
+    _column("hidden", UI, default=False),
     same("reminders", "list", default=[{"method": "email", "minutes": 1440}]),
     same("<p>:sponsor", "object"),
 )
 
 LOCATION = (
-    same("venue", "text", ALL),
+    same("venue", "string", ALL),
     same("address_lines", "lines", ALL),
-    same("locality", "text", ALL),
-    same("region", "text", ALL),
+    same("locality", "string", ALL),
+    same("region", "string", ALL),
     # The table of interface 2.8 requires it in v1; the sample there omits it and is answered with 200.
-    same("postal_code", "text", ALL),
+    same("postal_code", "string", ALL),
     same("country", "country", ALL),
     same("language"),
     same("location"),

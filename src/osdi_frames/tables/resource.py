@@ -1,8 +1,18 @@
-"""What resources share: identifiers, dates, sponsor, location, and where a row was read."""
+"""What resources share: identifiers, dates, sponsor, location, and where a row was read.
+
+A group of columns is declared for any resource, and `placed` where a resource has it.
+"""
 
 from __future__ import annotations
 
-from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, ElementType, Level, Privacy, Type, pseudonym
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, ElementType, Privacy, Table, Type, pseudonym
+
+SELF = "_links.self.href"
 
 
 def column(
@@ -10,12 +20,57 @@ def column(
     meaning: str,
     *paths: str,
     kind: Type = "string",
-    v1: tuple[str, ...] | None = None,
+    v1: str | None = None,
     privacy: Privacy = PLAIN,
 ) -> Column:
-    """Declare a column, which stands at the key of its name if no path is given, and in v1 in the same place."""
+    """Declare a column: it stands at the key of its name if no path is given, and in v1 in the same place.
+
+    Another path in v1 is `v1`; without one there, that is empty.
+    """
     v2 = paths or (name,)
-    return Column(name, kind, v2, v2 if v1 is None else v1, meaning, privacy=privacy)
+    return Column(name, kind, v2, v2 if v1 is None else (v1,) if v1 else (), meaning, privacy=privacy)
+
+
+def placed(columns: Iterable[Column], at: str, whose: str = "the person") -> tuple[Column, ...]:
+    """Return columns below `at`, their meanings about `whose`.
+
+    What identifies a person is only sensitive of anything else: the address of an event is published, but can be
+    somebody's home.
+    """
+    made = []
+    for declared in columns:
+        v2, v1 = (tuple(f"{at}{path}" for path in paths) for paths in (declared.v2, declared.v1))
+        privacy = declared.privacy
+        if privacy.level == "identifying" and whose != "the person":
+            privacy = replace(privacy, level="sensitive")
+        meaning = declared.meaning.format(whose)
+        made.append(replace(declared, v2=v2, v1=v1, meaning=meaning, privacy=privacy))
+    return tuple(made)
+
+
+def own(whose: str, created: str = "it was created") -> tuple[Column, ...]:
+    """Declare what every resource has: id, identifiers, origin, and the dates; `created` says when the first is."""
+    # The ids of a person, and of what one person did, lead to that person.
+    privacy = pseudonym(whose) if whose in ("person", "signature", "attendance") else PLAIN
+    name, meaning = f"{whose.replace(' ', '_')}_id", f"Identifier of the {whose} in the service."
+    return (
+        column(name, meaning, "own(identifiers)", f"id({SELF})", privacy=privacy),
+        column("identifiers", "All identifiers, as system:id.", kind="list<string>", privacy=privacy),
+        column("origin_system", f"Where the {whose} originated.", v1="originating_system"),
+        column("created_date", f"When {created}, UTC.", kind="utc", v1="created_at"),
+        column("modified_date", "When it was last changed, UTC.", kind="utc", v1="modified_at"),
+    )
+
+
+def element_type(name: str, collection: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
+    """Declare an element type; what `other` does not say is that of one that API pages alone bring."""
+    said = {
+        "identities": ((f"{name}_id",),),
+        "newest": ("modified_date", "fetched_at"),
+        "month": "created_date",
+        "address": single(collection.partition(":")[2]),
+    }
+    return ElementType(name, collection, ignored=("_links.curies", *ignored), **(said | other))
 
 
 def single(collection: str) -> str:
@@ -23,113 +78,41 @@ def single(collection: str) -> str:
     return rf"/{collection}/[^/?#]+/?(?:[?#].*)?$"
 
 
-def element_type(
-    name: str,
-    collection: str,
-    *,
-    month: str = "created_date",
-    keys: tuple[str, ...] = (),
-    ignored: tuple[str, ...] = (),
-) -> ElementType:
-    """Declare an element type that API pages alone bring."""
-    return ElementType(
-        name,
-        collection,
-        identities=((f"{name}_id",),),
-        newest=("modified_date", "fetched_at"),
-        month=month,
-        keys=keys,
-        address=single(collection.partition(":")[2]),
-        ignored=("_links.curies", *ignored),
-    )
+def of_entries(
+    element: ElementType, keys: tuple[Column, ...], name: str, meaning: str, at: str, *entry: Column
+) -> Table:
+    """Declare a table of one row for each entry that stands at a path of an element."""
+    return Table(f"{element.name}_{name}", element, meaning, keys, entry, rows=(("", (at,)),))
 
 
-def own_id(whose: str) -> Column:
-    """Declare the id of a resource."""
-    name, meaning = f"{whose.replace(' ', '_')}_id", f"Identifier of the {whose} in the service."
-    return column(name, meaning, "own(identifiers)", "id(_links.self.href)", privacy=_of_resource(whose))
+#: One identifier of a resource.
+SYSTEM = column("system", "What stands before the first colon.", "system(.)")
+IDENTIFIER = column("identifier", "What stands after it; all, where there is none.", "identifier(.)")
 
+#: The group of a resource, whose page's address has two names.
+SPONSOR = (
+    column("sponsor_title", "{} group.", "title"),
+    column("sponsor_url", "Address of the group's page.", "browser_url", "url"),
+)
 
-def identifiers(whose: str) -> Column:
-    """Declare all identifiers of a resource."""
-    meaning = "All identifiers, as system:id."
-    return column("identifiers", meaning, kind="list<string>", privacy=_of_resource(whose))
+_degrees = partial(column, kind="float64", privacy=Privacy("identifying", "coarsened", "degrees"))
+_DIGITS = Privacy("sensitive", "coarsened", "characters")
+_LINE = Privacy("identifying", "dropped")
 
+#: A postal address (interface 2.2 and 2.7). A small town says more than the beginning of a postal code.
+LOCATION = (
+    column("location_address", "First line of the street address of {}.", "address_lines[0]", privacy=_LINE),
+    column("location_locality", "City or local area of {}.", "locality", privacy=FREE_TEXT),
+    column("location_region", "Subdivision code (ISO 3166-2) of {}.", "region"),
+    column("location_postal_code", "Postal code of {}.", "postal_code", privacy=_DIGITS),
+    column("location_country", "Country code (ISO 3166-1 alpha-2) of {}.", "country"),
+    _degrees("location_latitude", "Latitude of {}, in degrees.", "location.latitude"),
+    _degrees("location_longitude", "Longitude of {}, in degrees.", "location.longitude"),
+    column("location_accuracy", "Rooftop or Approximate.", "location.accuracy"),
+)
+#: Its language, which signatures do not have.
+LANGUAGE = column("location_language", "Language code (ISO 639) of {}.", "language")
 
-def identifier_parts(whose: str) -> tuple[Column, ...]:
-    """Declare the parts of one identifier of a resource."""
-    after = "What stands after it; all, where there is none."
-    return (
-        column("system", "What stands before the first colon.", "system(.)"),
-        column("identifier", after, "identifier(.)", privacy=_of_resource(whose)),
-    )
-
-
-def _of_resource(whose: str) -> Privacy:
-    """Return the privacy of the ids of a resource: a person, or what one person did."""
-    return pseudonym(whose) if whose in ("person", "signature", "attendance") else PLAIN
-
-
-def origin_system(whose: str) -> Column:
-    """Declare where a resource was made."""
-    return column("origin_system", f"Where the {whose} originated.", v1=("originating_system",))
-
-
-def dates(created: str = "When it was created, UTC.") -> tuple[Column, ...]:
-    """Declare when a resource was created and last changed."""
-    return (
-        column("created_date", created, kind="utc", v1=("created_at",)),
-        column("modified_date", "When it was last changed, UTC.", kind="utc", v1=("modified_at",)),
-    )
-
-
-def sponsor(at: str = "<p>:sponsor", whose: str = "Sponsoring group.") -> tuple[Column, ...]:
-    """Declare the group of a resource, whose page's address has two names."""
-    return (
-        column("sponsor_title", whose, f"{at}.title"),
-        column("sponsor_url", "Address of the group's page.", f"{at}.browser_url", f"{at}.url"),
-    )
-
-
-def location(at: str, whose: str) -> tuple[Column, ...]:
-    """Declare the columns of the postal address (interface 2.2 and 2.7) whose keys follow `at`.
-
-    The address of an event is published, but can be somebody's home.
-    """
-    level: Level = "identifying" if whose == "the person" else "sensitive"
-    degrees = Privacy(level, "coarsened", "degrees")
-
-    def part(
-        name: str, meaning: str, path: str = "", privacy: Privacy = PLAIN, kind: Type = "string"
-    ) -> Column:
-        return column(f"location_{name}", meaning, at + (path or name), kind=kind, privacy=privacy)
-
-    return (
-        part(
-            "address",
-            f"First line of the street address of {whose}.",
-            "address_lines[0]",
-            Privacy(level, "dropped"),
-        ),
-        # A small town says more than the beginning of a postal code.
-        part("locality", f"City or local area of {whose}.", privacy=FREE_TEXT),
-        part("region", f"Subdivision code (ISO 3166-2) of {whose}."),
-        part(
-            "postal_code", f"Postal code of {whose}.", privacy=Privacy("sensitive", "coarsened", "characters")
-        ),
-        part("country", f"Country code (ISO 3166-1 alpha-2) of {whose}."),
-        part("latitude", f"Latitude of {whose}, in degrees.", "location.latitude", degrees, "float64"),
-        part("longitude", f"Longitude of {whose}, in degrees.", "location.longitude", degrees, "float64"),
-        part("accuracy", "Rooftop or Approximate.", "location.accuracy"),
-    )
-
-
-def location_language(at: str, whose: str) -> Column:
-    """Declare the language of a postal address, which signatures do not have."""
-    return column("location_language", f"Language code (ISO 639) of {whose}.", f"{at}language")
-
-
-SELF = "_links.self.href"
 POSITION = Column("position", "int64", (), (), "Position in the list, from 0.", "entry position")
 
 #: Where a row was read. The rows of deliveries say in addition when they were received.

@@ -19,32 +19,21 @@ A value is taken from the first path at which one fits: those of v2, then those 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Literal
 
 from osdi_frames.errors import UnknownColumn, nearest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Type = Literal["string", "bool", "int64", "float64", "utc", "local", "list<string>", "json"]
 Origin = Literal[
     "paths", "derived", "element position", "entry position", "role", "key", "envelope", "source"
 ]
 Step = str | int  # a key of an object; or one of FIRST, PRIMARY, EACH, PAIRS
-
-#: The Arrow type of each declared type. ``local`` is the wall clock at the place of the event.
-ARROW: dict[Type, pa.DataType] = {
-    "string": pa.string(),
-    "bool": pa.bool_(),
-    "int64": pa.int64(),
-    "float64": pa.float64(),
-    "utc": pa.timestamp("us", "UTC"),
-    "local": pa.timestamp("us"),
-    "list<string>": pa.list_(pa.string()),
-    "json": pa.string(),
-}
 
 Level = Literal["plain", "sensitive", "identifying"]
 
@@ -118,14 +107,10 @@ class Path:
         steps = tuple(_INDEX.get(step, step) for step in _STEP.findall(match["steps"]))
         return cls(steps, match["function"], match["sibling"] is not None)
 
-    def spelled(self, prefixes: Sequence[str]) -> Iterator[Path]:
-        """Yield the path once for each prefix that ``<p>`` can stand for."""
-        if not any(isinstance(step, str) and "<p>" in step for step in self.steps):
-            yield self
-            return
-        for prefix in prefixes:
-            steps = (step.replace("<p>", prefix) if isinstance(step, str) else step for step in self.steps)
-            yield replace(self, steps=tuple(steps))
+
+def spelled(texts: Iterable[str], prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Return each text once, and once for each prefix that ``<p>`` in it can stand for."""
+    return tuple(dict.fromkeys(text.replace("<p>", prefix) for text in texts for prefix in prefixes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +132,15 @@ class Column:
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
         """Return every path of the column, in the order in which they are tried."""
-        texts = dict.fromkeys((*self.v2, *self.v1))
-        return tuple(path for text in texts for path in Path.parse(text).spelled(prefixes))
+        return tuple(map(Path.parse, spelled((*self.v2, *self.v1), prefixes)))
 
     @property
     def field(self) -> pa.Field:
         """The column as an Arrow field that carries its meaning and its privacy class."""
+        import pyarrow as pa  # here only: who reads the declarations alone does not load it
+
+        from osdi_frames.tables.arrow import ARROW
+
         metadata = {"meaning": self.meaning, "privacy": self.privacy.level}
         return pa.field(self.name, ARROW[self.type], metadata=metadata)
 
@@ -185,8 +173,7 @@ class ElementType:
         >>> ElementType("campaign", "<p>:campaigns", (), ()).collections(PREFIXES)
         ('platform:campaigns', 'action_network:campaigns')
         """
-        keys = (self.collection, *self.alternatives)
-        return tuple(dict.fromkeys(key.replace("<p>", prefix) for key in keys for prefix in prefixes))
+        return spelled((self.collection, *self.alternatives), prefixes)
 
     def ignores(self, key: str) -> bool:
         """Return whether a key of an element is known, but not read."""
@@ -218,15 +205,14 @@ class Table:
         """Return one column by its name."""
         return next(column for column in self.columns if column.name == name)
 
-    @property
-    def row_paths(self) -> tuple[Path, ...]:
-        """Where the entries stand that are rows of their own."""
-        return tuple(Path.parse(text) for _, texts in self.rows for text in texts)
+    def heads(self, prefixes: Sequence[str]) -> list[tuple[Step, ...]]:
+        """Return where the entries stand that are rows of their own."""
+        return [Path.parse(text).steps for _, texts in self.rows for text in spelled(texts, prefixes)]
 
     @property
     def of_objects(self) -> bool:
         """Whether each entry is an object, and not a text."""
-        return any(path.steps for column in self.entry for path in column.paths(()))
+        return any(path.steps for column in self.entry for path in column.paths(PREFIXES))
 
     def select(self, names: Iterable[str] | None) -> tuple[Column, ...]:
         """Return the named columns in the order asked, or all.
@@ -253,6 +239,8 @@ class Table:
 
     def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
         """Return the Arrow schema, with the meanings as metadata and the schema's version."""
+        import pyarrow as pa
+
         fields = [column.field for column in (self.columns if columns is None else columns)]
         metadata = {"osdi-frames.table": self.name, "osdi-frames.schema_version": SCHEMA_VERSION}
         return pa.schema(fields, metadata=metadata)

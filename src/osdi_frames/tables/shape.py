@@ -82,7 +82,7 @@ class ElementShape:
 def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> ElementShape:
     """Return what `columns` of a table declare."""
     shape = ElementShape(Shape(form="object"), Shape(form="object"))
-    heads = [spelled.steps for path in table.row_paths for spelled in path.spelled(prefixes)]
+    heads = table.heads(prefixes)
     for head in heads:
         if (at_entry := shape.of.add(head)) and table.of_objects:
             at_entry.form = "object"
