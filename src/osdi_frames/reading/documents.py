@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.problems import NOTHING, Finding, ProblemKind, outlined
 from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, TIMESTAMPS, Form, form_of
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
@@ -32,13 +32,6 @@ class Element:
     """The object of the delivery that holds it, with its siblings."""
     timestamps: Mapping[str, Any] | None = None
     """The timestamps of the envelope, if there is one."""
-    outer: int | None = None
-    """The position of its document, in a list of documents."""
-
-    @property
-    def place(self) -> int:
-        """Its position, or that of its document, in the outermost list."""
-        return self.position if self.outer is None else self.outer
 
     @property
     def wrapper_key(self) -> str:
@@ -69,12 +62,10 @@ def elements(
     >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ())]
     ['not a page, an event or a delivery']
     """
-    yield from _Walk(types, prefixes).document(document, "")
-
-
-def type_keys(element: Mapping[str, Any]) -> list[str]:
-    """Return the keys that name the type of a delivery's element."""
-    return [key for key in element if is_type_key(key)]
+    for met in _Walk(types, prefixes).document(document, ""):
+        if isinstance(met, Finding) and met.value is not NOTHING:
+            met = replace(met, value=outlined(met.value))
+        yield met
 
 
 def is_wrapper(keys: Iterable[str]) -> bool:
@@ -169,8 +160,7 @@ class _Walk:
         for position, entry in enumerate(body):
             at = f"{key}[{position}]"
             if not self._is_delivered(entry) and self._is_document(entry):
-                for met in self.document(entry, at, timestamps):
-                    yield replace(met, outer=position) if isinstance(met, Element) else met
+                yield from self.document(entry, at, timestamps)
             elif not isinstance(entry, dict):
                 yield Finding(ProblemKind.NO_OBJECT, at, entry)
             elif self._is_delivered(entry) or is_wrapper(entry):
@@ -194,7 +184,7 @@ class _Walk:
         self, entry: dict[str, Any], position: int, key: str, timestamps: Mapping[str, Any] | None
     ) -> Iterator[Element | Other | Finding]:
         declared = {element.type_key: element for element in self.types}
-        for name in type_keys(entry):
+        for name in filter(is_type_key, entry):
             value = entry[name]
             if name not in declared:
                 yield Other(name)

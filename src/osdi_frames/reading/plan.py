@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import pyarrow as pa
 
+from osdi_frames.archive import Limits
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.problems import OnError
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
@@ -23,6 +26,29 @@ IDENTITY = "_identity_"
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What a reader is asked for, as `read_table` explains it."""
+
+    tables: Mapping[str, Columns]
+    prefix: str | None = None
+    dedupe: Dedupe = True
+    on_error: OnError = "raise"
+    limits: Limits | None = None
+    progress: bool | None = None
+
+
+def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[str, Columns]:
+    """Return the columns by the name of each table; None stands for all columns."""
+    if isinstance(tables, str):
+        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
+    named = tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
+    # What can be iterated once is asked for twice.
+    return {
+        name: tuple(columns) if isinstance(columns, Iterator) else columns for name, columns in named.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
     """One query over the elements of a type: the rows of a table."""
 
@@ -30,7 +56,7 @@ class Select:
     asked: tuple[Column, ...] | None
     """The columns asked for; None where nobody asked for the table."""
     columns: tuple[Column, ...]
-    """Those, and the columns that identify the element."""
+    """Those, and those of IDENTITY."""
 
     def checked(self, *, inspects: bool) -> tuple[Column, ...]:
         """Return the columns whose values are checked: all in an inspection."""
@@ -141,10 +167,11 @@ def _selects(
     element: ElementType, asked: Mapping[Table, tuple[Column, ...]], identities: Identities, *, inspects: bool
 ) -> Iterable[Select]:
     main = main_table(element)
-    needed = (
-        dict.fromkeys(name for names in (*identities, element.newest) for name in names) if identities else ()
-    )
-    keys = tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in needed)
+    needed = [*identities, element.newest] if identities else []
+    if inspects and element.month:
+        needed.append((element.month, "source_file", "source_line"))
+    names = dict.fromkeys(itertools.chain.from_iterable(needed))
+    keys = tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in names)
     columns = (*asked.get(main, ()), *keys)
     yield Select(main, asked.get(main), columns)
     for table in TABLES.values():

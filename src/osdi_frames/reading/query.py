@@ -14,9 +14,6 @@ from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, TIMESTAMPS,
 from osdi_frames.tables.schema import ElementType
 from osdi_frames.tables.shape import ElementShape, Shape
 
-#: What rows have in addition to the columns asked for: the document, and the position in it.
-NUMBER, POSITION = "_number", "_position"
-
 #: The key of an entry that mending puts where another value stood: it keeps its place, and is no row.
 MISPLACED = "osdi-frames:misplaced"
 
@@ -84,8 +81,8 @@ def entry_keys(form: Form) -> str:
     """Return the query for the keys of the entries of deliveries: each set of keys, with the numbers and positions."""
     keys = f"json_keys(document, {literal(json_path(_steps(form)) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
-        start + unnest(range(len(found))) AS position, unnest(found) AS keys
-        FROM (SELECT number, start, {keys} AS found FROM documents)) GROUP BY keys"""
+        unnest(range(len(found))) AS position, unnest(found) AS keys
+        FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
 
 
 def texts(form: Form) -> str:
