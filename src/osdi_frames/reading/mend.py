@@ -17,7 +17,7 @@ from osdi_frames.reading.documents import Element, foreign_identifier, is_type_k
 from osdi_frames.reading.keys import identifies
 from osdi_frames.reading.plan import Plan
 from osdi_frames.reading.query import MISPLACED
-from osdi_frames.reading.values import FIT, Misfit
+from osdi_frames.reading.values import Misfit, fitted
 from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step
 from osdi_frames.tables.shape import Shape
@@ -83,7 +83,7 @@ class _Walk:
             self.findings.append(Finding(ProblemKind.SURROGATE, key, value, "warning"))
         for kind in types:
             try:
-                value = FIT[kind](value)
+                value = fitted(kind, value)
             except Misfit as misfit:
                 self.findings.append(Finding(misfit.kind, key, value))
                 return None
