@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.archive.names import printable
-from osdi_frames.problems import Place, Problem, ProblemKind, Severity, named
+from osdi_frames.problems import Place, Problem, ProblemKind, named
 from osdi_frames.reading.documents import POSITION, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.group import Reading
@@ -25,10 +25,7 @@ from osdi_frames.reading.stream import Observer
 from osdi_frames.tables import element_types
 from osdi_frames.tables.schema import ElementType
 
-COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
-KEY_COLUMNS = ("severity", "problem", "key", "count")
-
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+_SEVERITIES = ("error", "warning", "info")
 
 
 def check(
@@ -130,10 +127,8 @@ class Inspector(Observer):
 
     files: set[str] = field(default_factory=set)
     documents: int = 0
-    places: dict[tuple[Severity, str, str], Place] = field(default_factory=dict)
-    """Where each problem was met first."""
-    counts: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
-    keyed: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
+    noted: dict[tuple[str, str, str, str], tuple[Place, int]] = field(default_factory=dict)
+    """By severity, problem, detail and key, where each problem was met first, and how often."""
     years: defaultdict[ElementType, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     first_of: dict[tuple[ElementType, int], tuple[Place, str]] = field(default_factory=dict)
 
@@ -231,32 +226,33 @@ class Inspector(Observer):
 
     def inspection(self) -> Inspection:
         """Return what was met."""
-        elements = {element.name: self.elements[element.name] for element in element_types()}
-        kept = {element.name: self.kept[element.name] for element in element_types() if element.month}
-        places = {problem: (first.source_file, first.source_line) for problem, first in self.places.items()}
-        problems = [(*places[problem], *problem, count) for problem, count in _in_order(self.counts)]
-        by_key = [(*problem, count) for problem, count in _in_order(self.keyed)]
+        types = element_types()
+        kept = {element.name: self.kept[element.name] for element in types if element.month}
+        rows = [
+            (place.source_file, place.source_line, *same, count)
+            for same, (place, count) in self.noted.items()
+        ]
+        names = ["source_file", "source_line", "severity", "problem", "detail", "key", "count"]
+        kinds = {name: "Int64" if name in ("source_line", "count") else "str" for name in names}
+        found = pd.DataFrame(rows, columns=names).astype(kinds)
+        by_key = found.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
         return Inspection(
             len(self.files),
             self.documents,
-            elements,
+            {element.name: self.elements[element.name] for element in types},
             {name: count for name, count in kept.items() if count},
-            _frame(problems, COLUMNS),
-            _frame(by_key, KEY_COLUMNS),
+            _in_order(found.drop(columns="key"), "detail"),
+            _in_order(by_key, "key"),
         )
 
     def _add(self, problem: Problem, key: str, count: int = 1) -> None:
-        same = (problem.severity, problem.problem, problem.detail)
-        self.places.setdefault(same, problem.place)
-        self.counts[same] += count
-        self.keyed[problem.severity, problem.problem, key] += count
+        same = (problem.severity, problem.problem, problem.detail, key)
+        first, before = self.noted.get(same, (problem.place, 0))
+        self.noted[same] = first, before + count
 
 
-def _frame(rows: Sequence[tuple[object, ...]], columns: Sequence[str]) -> pd.DataFrame:
-    types = {name: "Int64" if name in ("source_line", "count") else "str" for name in columns}
-    return pd.DataFrame(rows, columns=list(columns)).astype(types)
-
-
-def _in_order(counts: Counter[tuple[Severity, str, str]]) -> list[tuple[tuple[Severity, str, str], int]]:
+def _in_order(found: pd.DataFrame, last: str) -> pd.DataFrame:
     """Sort by severity, then the most frequent first."""
-    return sorted(counts.items(), key=lambda item: (_SEVERITIES.index(item[0][0]), -item[1], item[0]))
+    ranked = found.assign(rank=found["severity"].map(_SEVERITIES.index), fewer=-found["count"])
+    by = ["rank", "fewer", "problem", last]
+    return ranked.sort_values(by, ignore_index=True).drop(columns=by[:2])
