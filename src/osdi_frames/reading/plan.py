@@ -57,10 +57,8 @@ class Select:
     """The columns asked for; None where nobody asked for the table."""
     columns: tuple[Column, ...]
     """Those, and those of IDENTITY."""
-
-    def checked(self, *, inspects: bool) -> tuple[Column, ...]:
-        """Return the columns whose values are checked: all in an inspection."""
-        return self.table.columns if inspects else self.columns
+    checked: tuple[Column, ...]
+    """The columns whose values are checked: all in an inspection."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -102,9 +100,11 @@ class Plan:
         InvalidArgument
             For an unknown `dedupe`, or one that an element type does not have.
         """
-        more = {element: _selected_by(element, names) for element, names in (selected_by or {}).items()}
-        asked = {declared(name): declared(name).select(columns) for name, columns in tables.items()}
-        asked = {table: (*columns, *more.get(table.element, ())) for table, columns in asked.items()}
+        asked: dict[Table, tuple[Column, ...]] = {}
+        for name, columns in tables.items():
+            element = (table := declared(name)).element
+            added = _of_main(element, (selected_by or {}).get(element, ()), SELECTED_BY)
+            asked[table] = (*table.select(columns), *added)
         prefixes = known_prefixes(prefix)
         types = element_types() if inspects else dict.fromkeys(table.element for table in asked)
         read = {table.element for table in asked}
@@ -113,7 +113,7 @@ class Plan:
             element: tuple(_selects(element, asked, identities[element], inspects=inspects))
             for element in types
         }
-        shapes = {element: _shape(chosen, prefixes, inspects=inspects) for element, chosen in selects.items()}
+        shapes = {element: _shape(chosen, prefixes) for element, chosen in selects.items()}
         return cls(selects, shapes, prefixes, identities, inspects)
 
     @property
@@ -138,7 +138,7 @@ class Plan:
             column.v2[0]
             for chosen in self.selects.values()
             for select in chosen
-            for column in select.checked(inspects=self.inspects)
+            for column in select.checked
             if column.origin == "envelope"
         )
 
@@ -170,29 +170,29 @@ def _selects(
     needed = [*identities, element.newest] if identities else []
     if inspects and element.month:
         needed.append((element.month, "source_file", "source_line"))
-    names = dict.fromkeys(itertools.chain.from_iterable(needed))
-    keys = tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in names)
+    keys = _of_main(element, itertools.chain.from_iterable(needed), IDENTITY)
     columns = (*asked.get(main, ()), *keys)
-    yield Select(main, asked.get(main), columns)
+    yield Select(main, asked.get(main), columns, main.columns if inspects else columns)
     for table in TABLES.values():
         if table.element == element and table != main and (inspects or table in asked):
             columns = asked.get(table, ())
             # What is selected by is of the element, as its keys are.
             added = tuple(column for column in columns if column not in table.columns)
             wider = replace(table, keys=(*table.keys, *added)) if added else table
-            yield Select(wider, asked.get(table), columns)
+            yield Select(wider, asked.get(table), columns, wider.columns if inspects else columns)
 
 
-def _selected_by(element: ElementType, names: Iterable[str]) -> tuple[Column, ...]:
+def _of_main(element: ElementType, names: Iterable[str], prefix: str) -> tuple[Column, ...]:
+    """Return columns of the main table under names of their own."""
     main = main_table(element)
-    return tuple(replace(main.column(name), name=f"{SELECTED_BY}{name}") for name in names)
+    return tuple(replace(main.column(name), name=f"{prefix}{name}") for name in dict.fromkeys(names))
 
 
-def _shape(selects: Sequence[Select], prefixes: Sequence[str], *, inspects: bool) -> ElementShape:
+def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:
     """Return what all selects of an element type declare together."""
     whole = ElementShape(Shape(form="object"), Shape(form="object"))
     for select in selects:
-        shape = element_shape(select.table, select.checked(inspects=inspects), prefixes)
+        shape = element_shape(select.table, select.checked, prefixes)
         whole.of.merge(shape.of)
         whole.siblings.merge(shape.siblings)
     whole.of.fold()

@@ -108,7 +108,7 @@ def fitted(kind: Type, value: Any) -> Any:
         case "int64" if not isinstance(value, bool):
             return _integer(value)
         case "float64" if not isinstance(value, bool | dict | list) and _NUMBER.fullmatch(str(value)):
-            if not math.isfinite(number := float(value)):
+            if not math.isfinite(number := float(str(value))):
                 raise Misfit(ProblemKind.LARGE_NUMBER)
             return repr(number)
         # ISO 8601 in its extended form only: the basic one is a number to everyone else.
