@@ -202,8 +202,8 @@ class _Reader:
         for form, numbers in numbers_of.items():
             chosen, held = only(documents, numbers), self.plan.holds(form)
             if not held and form.kind == "delivery":
-                self.engine.put("documents", chosen)
-                self.odd.update(number for (number,) in self.engine.run(query.not_read(types)).fetchall())
+                for keys, owners, _ in self._entry_keys(form, chosen):
+                    self.odd.update(() if is_wrapper(keys) else owners)
             for one in held:  # several forms are one where only some of their types are read
                 parts[one].append(chosen)
         return [
@@ -226,14 +226,18 @@ class _Reader:
         doubtful = ~np.logical_and.reduce(list(types.values()))
         if not doubtful.any():
             return
-        self.engine.put("documents", only(documents, parsed.elements[doubtful] >> POSITIONS))
-        for keys, numbers, positions in self.engine.run(query.entry_keys(parsed.form)).fetchall():
+        doubted = only(documents, parsed.elements[doubtful] >> POSITIONS)
+        for keys, numbers, positions in self._entry_keys(parsed.form, doubted):
             at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
             for name in types.keys() & keys:
                 suspect[at] |= ~types[name][at]
             if not is_wrapper(keys):
                 some = np.logical_or.reduce([present[at] for present in types.values()])
                 self.odd.update(np.array(numbers)[~some].tolist())
+
+    def _entry_keys(self, form: Form, documents: pa.Table) -> list[Any]:
+        self.engine.put("documents", documents)
+        return self.engine.run(query.entry_keys(form)).fetchall()
 
     def _add(self, parsed: Parsed, fit: Mask, found: dict[Select, list[pa.Table]]) -> None:
         """Add the rows of the elements that fit."""
