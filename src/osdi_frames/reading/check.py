@@ -99,20 +99,7 @@ class Inspection:
 def inspect(
     source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
 ) -> Inspection:
-    """Walk through an archive as `check` does, and count what is there in addition to the problems.
-
-    Parameters and errors are those of `check`.
-
-    Examples
-    --------
-    >>> pull = {"_embedded": {"osdi:events": [{"title": "March", "total_accepted": "lots"}, {"title": "Talk"}]}}
-    >>> found = inspect(pull)
-    >>> found.documents, found.elements["event"]
-    (1, 2)
-    >>> found.by_key
-      severity         problem                    key  count
-    0    error  not an integer  event: total_accepted      1
-    """
+    """Walk through an archive as `check` does, and count what is there in addition to the problems."""
     inspector = Inspector(None)
     for _ in scan_tables(
         source, Request({}, prefix, dedupe=False, limits=limits, progress=progress), observer=inspector
