@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import osdi_frames as of
-from osdi_frames.reading import dedupe, stream
+from osdi_frames.reading import dedupe, group
 from osdi_frames.reading import engine as engines
 
 MANY = 3000
@@ -64,7 +64,7 @@ def test_what_large_archives_need_changes_no_row(setting, limit, monkeypatch):
     """Rows wait in files instead of in memory; elements are grouped some at a time."""
     source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]
     whole = of.read_tables(source, ["signatures", "signature_identifiers"])
-    monkeypatch.setattr(stream, "_GROUP", 5_000)
+    monkeypatch.setattr(group, "_GROUP", 5_000)
     monkeypatch.setattr(dedupe, setting, limit)
     for name, frame in of.read_tables(source, ["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])

@@ -23,6 +23,14 @@ CLEAR = {
         2,
     ),
     "a list of events": ([EVENT, EVENT | {"identifiers": ["action_network:e2"]}], "events", 2),
+    "a list of events, in an envelope": (
+        {
+            "fetched_at": "2026-05-01T10:00:00Z",
+            "body": [EVENT, EVENT | {"identifiers": ["action_network:e2"]}],
+        },
+        "events",
+        2,
+    ),
     "an element without its array": (ELEMENT, "signatures", 1),
     "an element without its array, in an envelope": (
         {"received_at": "2026-05-01T10:00:00Z", "body": ELEMENT},
@@ -61,6 +69,17 @@ def test_elements_a_line_keep_their_keys(tmp_path):
         "idempotency_key": ["a", "b"],
         "source_line": [1, 2],
     }
+
+
+@pytest.mark.parametrize(("entry", "problem"), [({"mood": 1}, "without a type key"), (7, "not an object")])
+def test_a_wrong_entry_of_a_delivery_is_a_problem_whatever_is_read(entry, problem, tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_text(json.dumps([ELEMENT, entry]))
+    for table in ("events", "signatures"):
+        with pytest.raises(BadDocument, match=f"a.ndjson:1: .*{problem}"):
+            of.read_table(path, table)
+        with pytest.warns(ProblemsWarning, match="skipped 1 problem"):
+            of.read_table(path, table, on_error="skip")
 
 
 def test_an_envelope_without_a_time_is_a_warning_of_check():

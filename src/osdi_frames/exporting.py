@@ -14,8 +14,7 @@ from osdi_frames.errors import InvalidArgument, UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.privacy.pseudonyms import Drop, Key, Pseudonyms
 from osdi_frames.problems import OnError
-from osdi_frames.reading.frames import named_tables
-from osdi_frames.reading.plan import Dedupe
+from osdi_frames.reading.plan import Dedupe, Request, named_tables
 from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.tables import main_table
@@ -139,16 +138,8 @@ def export(
             pseudonyms=pseudonyms,
             overwrite=overwrite,
         )
-    rows = scan_tables(
-        source,
-        columns,
-        prefix=prefix,
-        dedupe=dedupe,
-        on_error=on_error,
-        limits=limits,
-        progress=progress,
-        selection=selection,
-    )
+    request = Request(columns, prefix, dedupe, on_error, limits=limits, progress=progress)
+    rows = scan_tables(source, request, selection=selection)
     if pseudonyms:
         rows = ((name, pseudonyms.replace(some, chosen[name])) for name, some in rows)
     with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:

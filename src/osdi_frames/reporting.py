@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import Final, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -17,10 +17,11 @@ from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
 from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.privacy.addresses import hide_in_rows
-from osdi_frames.problems import OnError, ProblemKind, warn_caller
+from osdi_frames.problems import OnError, Policy, ProblemKind, warn_caller
 from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
-from osdi_frames.reading.check import Inspection, scan_inspected
+from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.frames import collect
+from osdi_frames.reading.plan import Request
 from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import FILTERS, Filters, Selection
 from osdi_frames.reports import STANDARD, Report
@@ -220,10 +221,9 @@ def read(
     _refuse(reports, min_count)
     selection = Selection.of(filters, include=include)
     columns = _columns(reports, places=places)
-    options: Any = {"prefix": prefix, "on_error": on_error, "progress": progress, "selection": selection}
-    rows, inspector = scan_tables(source, columns, **options), None
-    if places:
-        rows, inspector = scan_inspected(source, columns, **options)
+    inspector = Inspector(Policy(on_error)) if places else None
+    request = Request(columns, prefix, on_error=on_error, progress=progress)
+    rows = scan_tables(source, request, selection=selection, observer=inspector)
     if not show_addresses:
         rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
     tables = collect(columns, rows, categories={key for declared in reports for key in declared.keys})

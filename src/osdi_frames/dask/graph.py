@@ -26,7 +26,7 @@ from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.dedupe import ELEMENT, among, superseded
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
-from osdi_frames.reading.stream import Policed, asked, read_partition
+from osdi_frames.reading.stream import Observer, asked, read_partition
 from osdi_frames.tables.schema import ElementType
 
 _TOGETHER = 128  # partitions whose elements are compared by one task
@@ -84,7 +84,7 @@ def graph(
 def _read(partition: Partition, reading: Reading) -> Waiting:
     policy = Policy(reading.on_error)
     chunks = archive.read(partition, policy.handle, limits=reading.limits, progress=False)
-    tables, keys = read_partition(reading.plan(), partition.number, chunks, Policed(policy))
+    tables, keys = read_partition(reading.plan(), partition.number, chunks, Observer(policy))
     policy.close(warn)
     return {name: _compressed(rows) for name, rows in tables.items() if rows}, keys
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import pandas as pd
 import pyarrow as pa
@@ -13,20 +14,18 @@ import pyarrow.compute as pc
 from osdi_frames import archive
 from osdi_frames.archive import Chunk, Limits, Source
 from osdi_frames.archive.names import printable
-from osdi_frames.problems import Finding, OnError, Place, Policy, Problem, ProblemKind, Severity, named
-from osdi_frames.reading.documents import POSITION, Element, Other, is_type_key, is_wrapper
+from osdi_frames.problems import Place, Problem, ProblemKind, named
+from osdi_frames.reading.documents import POSITION, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
+from osdi_frames.reading.group import Reading
 from osdi_frames.reading.keys import Keys, written
-from osdi_frames.reading.plan import Columns, Dedupe, Plan
-from osdi_frames.reading.selection import Selection
-from osdi_frames.reading.stream import Policed, stream
-from osdi_frames.tables import TABLES, element_types, main_table
+from osdi_frames.reading.plan import IDENTITY, Plan, Request
+from osdi_frames.reading.scan import scan_tables
+from osdi_frames.reading.stream import Observer
+from osdi_frames.tables import element_types
 from osdi_frames.tables.schema import ElementType
 
-COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
-KEY_COLUMNS = ("severity", "problem", "key", "count")
-
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+_SEVERITIES = ("error", "warning", "info")
 
 
 def check(
@@ -99,126 +98,77 @@ class Inspection:
 def inspect(
     source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
 ) -> Inspection:
-    """Walk through an archive as `check` does, and count what is there in addition to the problems.
-
-    Parameters and errors are those of `check`.
-
-    Examples
-    --------
-    >>> pull = {"_embedded": {"osdi:events": [{"title": "March", "total_accepted": "lots"}, {"title": "Talk"}]}}
-    >>> found = inspect(pull)
-    >>> found.documents, found.elements["event"]
-    (1, 2)
-    >>> found.by_key
-      severity         problem                    key  count
-    0    error  not an integer  event: total_accepted      1
-    """
-    rows, inspector = scan_inspected(
-        source, {}, prefix=prefix, dedupe=False, on_error=None, limits=limits, progress=progress
-    )
-    for _ in rows:
+    """Walk through an archive as `check` does, and count what is there in addition to the problems."""
+    inspector = Inspector(None)
+    for _ in scan_tables(
+        source, Request({}, prefix, dedupe=False, limits=limits, progress=progress), observer=inspector
+    ):
         pass
     return inspector.inspection()
 
 
-def scan_inspected(
-    source: Source,
-    tables: Mapping[str, Columns],
-    *,
-    prefix: str | None = None,
-    dedupe: Dedupe = True,
-    on_error: OnError | None = "raise",
-    limits: Limits | None = None,
-    progress: bool | None = None,
-    selection: Selection | None = None,
-) -> tuple[Iterator[tuple[str, pa.Table]], Inspector]:
-    """Read tables as `scan_tables` does, and inspect everything else, in one pass.
-
-    Parameters and errors are those of `scan_tables`; with ``on_error=None`` problems are only listed. The
-    inspection is complete when the rows have been read.
-    """
-    chosen = {name: None if columns is None else list(columns) for name, columns in tables.items()}
-    selection = selection or Selection()
-    inspector = Inspector(Policy(on_error or "skip"))
-    quarantines: list[str] = []
-    chunks = inspector.counted(
-        archive.read(source, inspector.problem, limits=limits, progress=progress, quarantines=quarantines)
-    )
-    added = {
-        name: [column for column in dated if column not in columns]
-        for name, dated in _DATED.items()
-        if (columns := chosen.get(name, [])) is not None
-    }
-    wider = chosen | {name: [*(chosen.get(name) or ()), *more] for name, more in added.items()}
-    plan = Plan.of(wider, prefix=prefix, dedupe=dedupe, inspects=True, selected_by=selection.columns)
-
-    def rows() -> Iterator[tuple[str, pa.Table]]:
-        found = inspector.dated(stream(plan, chunks, inspector))
-        asked = ((name, some.drop_columns(added.get(name, []))) for name, some in found if name in chosen)
-        yield from selection.kept(asked)
-        for folder in quarantines:
-            inspector.quarantined(folder, archive.read(folder, lambda _: None, progress=False))
-        if on_error:
-            inspector.policy.close()
-
-    return rows(), inspector
-
-
-#: Of each table with a date to be looked at: its column, and where the row was read.
-_DATED = {
-    table.name: (table.element.month, "source_file", "source_line")
-    for table in map(main_table, element_types())
-    if table.element.month
-}
-
-
 @dataclass(slots=True)
-class Inspector(Policed):
+class Inspector(Observer):
     """Counts what a reading meets, and collects its problems."""
 
     files: set[str] = field(default_factory=set)
     documents: int = 0
-    kept: Counter[str] = field(default_factory=Counter)
-    first: dict[tuple[Severity, str, str], Place] = field(default_factory=dict)
-    counts: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
-    keyed: Counter[tuple[Severity, str, str]] = field(default_factory=Counter)
-    years: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
-    first_of: dict[tuple[str, int], tuple[Place, str]] = field(default_factory=dict)
+    noted: dict[tuple[str, str, str, str], tuple[Place, int]] = field(default_factory=dict)
+    """By severity, problem, detail and key, where each problem was met first, and how often."""
+    years: defaultdict[ElementType, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    first_of: dict[tuple[ElementType, int], tuple[Place, str]] = field(default_factory=dict)
 
-    def counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    inspects: ClassVar[bool] = True
+
+    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are; note their files."""
         for chunk in chunks:
             if chunk.name is not None:
                 self.files.add(chunk.name)
             yield chunk
 
-    def problem(self, problem: Problem) -> None:
+    def handle(self, problem: Problem) -> None:
         """Note a problem of a file."""
         self._add(problem, "")
-        self.policy.handle(problem)
+        Observer.handle(self, problem)
 
-    def quarantined(self, folder: str, bodies: Iterable[Chunk]) -> None:
-        """Note what a receiver keeps and no reader reads."""
-        detail = "bodies that are no deliveries, not read"
-        if count := sum(len(chunk.documents) for chunk in bodies):
-            self._add(Problem(Place(printable(folder)), ProblemKind.QUARANTINE, detail, "warning"), "", count)
+    def see(self, reading: Reading) -> None:
+        """Note what was read of a group."""
+        self.documents += reading.documents
+        self.elements.update({element.name: count for element, count in reading.elements.items()})
+        for place, keys, count in reading.keys:
+            self._see_keys(place, keys, count)
+        for place, what, element in reading.met:
+            if isinstance(what, Other):
+                name = named(what.type)
+                self._add(Problem(place, ProblemKind.OTHER_TYPE, name, "info"), name)
+                continue
+            key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
+            self._add(Problem.at(place, replace(what, key=key) if element else what), key)
+            Observer.handle(self, Problem.at(place, what))
+        for select, rows in reading.rows:
+            if select.table.element.month and not select.table.rows:
+                self._see_dates(select.table.element, rows)
 
-    def met(self, place: Place, what: Finding | Other, element: Element | None) -> None:
-        """Note a problem in a document, or an element of another type."""
-        if isinstance(what, Other):
-            name = named(what.type)
-            self._add(Problem(place, ProblemKind.OTHER_TYPE, name, "info"), name)
-            return
-        key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
-        self._add(Problem.at(place, replace(what, key=key) if element else what), key)
-        Policed.met(self, place, what, element)
+    def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
+        """Note what a receiver keeps and no reader reads, and doubtful dates; warn of what was skipped."""
+        for folder in self.quarantines:
+            bodies = sum(
+                len(chunk.documents) for chunk in archive.read(folder, lambda _: None, progress=False)
+            )
+            problem = Problem(
+                Place(printable(folder)),
+                ProblemKind.QUARANTINE,
+                "bodies that are no deliveries, not read",
+                "warning",
+            )
+            if bodies:
+                self._add(problem, "", bodies)
+        self._list_doubtful()
+        if self.policy:
+            self.policy.close()
 
-    def read(self, documents: int, elements: Mapping[ElementType, int]) -> None:
-        """Count documents and elements."""
-        self.documents += documents
-        Policed.read(self, documents, elements)
-
-    def keys(self, place: Place, keys: Keys, count: int) -> None:
+    def _see_keys(self, place: Place, keys: Keys, count: int) -> None:
         """Note the keys that no table declares, types that are not declared, and keys that occur twice."""
         path, types = keys.path, {element.type_key: element.name for element in element_types()}
         sibling_of = next((types[name] for name in keys.around if name in types), None)
@@ -240,61 +190,55 @@ class Inspector(Policed):
                 problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
                 self._add(Problem(place, problem, name, "info"), name, count)
 
-    def dated(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield rows as they are; count them, note the years of their dates, and the first date of each year."""
-        for name, some in rows:
-            if name in _DATED:
-                self.kept[TABLES[name].element.name] += some.num_rows
-                date, *place = (some[column] for column in _DATED[name])
-                years = pc.year(date).combine_chunks()
-                for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
-                    year = year.as_py()
-                    self.years[name][year] += count.as_py()
-                    if (name, year) not in self.first_of:
-                        row = pc.index(years, year).as_py()
-                        at = Place(*(column[row].as_py() for column in place))
-                        self.first_of[name, year] = at, pc.cast(date[row], pa.string()).as_py()
-            yield name, some
+    def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
+        """Note the years of dates, and the first date of each."""
+        date, *place = (rows[f"{IDENTITY}{name}"] for name in (element.month, "source_file", "source_line"))
+        years = pc.year(date).combine_chunks()
+        for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
+            year = year.as_py()
+            self.years[element][year] += count.as_py()
+            if (element, year) not in self.first_of:
+                row = pc.index(years, year).as_py()
+                at = Place(*(column[row].as_py() for column in place))
+                self.first_of[element, year] = at, pc.cast(date[row], pa.string()).as_py()
+
+    def _list_doubtful(self) -> None:
+        for element, counts in self.years.items():
+            key = f"{element.name}: {element.month}"
+            for year in sorted({*counts}.difference(trusted_years(counts))):
+                place, date = self.first_of[element, year]
+                problem = Problem(place, ProblemKind.DOUBTFUL_DATE, f"{key} = {date[:10]}", "warning")
+                self._add(problem, key, counts[year])
 
     def inspection(self) -> Inspection:
         """Return what was met."""
-        self._list_doubtful()
-        elements = {element.name: self.elements[element.name] for element in element_types()}
-        places = {problem: (first.source_file, first.source_line) for problem, first in self.first.items()}
-        problems = [(*places[problem], *problem, count) for problem, count in _in_order(self.counts)]
-        by_key = [(*problem, count) for problem, count in _in_order(self.keyed)]
+        types = element_types()
+        kept = {element.name: self.kept[element.name] for element in types if element.month}
+        rows = [
+            (place.source_file, place.source_line, *same, count)
+            for same, (place, count) in self.noted.items()
+        ]
+        names = ["source_file", "source_line", "severity", "problem", "detail", "key", "count"]
+        kinds = {name: "Int64" if name in ("source_line", "count") else "str" for name in names}
+        found = pd.DataFrame(rows, columns=names).astype(kinds)
+        by_key = found.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
         return Inspection(
             len(self.files),
             self.documents,
-            elements,
-            dict(self.kept),
-            _frame(problems, COLUMNS),
-            _frame(by_key, KEY_COLUMNS),
+            {element.name: self.elements[element.name] for element in types},
+            {name: count for name, count in kept.items() if count},
+            _in_order(found.drop(columns="key"), "detail"),
+            _in_order(by_key, "key"),
         )
 
-    def _list_doubtful(self) -> None:
-        for name, counts in self.years.items():
-            key = f"{TABLES[name].element.name}: {_DATED[name][0]}"
-            for year in sorted({*counts}.difference(trusted_years(counts))):
-                place, date = self.first_of[name, year]
-                self._add(
-                    Problem(place, ProblemKind.DOUBTFUL_DATE, f"{key} = {date[:10]}", "warning"),
-                    key,
-                    counts[year],
-                )
-
     def _add(self, problem: Problem, key: str, count: int = 1) -> None:
-        same = (problem.severity, problem.problem, problem.detail)
-        self.first.setdefault(same, problem.place)
-        self.counts[same] += count
-        self.keyed[problem.severity, problem.problem, key] += count
+        same = (problem.severity, problem.problem, problem.detail, key)
+        first, before = self.noted.get(same, (problem.place, 0))
+        self.noted[same] = first, before + count
 
 
-def _frame(rows: Sequence[tuple[object, ...]], columns: Sequence[str]) -> pd.DataFrame:
-    types = {name: "Int64" if name in ("source_line", "count") else "str" for name in columns}
-    return pd.DataFrame(rows, columns=list(columns)).astype(types)
-
-
-def _in_order(counts: Counter[tuple[Severity, str, str]]) -> list[tuple[tuple[Severity, str, str], int]]:
+def _in_order(found: pd.DataFrame, last: str) -> pd.DataFrame:
     """Sort by severity, then the most frequent first."""
-    return sorted(counts.items(), key=lambda item: (_SEVERITIES.index(item[0][0]), -item[1], item[0]))
+    ranked = found.assign(rank=found["severity"].map(_SEVERITIES.index), fewer=-found["count"])
+    by = ["rank", "fewer", "problem", last]
+    return ranked.sort_values(by, ignore_index=True).drop(columns=by[:2])

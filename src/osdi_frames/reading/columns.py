@@ -10,35 +10,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.reading.arrays import Mask, child, last_part, true, valid
+from osdi_frames.reading.arrays import Mask, child, last_part, one, true, valid
+from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.parsed import ENVELOPE, Parsed, Steps
-from osdi_frames.reading.query import MISPLACED, NUMBER, POSITION
+from osdi_frames.reading.plan import IDENTITY
+from osdi_frames.reading.query import MISPLACED
 from osdi_frames.tables.arrow import ARROW
 from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, spelled
 
 
 def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:
-    """Return the rows of the elements that fit: number, position, and the columns but for those of their source."""
+    """Return the rows of the elements that fit, with the numbers of these."""
     head = parsed.head(table.element)
     fit = fit & valid(parsed.at(head))
-    wanted = [column for column in columns if column.origin != "source"]
     of_element = _Values(parsed, table, head, {"element position": pa.array(parsed.positions)})
-    keys = {column.name: of_element.of(column) for column in wanted if column not in table.entry}
+    keys = {column.name: of_element.of(column) for column in columns if column not in table.entry}
     parts = []
     for steps, at, given in _entries(parsed, table, head, fit) if table.rows else [(head, fit, {})]:
-        owners = parsed.owners(steps)
+        _, owners = parsed.found_at(steps)
         of_entry = _Values(parsed, table, steps, given)
         numbers = np.flatnonzero(at & fit[owners])
         found = {
             column.name: of_entry.of(column).take(pa.array(numbers))
             if column in table.entry
             else _some(keys[column.name], owners[numbers])
-            for column in wanted
+            for column in columns
         }
-        owners = owners[numbers]
-        parts.append(
-            (owners, pa.table({NUMBER: parsed.numbers[owners], POSITION: parsed.positions[owners]} | found))
-        )
+        typed = {column.name: found[column.name].cast(ARROW[column.type]) for column in columns}
+        parts.append((owners[numbers], pa.table(typed | {ELEMENT: parsed.elements[owners[numbers]]})))
     if len(parts) == 1:
         return parts[0][1]
     order = np.argsort(np.concatenate([owners for owners, _ in parts]), kind="stable")
@@ -59,11 +58,11 @@ def _entries(
         left = fit.copy()
         for path in map(Path.parse, spelled(texts, parsed.prefixes)):
             steps = (*head, *path.steps)
-            found = parsed.at(steps)
+            found, owners = parsed.found_at(steps)
             if path.steps[-1] == PAIRS:
                 yield (*steps, "value"), np.ones(len(found), bool), {"key": child(found, "key")}
             elif path.steps[-1] == EACH:
-                owners, are_rows = parsed.owners(steps), valid(found)
+                are_rows = valid(found)
                 if pa.types.is_struct(found.type):
                     are_rows &= ~valid(child(found, MISPLACED))
                 positions = np.arange(len(owners)) - np.searchsorted(owners, owners)
@@ -87,6 +86,9 @@ class _Values:
 
     def of(self, column: Column) -> pa.Array:
         """Return the values of a column."""
+        if column.origin == "source":
+            name = column.name.removeprefix(IDENTITY)
+            return one(self.parsed.documents[name].take(pa.array(self.parsed.owners)))
         if column.origin == "derived":
             return _DERIVED[column.name](self, column)
         if column.origin in self.given:
@@ -159,7 +161,7 @@ def _api_version(values: _Values, column: Column) -> pa.Array:
     """Return the version by its keys (interface 9): v1 where there is one of v1's own and none of v2's."""
 
     def has(version: str, other: str) -> np.ndarray:
-        found = np.zeros(len(values.parsed.numbers), bool)
+        found = np.zeros(len(values.parsed.elements), bool)
         for declared in map(values.table.column, column.derived):
             for path in set(getattr(declared, version)) - set(getattr(declared, other)):
                 found |= valid(values.parsed.at((*values.head, *Path.parse(path).steps)))

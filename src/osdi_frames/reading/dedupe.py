@@ -69,9 +69,8 @@ class Deduplication:
         self.size += rows.nbytes
         self.waiting[table].add(rows, in_memory=self.size <= _IN_MEMORY)
 
-    def kept(self) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the rows of the elements that are kept: the newest version of each, then the last read."""
-        kept = self._kept()
+    def rows(self, kept: np.ndarray) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows of the elements that are kept."""
         for table, waiting in self.waiting.items():
             for rows in waiting.all():
                 yield table, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
@@ -83,9 +82,10 @@ class Deduplication:
                 (identity & {2**64 - 1}::UHUGEINT)::UBIGINT AS low
             FROM {self._seen} WHERE identity != number::UHUGEINT"""
         ).to_arrow_table()
-        return keys.filter(pa.array(among(keys["number"].to_numpy(), self._kept())))
+        return keys.filter(pa.array(among(keys["number"].to_numpy(), self.kept())))
 
-    def _kept(self) -> np.ndarray:
+    def kept(self) -> np.ndarray:
+        """Return the numbers of the elements that are kept: of each the newest version, then the last read."""
         parts = 1 + self.count // _GROUPED
         seen = (f"{self._seen} WHERE hash(identity) % {parts} = {part}" for part in range(parts))
         queries = (_newest(self.element, "number", some, "identity") for some in seen)

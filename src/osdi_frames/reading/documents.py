@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
-from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.problems import NOTHING, Finding, ProblemKind, outlined
 from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, TIMESTAMPS, Form, form_of
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
@@ -32,13 +33,6 @@ class Element:
     """The object of the delivery that holds it, with its siblings."""
     timestamps: Mapping[str, Any] | None = None
     """The timestamps of the envelope, if there is one."""
-    outer: int | None = None
-    """The position of its document, in a list of documents."""
-
-    @property
-    def place(self) -> int:
-        """Its position, or that of its document, in the outermost list."""
-        return self.position if self.outer is None else self.outer
 
     @property
     def wrapper_key(self) -> str:
@@ -69,12 +63,10 @@ def elements(
     >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ())]
     ['not a page, an event or a delivery']
     """
-    yield from _Walk(types, prefixes).document(document, "")
-
-
-def type_keys(element: Mapping[str, Any]) -> list[str]:
-    """Return the keys that name the type of a delivery's element."""
-    return [key for key in element if is_type_key(key)]
+    for met in _Walk(types, prefixes).document(document, ""):
+        if isinstance(met, Finding) and met.value is not NOTHING:
+            met = replace(met, value=outlined(met.value))
+        yield met
 
 
 def is_wrapper(keys: Iterable[str]) -> bool:
@@ -94,125 +86,102 @@ def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> 
     'change_desk:9'
     """
     found = resource.get("identifiers")
-    identifiers = (
-        [identifier for identifier in found if isinstance(identifier, str)] if isinstance(found, list) else []
-    )
+    identifiers = [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
     if any(identifier.startswith(tuple(f"{prefix}:" for prefix in prefixes)) for identifier in identifiers):
         return None
-    links = resource.get("_links")
-    self_link = links.get("self") if isinstance(links, dict) else None
-    address = str(self_link.get("href") or "") if isinstance(self_link, dict) else ""
-    own = address.rstrip("/").rpartition("/")[2]
-    return next(
-        (
-            identifier
-            for identifier in identifiers
-            if identifier.endswith(f":{own}" if own else "") and ":" in identifier
-        ),
-        None,
-    )
+    href: Any = resource
+    for key in ("_links", "self", "href"):
+        href = href.get(key) if isinstance(href, dict) else None
+    own = str(href or "").rstrip("/").rpartition("/")[2]
+    end = f":{own}" if own else ""
+    return next((text for text in identifiers if ":" in text and text.endswith(end)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
     types: Sequence[ElementType]
     prefixes: Sequence[str]
+    timestamps: Mapping[str, Any] | None = None
 
     def document(
-        self, document: Any, key: str, timestamps: Mapping[str, Any] | None = None
+        self, body: Any, key: str, position: int | None = None
     ) -> Iterator[Element | Other | Finding]:
-        decided = form_of(document, self.types, self.prefixes)
-        body = document
-        if decided.enveloped:
-            body, key = document[BODY], _joined(key, BODY)
-            timestamps = {timestamp: document.get(timestamp) for timestamp in TIMESTAMPS}
-        if decided.kind == "delivery":
-            yield from self._delivery(body, key, timestamps)
-        elif decided.kind != "single" and decided.types:
+        """Walk through a document, or the entry at a position of an array: an element, or a document of its own."""
+        form = form_of(body, self.types, self.prefixes)
+        if position is not None and self._is_element(body, position):
+            yield from self._elements(body, key, position)
+        elif form.enveloped:
+            inside = replace(self, timestamps={name: body.get(name) for name in TIMESTAMPS})
+            yield from inside._document(body[BODY], _joined(key, BODY), form, None)
+        else:
+            yield from self._document(body, key, form, position)
+
+    def _document(
+        self, body: Any, key: str, form: Form, position: int | None
+    ) -> Iterator[Element | Other | Finding]:
+        if form.kind == "delivery":
+            for number, entry in enumerate(body):
+                yield from self.document(entry, f"{key}[{number}]", number)
+        elif form.kind == "single":
+            yield Element(form.types[0], body, key=key, timestamps=self.timestamps)
+        elif form.types:
             yield from _unknown_keys(body)
-            yield from self._page(body, decided, key, timestamps)
-        elif decided.kind == "single":
-            yield Element(decided.types[0], body, key=key, timestamps=timestamps)
-        elif self._is_delivered(body) or (
-            isinstance(body, dict) and MESSAGE_KEY in body and is_wrapper(body)
-        ):
-            yield from self._delivered(body, 0, key, timestamps)  # an element without its array
-        elif _is_bare(body):
+            yield from self._page(body, form, key)
+        elif self._is_element(body, position) or (_has(body, MESSAGE_KEY) and is_wrapper(body)):
+            yield from self._elements(body, key, 0)  # an element without its array
+        elif _has(body, BODY) and isinstance(body[BODY], dict | list):
             yield Finding(ProblemKind.NO_TIME, _joined(key, BODY), severity="warning")
             yield from self.document(body[BODY], _joined(key, BODY))
-        elif isinstance(body, dict) and any(name in body for name in PAGE_KEYS):
+        elif _has(body, *PAGE_KEYS):
             yield from _other(body, key)
         else:
-            yield Finding(_unknown(body, ProblemKind.NO_DOCUMENT), key, body)
+            yield Finding(_unknown(body, is_entry=position is not None), key, body)
 
-    def _page(
-        self, body: Any, form: Form, key: str, timestamps: Mapping[str, Any] | None
-    ) -> Iterator[Element | Finding]:
-        before: Counter[ElementType] = Counter()
+    def _is_element(self, body: Any, position: int | None) -> bool:
+        """Whether an object is the entry of a delivery; one that is no entry has to have a declared type."""
+        is_declared = _has(body, *(str(element.type_key) for element in self.types))
+        return is_declared or (position is not None and isinstance(body, dict) and is_wrapper(body))
+
+    def _page(self, body: Any, form: Form, key: str) -> Iterator[Element | Finding]:
+        positions: defaultdict[ElementType, Iterator[int]] = defaultdict(count)
         for element, name in zip(form.types, form.keys, strict=True):
             at, entries = _joined(key, f"_embedded.{name}"), body["_embedded"][name]
-            if entries is not None and not isinstance(entries, list):
+            if not isinstance(entries, list | None):
                 yield Finding(ProblemKind.NO_LIST, at, entries)
                 continue
-            for position, entry in enumerate(entries or ()):
+            for number, entry in enumerate(entries or ()):
+                position, place = next(positions[element]), f"{at}[{number}]"
                 if isinstance(entry, dict):
-                    yield Element(
-                        element, entry, before[element] + position, f"{at}[{position}]", timestamps=timestamps
-                    )
+                    yield Element(element, entry, position, place, timestamps=self.timestamps)
                 else:
-                    yield Finding(ProblemKind.NO_OBJECT, f"{at}[{position}]", entry)
-            before[element] += len(entries or ())
+                    yield Finding(ProblemKind.NO_OBJECT, place, entry)
 
-    def _delivery(
-        self, body: list[Any], key: str, timestamps: Mapping[str, Any] | None
-    ) -> Iterator[Element | Other | Finding]:
-        for position, entry in enumerate(body):
-            at = f"{key}[{position}]"
-            if not self._is_delivered(entry) and self._is_document(entry):
-                for met in self.document(entry, at, timestamps):
-                    yield replace(met, outer=position) if isinstance(met, Element) else met
-            elif not isinstance(entry, dict):
-                yield Finding(ProblemKind.NO_OBJECT, at, entry)
-            elif self._is_delivered(entry) or is_wrapper(entry):
-                yield from self._delivered(entry, position, at, timestamps)
-            else:
-                yield Finding(_unknown(entry, ProblemKind.NO_TYPE), at, entry)
-
-    def _is_delivered(self, entry: Any) -> bool:
-        return isinstance(entry, dict) and any(element.type_key in entry for element in self.types)
-
-    def _is_document(self, entry: Any) -> bool:
-        """Whether an entry of an array is a document of its own: the array is then a list of documents."""
-        if not isinstance(entry, dict):
-            return isinstance(entry, list)
-        if _is_bare(entry):
-            return True
-        decided = form_of(entry, self.types, self.prefixes)
-        return decided.enveloped or decided.kind != "undecided"
-
-    def _delivered(
-        self, entry: dict[str, Any], position: int, key: str, timestamps: Mapping[str, Any] | None
+    def _elements(
+        self, entry: dict[str, Any], key: str, position: int
     ) -> Iterator[Element | Other | Finding]:
         declared = {element.type_key: element for element in self.types}
-        for name in type_keys(entry):
-            value = entry[name]
+        for name in filter(is_type_key, entry):
+            value, at = entry[name], _joined(key, name)
             if name not in declared:
                 yield Other(name)
             elif isinstance(value, dict):
-                yield Element(declared[name], value, position, _joined(key, name), entry, timestamps)
+                yield Element(declared[name], value, position, at, entry, self.timestamps)
             else:
-                yield Finding(ProblemKind.NO_OBJECT, _joined(key, name), value)
+                yield Finding(ProblemKind.NO_OBJECT, at, value)
 
 
-def _unknown(value: Any, kind: ProblemKind) -> ProblemKind:
-    """Return what a value is that is no document: a resource, or a problem of a kind."""
-    is_resource = isinstance(value, dict) and any(key in value for key in RESOURCE_KEYS)
-    return ProblemKind.UNCLEAR if is_resource else kind
+def _unknown(value: Any, *, is_entry: bool) -> ProblemKind:
+    """Return what is wrong with what is no document."""
+    if _has(value, *RESOURCE_KEYS):
+        return ProblemKind.UNCLEAR
+    if not is_entry:
+        return ProblemKind.NO_DOCUMENT
+    return ProblemKind.NO_TYPE if isinstance(value, dict) else ProblemKind.NO_OBJECT
 
 
-def _is_bare(body: Any) -> bool:
-    """Return whether a document is an envelope without a time."""
-    return isinstance(body, dict) and isinstance(body.get(BODY), dict | list)
+def _has(value: Any, *keys: str) -> bool:
+    """Whether a value is an object with one of some keys."""
+    return isinstance(value, dict) and any(key in value for key in keys)
 
 
 def _joined(key: str, name: str) -> str:
@@ -221,18 +190,16 @@ def _joined(key: str, name: str) -> str:
 
 def _unknown_keys(body: dict[str, Any]) -> Iterator[Finding]:
     """Yield the keys of a page that the contract does not name (interface 2.6)."""
-    yield from (
-        Finding(ProblemKind.UNDECLARED, f"page: {key}", severity="info")
-        for key in body
-        if key not in PAGE_KEYS
-    )
+    for key in body:
+        if key not in PAGE_KEYS:
+            yield Finding(ProblemKind.UNDECLARED, f"page: {key}", severity="info")
 
 
 def _other(body: dict[str, Any], key: str) -> Iterator[Other | Finding]:
     yield from _unknown_keys(body)
     embedded = body.get("_embedded")
-    if embedded is not None and not isinstance(embedded, dict):
+    if not isinstance(embedded, dict | None):
         yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), embedded)
         return
     names = [name for name in embedded or {} if ":" in name]
-    yield from (Other(name) for name in names) if names else [Other("page or resource without elements")]
+    yield from map(Other, names or ["page or resource without elements"])

@@ -73,7 +73,8 @@ class Engine:
 
     def release(self) -> None:
         """Give the memory of ended queries back to the system, for what is made of their rows."""
-        self.connection.execute("RESET memory_limit")  # does so as a side effect
+        # DuckDB keeps what queries have freed for the next ones; whenever its limit is set, it gives that back.
+        self.connection.execute("RESET memory_limit")
         pa.default_memory_pool().release_unused()
 
     def put(self, name: str, table: pa.Table) -> None:

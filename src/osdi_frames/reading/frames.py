@@ -11,10 +11,8 @@ import pyarrow as pa
 from osdi_frames.archive import Limits, Source
 from osdi_frames.problems import OnError
 from osdi_frames.reading.interchange import frame
-from osdi_frames.reading.plan import Columns, Dedupe
-from osdi_frames.reading.scan import scan, scan_tables
-from osdi_frames.reading.selection import Selection
-from osdi_frames.tables import TABLES
+from osdi_frames.reading.plan import Columns, Dedupe, Request, named_tables
+from osdi_frames.reading.scan import scan_tables
 from osdi_frames.tables import table as declared
 
 
@@ -85,18 +83,9 @@ def read_table(
     0              5f  river
     1              5f    new
     """
-    reader = scan(
-        source,
-        table,
-        columns=columns,
-        prefix=prefix,
-        dedupe=dedupe,
-        on_error=on_error,
-        include=include,
-        limits=limits,
-        progress=progress,
-    )
-    return frame(reader.read_all())
+    return _read(
+        source, Request(named_tables({table: columns}), prefix, dedupe, on_error, include, limits, progress)
+    )[table]
 
 
 def read_events(
@@ -138,17 +127,8 @@ def read_events(
        title          start_date location_locality
     0  March 2026-05-01 18:00:00           Oakland
     """
-    return read_table(
-        source,
-        "events",
-        columns=columns,
-        prefix=prefix,
-        dedupe=dedupe,
-        on_error=on_error,
-        include=include,
-        limits=limits,
-        progress=progress,
-    )
+    tables = named_tables({"events": columns})
+    return _read(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))["events"]
 
 
 def read_signatures(
@@ -189,17 +169,8 @@ def read_signatures(
       source add_tags
     0  email  [river]
     """
-    return read_table(
-        source,
-        "signatures",
-        columns=columns,
-        prefix=prefix,
-        dedupe=dedupe,
-        on_error=on_error,
-        include=include,
-        limits=limits,
-        progress=progress,
-    )
+    tables = named_tables({"signatures": columns})
+    return _read(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))["signatures"]
 
 
 def read_tables(
@@ -244,18 +215,11 @@ def read_tables(
          tag
     0  river
     """
-    chosen = named_tables(tables)
-    rows = scan_tables(
-        source,
-        chosen,
-        prefix=prefix,
-        dedupe=dedupe,
-        on_error=on_error,
-        limits=limits,
-        progress=progress,
-        selection=Selection.of({}, include=include),
-    )
-    return collect(chosen, rows)
+    return _read(source, Request(named_tables(tables), prefix, dedupe, on_error, include, limits, progress))
+
+
+def _read(source: Source, request: Request) -> dict[str, pd.DataFrame]:
+    return collect(request.tables, scan_tables(source, request))
 
 
 def collect(
@@ -273,12 +237,3 @@ def collect(
                 some = some.set_column(number, column, some[column].dictionary_encode())
         parts[name].append(some)
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in tables}
-
-
-def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[str, Columns]:
-    """Return the columns by the name of each table; None stands for all columns."""
-    if isinstance(tables, str):
-        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
-    return (
-        dict(tables) if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
-    )

@@ -10,30 +10,27 @@ import pyarrow as pa
 
 from osdi_frames.errors import InvalidColumn
 
+_TEXT = pd.StringDtype(na_value=float("nan"))
 # Integers and booleans stay what they are when some are missing.
 _NULLABLE = {
     pa.int64(): pd.Int64Dtype(),
     pa.bool_(): pd.BooleanDtype(),
-    pa.string(): pd.StringDtype(na_value=float("nan")),
+    **dict.fromkeys((pa.string(), pa.large_string(), pa.string_view()), _TEXT),
 }
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
     """Return an Arrow table as a DataFrame with the dtypes that pandas users expect."""
-    result: pd.DataFrame = table.to_pandas(types_mapper=_NULLABLE.get)
-    for field in table.schema:
-        if pa.types.is_list(field.type):
+    flat, lists = table, {}
+    for number, field in enumerate(table.schema):
+        if pa.types.is_list(field.type) or pa.types.is_large_list(field.type):
             # Lists, not arrays: they compare, and to_parquet and explode take them as they are.
-            result[field.name] = pd.Series(table[field.name].to_pylist(), dtype=object, index=result.index)
+            lists[field.name] = table[number].to_pylist()
+            flat = flat.set_column(number, field.name, pa.nulls(len(table)))
+    result: pd.DataFrame = flat.to_pandas(types_mapper=_NULLABLE.get)
+    for name, values in lists.items():
+        result[name] = pd.Series(values, dtype=object, index=result.index)
     return result
-
-
-def _classic(kind: pa.DataType) -> pa.DataType:
-    """Return the type of Arrow that pandas takes, for a newer one of text or lists."""
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(_classic(kind.value_type))
-    is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return pa.string() if is_text else kind
 
 
 def as_frame(
@@ -74,8 +71,7 @@ def as_frame(
         computed: pd.DataFrame = needed.compute()
         return computed
     if hasattr(value, "__arrow_c_stream__") and (hasattr(value, "columns") or hasattr(value, "schema")):
-        table = pa.table(value)
-        return frame(table.cast(pa.schema([field.with_type(_classic(field.type)) for field in table.schema])))
+        return frame(pa.table(value))
     what = getattr(value, "__name__", None) if callable(value) else None
     hint = f"; call it: {what}(…)" if what else f", as {example} returns"
     raise InvalidColumn(

@@ -1,124 +1,58 @@
 """Mend documents in which something does not fit, so that the query reads them like all others.
 
 What does not fit is taken out and named; what fits in another form is brought into its normal form.
-The elements of a mended document are documents of their own: one in its envelope each.
+Each element of a mended document is a document of its own, in an envelope.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from osdi_frames.archive import split
-from osdi_frames.problems import NOTHING, Finding, ProblemKind, named, outlined
-from osdi_frames.reading.documents import Element, Other, elements, foreign_identifier, type_keys
+from osdi_frames.problems import Finding, ProblemKind, named, outlined
+from osdi_frames.reading.documents import Element, foreign_identifier, is_type_key
 from osdi_frames.reading.keys import identifies
+from osdi_frames.reading.plan import Plan
 from osdi_frames.reading.query import MISPLACED
-from osdi_frames.reading.values import FIT, Misfit
-from osdi_frames.tables.forms import BODY, Form, Kind
-from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, ElementType, Step
-from osdi_frames.tables.shape import ElementShape, Shape
+from osdi_frames.reading.values import Misfit, fitted
+from osdi_frames.tables.forms import BODY, Form
+from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step
+from osdi_frames.tables.shape import Shape
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Mended:
-    """One element as a document of its own."""
-
-    form: Form
-    document: str
-    number: int
-    """The number of the candidate that it comes from."""
-    line: int
-    """The line of its document, counted from 0 within its candidate."""
-    position: int
-    """Its position in its document."""
-    alone: bool
-    """Whether the other elements of the document were not mended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What is to be said of a candidate: something that does not fit, or an element of another type."""
-
-    line: int
-    """The line of its document, counted from 0 within the candidate."""
-    what: Finding | Other | None
-    """None stands for the document itself."""
-    element: Element | None = None
+def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
+    """Write an element as an enveloped document; give its form, and what does not fit."""
+    kind = element.type
+    shape, walk = plan.shapes[kind], _Walk()
+    if foreign := foreign_identifier(element.value, plan.prefixes):
+        key = f"{element.key}.identifiers".lstrip(".")
+        walk.findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, foreign, "warning"))
+    body: Any = walk.value(element.value, shape.of, element.key)
+    if element.wrapper is not None:
+        siblings = {key: value for key, value in element.wrapper.items() if not is_type_key(key)}
+        body = [walk.value(siblings, shape.siblings, element.wrapper_key) | {kind.type_key: body}]
+    timestamps = {
+        key: walk.leaf(value, {"utc"}, key) if key in plan.timestamps else None
+        for key, value in (element.timestamps or {"received_at": None}).items()
+    }
+    text = _LONE_SURROGATE.sub("\ufffd", json.dumps(timestamps | {BODY: body}, ensure_ascii=False))
+    form = Form("single" if element.wrapper is None else "delivery", True, (kind,))
+    return form, text, [_without_person(finding, element, plan.prefixes) for finding in walk.findings]
 
 
-@dataclass(frozen=True, slots=True)
-class Mender:
-    """Mends the elements of the types that are read."""
-
-    shapes: Mapping[ElementType, ElementShape]
-    timestamps: Collection[str]
-    """The timestamps of the envelope that are read."""
-    types: Sequence[ElementType]
-    """All declared element types."""
-    prefixes: Sequence[str]
-
-    def mend(
-        self, number: int, candidate: bytes, positions: Collection[int] | None = None
-    ) -> Iterator[Mended | Found]:
-        """Yield the elements of a candidate, mended, and what is to be said of it, with the line.
-
-        `positions` limits them to the elements at these positions of the one document.
-        """
-        for line, document in split(candidate):
-            if isinstance(document, Finding):
-                yield Found(line, document)
-                continue
-            if positions is None:
-                yield Found(line, None)
-            for met in elements(document, self.types, self.prefixes):
-                if not isinstance(met, Element):
-                    if isinstance(met, Finding) and met.value is not NOTHING:
-                        met = replace(met, value=outlined(met.value))
-                    if positions is None or (isinstance(met, Finding) and met.severity == "error"):
-                        yield Found(line, met)
-                elif met.type in self.shapes and (positions is None or met.place in positions):
-                    findings: list[Finding] = []
-                    mended = self._element(met, findings)
-                    yield from (Found(line, self._without_person(finding, met), met) for finding in findings)
-                    kind: Kind = "page" if met.wrapper is None else "delivery"
-                    form = Form(kind, True, (met.type,), (met.type.collection,))
-                    alone = positions is not None and met.outer is None
-                    yield Mended(form, mended, number, line, met.position, alone)
-
-    def _without_person(self, finding: Finding, element: Element) -> Finding:
-        """Return a finding that shows no value of what can identify a person."""
-        key = element.relative(finding.key).partition(": ")[2]
-        if not identifies(element.type, key, self.prefixes):
-            return finding
-        if finding.problem is ProblemKind.UNKNOWN_PREFIX:
-            return replace(finding, value=f"{named(finding.value.partition(':')[0])}:…")
-        return replace(finding, value=outlined(finding.value, numbers=0))
-
-    def _element(self, element: Element, findings: list[Finding]) -> str:
-        """Write one element as an enveloped document, and say what does not fit."""
-        shape, walk = self.shapes[element.type], _Walk(findings)
-        if foreign := foreign_identifier(element.value, self.prefixes):
-            key = f"{element.key}.identifiers".lstrip(".")
-            findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, foreign, "warning"))
-        value = walk.value(element.value, shape.of, element.key)
-        body: Any = {"_embedded": {element.type.collection: [value]}}
-        if element.wrapper is not None:
-            types = type_keys(element.wrapper)
-            siblings = {key: value for key, value in element.wrapper.items() if key not in types}
-            body = [
-                walk.value(siblings, shape.siblings, element.wrapper_key) | {element.type.type_key: value}
-            ]
-        timestamps = {
-            key: walk.leaf(value, {"utc"}, key) if key in self.timestamps else None
-            for key, value in (element.timestamps or {"received_at": None}).items()
-        }
-        return _LONE_SURROGATE.sub("\ufffd", json.dumps(timestamps | {BODY: body}, ensure_ascii=False))
+def _without_person(finding: Finding, element: Element, prefixes: Sequence[str]) -> Finding:
+    """Return a finding that shows no value of what can identify a person."""
+    key = element.relative(finding.key).partition(": ")[2]
+    if not identifies(element.type, key, prefixes):
+        return finding
+    if finding.problem is ProblemKind.UNKNOWN_PREFIX:
+        return replace(finding, value=f"{named(finding.value.partition(':')[0])}:…")
+    return replace(finding, value=outlined(finding.value, numbers=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +83,7 @@ class _Walk:
             self.findings.append(Finding(ProblemKind.SURROGATE, key, value, "warning"))
         for kind in types:
             try:
-                value = FIT[kind](value)
+                value = fitted(kind, value)
             except Misfit as misfit:
                 self.findings.append(Finding(misfit.kind, key, value))
                 return None

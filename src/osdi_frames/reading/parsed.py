@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from osdi_frames.reading import query
 from osdi_frames.reading.arrays import Mask, child, chosen, entries, one, own, take, true, valid
+from osdi_frames.reading.dedupe import ELEMENT
+from osdi_frames.reading.documents import foreign_identifier
 from osdi_frames.reading.values import normal
 from osdi_frames.tables.forms import TIMESTAMPS, Form
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step, Type
+from osdi_frames.tables.shape import ElementShape, Shape
 
 #: The step to the timestamps of an envelope.
 ENVELOPE = -4
-POSITIONS = 28  # bits of the number of an element that are its position in its document
+POSITIONS = 28  # bits of the number of an element; before these is the number of its document
 
 Steps = tuple[Step, ...]
+_Leaf = tuple[Steps, Type | Literal["pairs"]]
+_TIMESTAMPS: Final[list[_Leaf]] = [((ENVELOPE, name), "utc") for name in TIMESTAMPS]
 Read = tuple[pa.Array, Mask]
 """Values, and which fit their type."""
 
@@ -32,14 +39,17 @@ class Parsed:
     """
 
     form: Form
-    numbers: np.ndarray
-    """The number of the document of each element."""
+    documents: pa.Table
+    owners: np.ndarray
+    """The row of the document of each element."""
+    elements: np.ndarray
+    """The number of each element."""
     positions: np.ndarray
     """The position of each element in its document."""
     prefixes: tuple[str, ...]
     pairs: Callable[[pa.Array], pa.Array]
     """Gives the pairs of objects as lists, from their texts."""
-    found: dict[Steps, pa.Array]
+    found: dict[Steps, tuple[pa.Array, np.ndarray]]
     """What was looked up, by its steps: without any the elements, at ENVELOPE the timestamps around them."""
     values: dict[tuple[Steps, str], Read] = field(default_factory=dict)
 
@@ -59,20 +69,19 @@ class Parsed:
             one(found[name]).take(at) if name in found.column_names else pa.nulls(len(at), pa.string())
             for name in TIMESTAMPS
         ]
+        around = pa.StructArray.from_arrays(timestamps, TIMESTAMPS)
+        every = np.arange(len(owners))
+        inside = every - np.searchsorted(owners, owners)
         return cls(
             form,
-            documents["number"].to_numpy()[owners],
-            np.arange(len(owners)) - np.searchsorted(owners, owners) + documents["start"].to_numpy()[owners],
+            documents,
+            owners,
+            documents[ELEMENT].to_numpy()[owners] + inside,
+            documents["position"].to_numpy()[owners] + inside,
             prefixes,
             pairs,
-            {(): elements, (ENVELOPE,): pa.StructArray.from_arrays(timestamps, TIMESTAMPS)},
+            {(): (elements, every), (ENVELOPE,): (around, every)},
         )
-
-    @property
-    def keys(self) -> np.ndarray:
-        """The number of the document and the position, as one number."""
-        keys: np.ndarray = self.numbers << POSITIONS | self.positions
-        return keys
 
     def head(self, element: ElementType) -> Steps:
         """Return where the elements of a type stand."""
@@ -80,30 +89,22 @@ class Parsed:
 
     def at(self, steps: Steps) -> pa.Array:
         """Return what stands at some steps; null where nothing does."""
+        return self.found_at(steps)[0]
+
+    def found_at(self, steps: Steps) -> tuple[pa.Array, np.ndarray]:
+        """Return what stands at some steps, and the position among the elements of that of each value."""
         if steps not in self.found:
             before, step = steps[:-1], steps[-1]
-            if step == PAIRS:
-                values = entries(self.read(before, "pairs")[0])[0]
-            elif isinstance(step, str):
-                values = child(self.at(before), step)
-            elif step == EACH:
-                values = entries(self.at(before))[0]
+            values, owners = self.found_at(before)
+            if isinstance(step, str):
+                values = child(values, step)
+            elif step in (EACH, PAIRS):
+                values, lists = entries(values if step == EACH else self.read(before, "pairs")[0])
+                owners = owners[lists]
             else:
-                lists = self.at(before)
-                values = take(entries(lists)[0], chosen(lists, step))
-            self.found[steps] = values
+                values = take(entries(values)[0], chosen(values, step))
+            self.found[steps] = values, owners
         return self.found[steps]
-
-    def owners(self, steps: Steps) -> np.ndarray:
-        """Return the number of the element of each value at some steps."""
-        if not steps:
-            return np.arange(len(self.numbers))
-        before = steps[:-1]
-        if steps[-1] not in (EACH, PAIRS):
-            return self.owners(before)
-        lists = self.at(before) if steps[-1] == EACH else self.read(before, "pairs")[0]
-        owners: np.ndarray = self.owners(before)[entries(lists)[1]]
-        return owners
 
     def read(self, steps: Steps, kind: Type | Literal["pairs", "own"]) -> Read:
         """Return the values of a type at some steps, and where one fits or none is."""
@@ -122,6 +123,43 @@ class Parsed:
                 read = normal(kind, found)
             self.values[steps, kind] = read
         return self.values[steps, kind]
+
+
+def misfits(parsed: Parsed, shapes: Mapping[ElementType, ElementShape]) -> Mask:
+    """Return which elements do not fit, or may not: these are looked at precisely."""
+    suspect = ~valid(parsed.at(()))
+    for steps, kind in [*_TIMESTAMPS, *_leaves(query.entry_shape(parsed.form, shapes))]:
+        _, fits = parsed.read(steps, kind)
+        if not fits.all():
+            suspect[parsed.found_at(steps)[1][~fits]] = True
+    for element in parsed.form.types:
+        declared = shapes[element].of.inside
+        if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
+            suspect[list(_foreign(parsed, parsed.head(element)))] = True
+    return suspect
+
+
+def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
+    """Yield where the values of columns stand, and as what they are read."""
+    yield from ((steps, kind) for kind in shape.types)
+    if PAIRS in shape.inside:
+        yield steps, "pairs"
+    elif "json" not in shape.types:
+        for step, below in shape.inside.items():
+            yield from _leaves(below, (*steps, step))
+
+
+def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
+    """Yield the elements that the service may have identified under a prefix that is not known."""
+    identifiers, _ = parsed.read((*head, "identifiers"), "list<string>")
+    _, has_own = parsed.read((*head, "identifiers"), "own")
+    found, owners = entries(identifiers)
+    numbers = np.unique(owners[true(pc.match_substring(found, ":")) & ~has_own[owners]])
+    columns = (identifiers, parsed.at((*head, "_links", "self", "href")))
+    chosen = (column.take(pa.array(numbers)).to_pylist() for column in columns)
+    for number, some, address in zip(numbers.tolist(), *chosen, strict=True):
+        if foreign_identifier({"identifiers": some, "_links": {"self": {"href": address}}}, parsed.prefixes):
+            yield number
 
 
 def containers(structure: Any) -> Any:

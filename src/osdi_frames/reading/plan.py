@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import pyarrow as pa
 
+from osdi_frames.archive import Limits
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.problems import OnError
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
@@ -23,6 +26,30 @@ IDENTITY = "_identity_"
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """What a reader is asked for, as `read_table` explains it."""
+
+    tables: Mapping[str, Columns]
+    prefix: str | None = None
+    dedupe: Dedupe = True
+    on_error: OnError = "raise"
+    include: Iterable[str] | None = None
+    limits: Limits | None = None
+    progress: bool | None = None
+
+
+def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[str, Columns]:
+    """Return the columns by the name of each table; None stands for all columns."""
+    if isinstance(tables, str):
+        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
+    named = tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
+    # What can be iterated once is asked for twice.
+    return {
+        name: tuple(columns) if isinstance(columns, Iterator) else columns for name, columns in named.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
     """One query over the elements of a type: the rows of a table."""
 
@@ -30,11 +57,9 @@ class Select:
     asked: tuple[Column, ...] | None
     """The columns asked for; None where nobody asked for the table."""
     columns: tuple[Column, ...]
-    """Those, and the columns that identify the element."""
-
-    def checked(self, *, inspects: bool) -> tuple[Column, ...]:
-        """Return the columns whose values are checked: all in an inspection."""
-        return self.table.columns if inspects else self.columns
+    """Those, and those of IDENTITY."""
+    checked: tuple[Column, ...]
+    """The columns whose values are checked: all in an inspection."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -76,9 +101,11 @@ class Plan:
         InvalidArgument
             For an unknown `dedupe`, or one that an element type does not have.
         """
-        more = {element: _selected_by(element, names) for element, names in (selected_by or {}).items()}
-        asked = {declared(name): declared(name).select(columns) for name, columns in tables.items()}
-        asked = {table: (*columns, *more.get(table.element, ())) for table, columns in asked.items()}
+        asked: dict[Table, tuple[Column, ...]] = {}
+        for name, columns in tables.items():
+            element = (table := declared(name)).element
+            added = _of_main(element, (selected_by or {}).get(element, ()), SELECTED_BY)
+            asked[table] = (*table.select(columns), *added)
         prefixes = known_prefixes(prefix)
         types = element_types() if inspects else dict.fromkeys(table.element for table in asked)
         read = {table.element for table in asked}
@@ -87,7 +114,7 @@ class Plan:
             element: tuple(_selects(element, asked, identities[element], inspects=inspects))
             for element in types
         }
-        shapes = {element: _shape(chosen, prefixes, inspects=inspects) for element, chosen in selects.items()}
+        shapes = {element: _shape(chosen, prefixes) for element, chosen in selects.items()}
         return cls(selects, shapes, prefixes, identities, inspects)
 
     @property
@@ -112,7 +139,7 @@ class Plan:
             column.v2[0]
             for chosen in self.selects.values()
             for select in chosen
-            for column in select.checked(inspects=self.inspects)
+            for column in select.checked
             if column.origin == "envelope"
         )
 
@@ -141,31 +168,32 @@ def _selects(
     element: ElementType, asked: Mapping[Table, tuple[Column, ...]], identities: Identities, *, inspects: bool
 ) -> Iterable[Select]:
     main = main_table(element)
-    needed = (
-        dict.fromkeys(name for names in (*identities, element.newest) for name in names) if identities else ()
-    )
-    keys = tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in needed)
+    needed = [*identities, element.newest] if identities else []
+    if inspects and element.month:
+        needed.append((element.month, "source_file", "source_line"))
+    keys = _of_main(element, itertools.chain.from_iterable(needed), IDENTITY)
     columns = (*asked.get(main, ()), *keys)
-    yield Select(main, asked.get(main), columns)
+    yield Select(main, asked.get(main), columns, main.columns if inspects else columns)
     for table in TABLES.values():
         if table.element == element and table != main and (inspects or table in asked):
             columns = asked.get(table, ())
             # What is selected by is of the element, as its keys are.
             added = tuple(column for column in columns if column not in table.columns)
             wider = replace(table, keys=(*table.keys, *added)) if added else table
-            yield Select(wider, asked.get(table), columns)
+            yield Select(wider, asked.get(table), columns, wider.columns if inspects else columns)
 
 
-def _selected_by(element: ElementType, names: Iterable[str]) -> tuple[Column, ...]:
+def _of_main(element: ElementType, names: Iterable[str], prefix: str) -> tuple[Column, ...]:
+    """Return columns of the main table under names of their own."""
     main = main_table(element)
-    return tuple(replace(main.column(name), name=f"{SELECTED_BY}{name}") for name in names)
+    return tuple(replace(main.column(name), name=f"{prefix}{name}") for name in dict.fromkeys(names))
 
 
-def _shape(selects: Sequence[Select], prefixes: Sequence[str], *, inspects: bool) -> ElementShape:
+def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:
     """Return what all selects of an element type declare together."""
     whole = ElementShape(Shape(form="object"), Shape(form="object"))
     for select in selects:
-        shape = element_shape(select.table, select.checked(inspects=inspects), prefixes)
+        shape = element_shape(select.table, select.checked, prefixes)
         whole.of.merge(shape.of)
         whole.siblings.merge(shape.siblings)
     whole.of.fold()

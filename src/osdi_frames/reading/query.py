@@ -10,12 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from osdi_frames.tables import schema
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import ElementType
 from osdi_frames.tables.shape import ElementShape, Shape
-
-#: What rows have in addition to the columns asked for: the document, and the position in it.
-NUMBER, POSITION = "_number", "_position"
 
 #: The key of an entry that mending puts where another value stood: it keeps its place, and is no row.
 MISPLACED = "osdi-frames:misplaced"
@@ -31,14 +28,6 @@ INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
 #: Which documents may have numbers that JSON does not have, or none of 64 bits.
 UNUSUAL = r"""SELECT number FROM documents
     WHERE regexp_matches(document, '(?i)[:,\[]\s*-?(?:nan|inf|\d{308}|\d[\d.]*e\+?\d{3})')"""
-
-
-def not_read(types: Iterable[ElementType]) -> str:
-    """Return the query for the deliveries of types that are not read: which are lists of documents, or no JSON."""
-    keys = [*PAGE_KEYS, BODY, *RESOURCE_KEYS, *(key for element in types for key in element.keys)]
-    found = "list_distinct(flatten(json_keys(document, '$[*]')))"
-    return rf"""SELECT number FROM documents WHERE list_has_any({found}, {listed(dict.fromkeys(keys))})
-        OR regexp_matches(document, '^\s*\[\s*\[')"""
 
 
 def types_at(paths: Iterable[Keys]) -> str:
@@ -84,8 +73,8 @@ def entry_keys(form: Form) -> str:
     """Return the query for the keys of the entries of deliveries: each set of keys, with the numbers and positions."""
     keys = f"json_keys(document, {literal(json_path(_steps(form)) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
-        start + unnest(range(len(found))) AS position, unnest(found) AS keys
-        FROM (SELECT number, start, {keys} AS found FROM documents)) GROUP BY keys"""
+        unnest(range(len(found))) AS position, unnest(found) AS keys
+        FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
 
 
 def texts(form: Form) -> str:

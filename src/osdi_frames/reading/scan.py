@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
 from osdi_frames import archive
-from osdi_frames.archive import Chunk, Limits, Partition, Source
+from osdi_frames.archive import Limits, Partition, Source
 from osdi_frames.archive.source import SIZE, Map
-from osdi_frames.errors import InvalidArgument, SourceWarning
-from osdi_frames.problems import Finding, OnError, Policy, warn_caller
-from osdi_frames.reading.documents import Element, Other, elements
-from osdi_frames.reading.plan import Columns, Dedupe, Plan
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.problems import OnError, Policy
+from osdi_frames.reading.plan import Dedupe, Plan, Request, named_tables
 from osdi_frames.reading.selection import Selection
-from osdi_frames.reading.stream import Policed, stream
-from osdi_frames.tables import element_types, main_table
-
-_FIRST = 10  # documents that are looked at where a reading finds nothing
+from osdi_frames.reading.stream import Observer, stream
 
 
 def scan(
@@ -50,18 +46,9 @@ def scan(
     >>> of.scan(page, "events", columns=["title", "total_accepted"]).read_all().to_pylist()
     [{'title': 'March', 'total_accepted': 12}]
     """
-    columns = list(columns) if isinstance(columns, Iterator) else columns  # they are asked for twice
-    schema = Plan.of({table: columns}).asked[table].schema
-    rows = scan_tables(
-        source,
-        {table: columns},
-        prefix=prefix,
-        dedupe=dedupe,
-        on_error=on_error,
-        limits=limits,
-        progress=progress,
-        selection=Selection.of({}, include=include),
-    )
+    tables = named_tables({table: columns})
+    rows = scan_tables(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))
+    schema = Plan.of(tables).asked[table].schema
     return pa.RecordBatchReader.from_batches(
         schema, (batch for _, table in rows for batch in table.to_batches())
     )
@@ -129,64 +116,39 @@ def partitions(
 
 def scan_tables(
     source: Source,
-    tables: Mapping[str, Columns],
+    request: Request,
     *,
-    prefix: str | None = None,
-    dedupe: Dedupe = True,
-    on_error: OnError = "raise",
-    limits: Limits | None = None,
-    progress: bool | None = None,
     selection: Selection | None = None,
+    observer: Observer | None = None,
 ) -> Iterator[tuple[str, pa.Table]]:
     """Read several tables of an archive in one pass, in bounded memory.
 
-    Parameters and errors are those of `read_tables`; a `selection` leaves rows out.
+    Errors are those of `read_tables`; a `selection` leaves rows out. An `observer` takes notice of everything else.
 
     Returns
     -------
     iterator
         Pairs of a table's name and some of its rows; the rows of one table come in their order.
     """
-    selection = selection or Selection()
-    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selected_by=selection.columns)
-    policy = Policy(on_error)
-    chunks = archive.read(source, policy.handle, limits=limits, progress=progress)
-    policed = Policed(policy)
-    first: list[bytes] = []
-
-    def watched() -> Iterator[Chunk]:
-        for chunk in chunks:
-            first.extend(chunk.documents[: _FIRST - len(first)].to_pylist())
-            yield chunk
+    selection = selection or Selection.of({}, include=request.include)
+    observer = observer or Observer(Policy(request.on_error))
+    plan = Plan.of(
+        request.tables,
+        prefix=request.prefix,
+        dedupe=request.dedupe,
+        inspects=observer.inspects,
+        selected_by=selection.columns,
+    )
+    chunks = archive.read(
+        source,
+        observer.handle,
+        limits=request.limits,
+        progress=request.progress,
+        quarantines=observer.quarantines,
+    )
 
     def rows() -> Iterator[tuple[str, pa.Table]]:
-        yield from selection.kept(stream(plan, watched(), policed))
-        policy.close()
-        if not (isinstance(source, Partition) or policed.elements.total() or policy.passed_over):
-            _warn_of_others(plan, first)
+        yield from selection.kept(stream(plan, observer.watched(chunks), observer))
+        observer.end(plan, whole=not isinstance(source, Partition))
 
     return rows()
-
-
-def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
-    """Warn that nothing was found of what was asked for, and say what there is."""
-    found = [
-        element
-        for document in documents
-        for _, parsed in archive.split(document)
-        if not isinstance(parsed, Finding)
-        for element in elements(parsed, element_types(), plan.prefixes)
-    ]
-    declared = dict.fromkeys(part.type for part in found if isinstance(part, Element))
-    others = dict.fromkeys(part.type for part in found if isinstance(part, Other) and ":" in part.type)
-    if declared:
-        tables = ", ".join(f"read_table(source, {main_table(element).name!r})" for element in declared)
-        held = f"{', '.join(element.name for element in declared)} elements, which {tables} reads"
-    elif others:
-        held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
-    else:
-        return
-    warn_caller(
-        f"no {' and no '.join(element.name for element in plan.types)} was found; the source begins with {held}",
-        SourceWarning,
-    )

@@ -6,8 +6,9 @@ into its normal form here, and what does not fit is a `Misfit`.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -96,67 +97,56 @@ class Misfit(Exception):
         self.kind = kind
 
 
-def _text(value: Any) -> Any:
-    if isinstance(value, dict | list):
-        raise Misfit(ProblemKind.NO_TEXT)
-    return value  # the query gives the text of a number
+def fitted(kind: Type, value: Any) -> Any:
+    """Return a value of JSON in the normal form of a type, or raise `Misfit`."""
+    match kind:
+        case "string" if not isinstance(value, dict | list):
+            return value  # the query gives the text of a number
+        case "json" if isinstance(value, dict):
+            return value
+        case "bool" if value in ("true", "false") or isinstance(value, bool):
+            return str(value).lower()
+        case "int64" if not isinstance(value, bool):
+            return _integer(value)
+        case "float64" if not isinstance(value, bool | dict | list) and _NUMBER.fullmatch(str(value)):
+            if not math.isfinite(number := float(str(value))):
+                raise Misfit(ProblemKind.LARGE_NUMBER)
+            return repr(number)
+        # ISO 8601 in its extended form only: the basic one is a number to everyone else.
+        case "utc" | "local" if isinstance(value, str) and _DATE.match(value):
+            return _moment(kind, value)
+    raise Misfit(_MISFITS[kind])
 
 
-def _bool(value: Any) -> str:
-    if value is True or value == "true":
-        return "true"
-    if value is False or value == "false":
-        return "false"
-    raise Misfit(ProblemKind.NO_BOOLEAN)
+_MISFITS: Mapping[Type, ProblemKind] = {
+    "string": ProblemKind.NO_TEXT,
+    "json": ProblemKind.NO_OBJECT,
+    "bool": ProblemKind.NO_BOOLEAN,
+    "int64": ProblemKind.NO_INTEGER,
+    "float64": ProblemKind.NO_NUMBER,
+    "utc": ProblemKind.NO_DATETIME,
+    "local": ProblemKind.NO_DATETIME,
+}
 
 
 def _integer(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    match = None if isinstance(value, bool | float) else _INTEGER.fullmatch(str(value))
-    if match is None:
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else ""
+    if (match := _INTEGER.fullmatch(str(value))) is None:
         raise Misfit(ProblemKind.NO_INTEGER)
     if len(match[1]) > _DIGITS or int(match[1]) not in _INT64:
         raise Misfit(ProblemKind.LARGE_INTEGER)
     return str(int(match[1]))
 
 
-def _number(value: Any) -> str:
-    text = str(value)
-    if isinstance(value, bool | dict | list) or not _NUMBER.fullmatch(text):
-        raise Misfit(ProblemKind.NO_NUMBER)
-    if abs(number := float(text)) == float("inf"):
-        raise Misfit(ProblemKind.LARGE_NUMBER)
-    return repr(number)
-
-
-def _datetime(value: Any) -> datetime:
-    # ISO 8601 in its extended form only: the basic one is a number to everyone else.
-    if not isinstance(value, str) or not _DATE.match(value):
-        raise Misfit(ProblemKind.NO_DATETIME)
+def _moment(kind: Type, text: str) -> str:
     try:
-        return datetime.fromisoformat(value)
-    except ValueError as error:
+        moment = datetime.fromisoformat(text)
+        if kind == "utc" and moment.tzinfo:
+            moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # an offset can lead out of the years 1 to 9999
         raise Misfit(ProblemKind.NO_DATETIME) from error
-
-
-def _utc(value: Any) -> str:
-    moment = _datetime(value)
-    try:
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except OverflowError as error:  # an offset that leads out of the years 1 to 9999
-        raise Misfit(ProblemKind.NO_DATETIME) from error
-    return moment.replace(tzinfo=None).isoformat() + "Z"
-
-
-def _local(value: Any) -> str:
-    return _datetime(value).replace(tzinfo=None).isoformat()
-
-
-def _object(value: Any) -> Any:
-    if not isinstance(value, dict):
-        raise Misfit(ProblemKind.NO_OBJECT)
-    return value
+    return moment.replace(tzinfo=None).isoformat() + ("Z" if kind == "utc" else "")
 
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)\b|-?\d[\d.]*(?:e[+-]?\d+)?', re.IGNORECASE)
@@ -171,15 +161,3 @@ def unusual_numbers(document: bytes) -> Iterator[str]:
     for token in _TOKEN.findall(document):
         if not token.startswith(b'"') and not abs(float(token)) < float("inf"):
             yield token.decode()
-
-
-#: Bring a value of JSON into the normal form of each type; `Misfit` when it does not fit.
-FIT: Mapping[Type, Callable[[Any], Any]] = {
-    "string": _text,
-    "bool": _bool,
-    "int64": _integer,
-    "float64": _number,
-    "utc": _utc,
-    "local": _local,
-    "json": _object,
-}

@@ -1,0 +1,316 @@
+"""A group of documents, read: the rows of every table that a plan asks for, and what else was met.
+
+A query parses the documents, functions of Arrow check and cast whole columns. The elements in which something may
+not fit are mended in Python, and read the same way.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.archive import Chunk, split
+from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
+from osdi_frames.reading import query
+from osdi_frames.reading.arrays import Mask, only, valid
+from osdi_frames.reading.columns import rows
+from osdi_frames.reading.dedupe import ELEMENT
+from osdi_frames.reading.documents import Element, Other, elements, is_wrapper
+from osdi_frames.reading.engine import REFUSED, Engine, engine
+from osdi_frames.reading.keys import Keys, count_keys
+from osdi_frames.reading.mend import mend
+from osdi_frames.reading.parsed import POSITIONS, Parsed, containers, is_plain, misfits
+from osdi_frames.reading.plan import Plan, Select
+from osdi_frames.reading.values import unusual_numbers
+from osdi_frames.tables import element_types
+from osdi_frames.tables.forms import Form, probes
+from osdi_frames.tables.forms import form as form_by
+from osdi_frames.tables.schema import ElementType
+
+_GROUP = 12 << 20  # bytes of documents that are read together
+
+
+def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
+    """Collect chunks until a query is worth its while; give their documents, numbered through."""
+    waiting: list[Chunk] = []
+    size = before = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        size += chunk.documents.nbytes
+        if size >= _GROUP:
+            yield (group := _joined(waiting, before))
+            before += len(group)
+            waiting, size = [], 0
+    if waiting:
+        yield _joined(waiting, before)
+
+
+def _joined(chunks: list[Chunk], before: int) -> pa.Table:
+    names = pa.array([chunk.name for chunk in chunks], pa.string())
+    documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
+    files = names.take(
+        pa.array(np.repeat(np.arange(len(chunks)), [len(chunk.documents) for chunk in chunks]))
+    )
+    numbers = before + np.arange(len(files))
+    return pa.table(
+        {
+            "number": numbers,
+            "document": documents,
+            "source_file": files,
+            "source_line": np.concatenate([chunk.lines for chunk in chunks]),
+            ELEMENT: numbers << POSITIONS,  # of the first of its elements
+            "position": np.zeros_like(numbers),
+        }
+    )
+
+
+def _place(documents: pa.Table, number: int, line: int = 0) -> Place:
+    """Return where a document begins, or another one some lines below."""
+    row = number - documents["number"][0].as_py()
+    return Place(documents["source_file"][row].as_py(), documents["source_line"][row].as_py() + line)
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read of a group: the rows of every select that has any, in the order of reading, and what was met."""
+
+    documents: int = 0
+    elements: Mapping[ElementType, int] = field(default_factory=dict)
+    rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
+    met: list[tuple[Place, Finding | Other, Element | None]] = field(default_factory=list)
+    """Problems and elements of other types; of a problem in an element, with it."""
+    keys: list[tuple[Place, Keys, int]] = field(default_factory=list)
+    """The keys of objects, and how many have the same; only in an inspection."""
+
+
+def read(plan: Plan, group: pa.Table) -> Reading:
+    """Read a group."""
+    with engine() as lent:
+        return _Reader(plan, lent, group).read()
+
+
+@dataclass(slots=True)
+class _Reader:
+    plan: Plan
+    engine: Engine
+    group: pa.Table
+    reading: Reading = field(default_factory=Reading)
+    odd: set[int] = field(default_factory=set)
+    """The documents that no query reads."""
+    suspects: dict[int, set[int] | None] = field(default_factory=dict)
+    """By the number of a document, the positions of the elements that are mended; None for all."""
+
+    def read(self) -> Reading:
+        found: dict[Select, list[pa.Table]] = {
+            select: [] for selects in self.plan.selects.values() for select in selects
+        }
+        self._read_plain(found)
+        self._read_mended(found)
+        mains = {element: selects[0] for element, selects in self.plan.selects.items()}
+        self.reading.elements = {element: sum(map(len, found[main])) for element, main in mains.items()}
+        for select, parts in found.items():
+            if any(map(len, parts)):
+                whole = pa.concat_tables(parts)
+                if len(parts) > 1:
+                    whole = whole.take(pa.array(np.argsort(whole[ELEMENT], kind="stable")))
+                self.reading.rows.append((select, whole))
+        return self.reading
+
+    def _read_plain(self, found: dict[Select, list[pa.Table]]) -> None:
+        """Read documents by queries; note what is suspect."""
+        documents, forms = self._parse(self._decoded())
+        marked = [np.array([], np.int64)]
+        for parsed, some in forms:
+            suspect = misfits(parsed, self.plan.shapes)
+            if parsed.form.kind == "delivery":
+                self._check_types(parsed, some, suspect)
+            marked.append(parsed.elements[suspect])
+        self.suspects |= dict.fromkeys(self.odd)
+        whole = np.array(
+            [number for number, positions in self.suspects.items() if positions is None], np.int64
+        )
+        for key in (odd := np.concatenate(marked)).tolist():
+            if (positions := self.suspects.setdefault(key >> POSITIONS, set())) is not None:
+                positions.add(key & (1 << POSITIONS) - 1)
+        if self.plan.inspects:
+            self._list_keys(
+                ((parsed.form, only(some, self.odd, invert=True)) for parsed, some in forms), self.group
+            )
+            self._list_numbers(only(documents, self.suspects, invert=True))
+        for parsed, _ in forms:
+            fit = ~np.isin(parsed.elements, odd) & ~np.isin(parsed.elements >> POSITIONS, whole)
+            self._add(parsed, fit, found)
+
+    def _decoded(self) -> pa.Table:
+        """Return the documents as text, without those that queries may not read."""
+        documents = self.group["document"]
+        try:
+            texts = documents.cast(pa.string())
+        except pa.ArrowInvalid:
+            texts = pa.chunked_array([[_text(document) for document in documents.to_pylist()]], pa.string())
+        lax = pc.fill_null(pc.match_substring_regex(texts, query.LAX), True)
+        self.odd.update(self.group["number"].filter(lax).to_pylist())
+        at = self.group.schema.get_field_index("document")
+        return only(self.group.set_column(at, "document", texts), self.odd, invert=True)
+
+    def _parse(self, documents: pa.Table) -> tuple[pa.Table, list[tuple[Parsed, pa.Table]]]:
+        """Parse documents; give those that are JSON, and by their form their elements with their documents."""
+        try:
+            forms = self._forms(documents)
+            return documents, [
+                (self._parsed(form, some, self.engine.parse_strictly), some) for form, some in forms
+            ]
+        except REFUSED:
+            # Malformed JSON is rare, and fails the query: it is looked for only then.
+            self.engine.put("documents", documents)
+            self.odd.update(number for (number,) in self.engine.run(query.INVALID).fetchall())
+        documents = only(documents, self.odd, invert=True)
+        parsed = []
+        for form, some in self._forms(documents):
+            expected = containers(query.inside_of(form, self._structure(form)))
+            plain = np.array([is_plain(text, expected) for text in some["document"].to_pylist()], bool)
+            self.suspects |= dict.fromkeys(some["number"].filter(pa.array(~plain)).to_pylist())
+            parsed.append((self._parsed(form, some.filter(pa.array(plain)), self.engine.parse), some))
+        return documents, parsed
+
+    def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
+        """Sort documents by their form; note those that need a closer look."""
+        types = element_types()
+        is_array = pc.starts_with(documents["document"], "[")
+        numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
+        if deliveries := documents["number"].filter(is_array).to_pylist():
+            numbers_of[form_by({(): "ARRAY"}, types)] = deliveries
+        if len(deliveries) < len(documents):
+            self.engine.put("documents", documents.filter(pc.invert(is_array)))
+            paths = probes(types, self.plan.prefixes)
+            for kinds, numbers in self.engine.run(query.types_at(paths)).fetchall():
+                present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
+                form = form_by(present, types, self.plan.prefixes)
+                if form.kind == "undecided" or (form.kind == "other" and self.plan.inspects):
+                    self.odd.update(numbers)
+                else:
+                    numbers_of[form].extend(numbers)
+        parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
+        for form, numbers in numbers_of.items():
+            chosen, held = only(documents, numbers), self.plan.holds(form)
+            if not held and form.kind == "delivery":
+                for keys, owners, _ in self._entry_keys(form, chosen):
+                    self.odd.update(() if is_wrapper(keys) else owners)
+            for one in held:  # several forms are one where only some of their types are read
+                parts[one].append(chosen)
+        return [
+            (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
+            for form, some in parts.items()
+        ]
+
+    def _parsed(self, form: Form, documents: pa.Table, parse: Callable[..., pa.Table]) -> Parsed:
+        found = parse(form, self._structure(form), documents)
+        return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
+
+    def _structure(self, form: Form) -> Any:
+        return query.structure(query.entry_shape(form, self.plan.shapes))
+
+    def _check_types(self, parsed: Parsed, documents: pa.Table, suspect: Mask) -> None:
+        """Mark elements that have a type that is read and are no objects; note documents with other entries."""
+        types = {
+            str(element.type_key): valid(parsed.at(parsed.head(element))) for element in parsed.form.types
+        }
+        doubtful = ~np.logical_and.reduce(list(types.values()))
+        if not doubtful.any():
+            return
+        doubted = only(documents, parsed.elements[doubtful] >> POSITIONS)
+        for keys, numbers, positions in self._entry_keys(parsed.form, doubted):
+            at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
+            for name in types.keys() & keys:
+                suspect[at] |= ~types[name][at]
+            if not is_wrapper(keys):
+                some = np.logical_or.reduce([present[at] for present in types.values()])
+                self.odd.update(np.array(numbers)[~some].tolist())
+
+    def _entry_keys(self, form: Form, documents: pa.Table) -> list[Any]:
+        self.engine.put("documents", documents)
+        return self.engine.run(query.entry_keys(form)).fetchall()
+
+    def _add(self, parsed: Parsed, fit: Mask, found: dict[Select, list[pa.Table]]) -> None:
+        """Add the rows of the elements that fit."""
+        for element in parsed.form.types:
+            for select in self.plan.selects[element]:
+                found[select].append(rows(parsed, select.table, select.columns, fit))
+
+    def _list_numbers(self, documents: pa.Table) -> None:
+        """List the numbers that other readers refuse; here they are text where text is declared."""
+        self.engine.put("documents", documents)
+        for (number,) in self.engine.run(query.UNUSUAL).fetchall():
+            for text in unusual_numbers(self._candidate(number)):
+                finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
+                self.reading.met.append((_place(self.group, number), finding, None))
+
+    def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
+        """List the keys of the objects whose keys are declared, in the order of reading."""
+        found = (one for form, some in forms for one in count_keys(self.engine, form, self.plan.shapes, some))
+        for number, keys, times in sorted(found, key=itemgetter(0)):
+            self.reading.keys.append((_place(places, number), keys, times))
+
+    def _candidate(self, number: int) -> bytes:
+        candidate: bytes = self.group["document"][number - self.group["number"][0].as_py()].as_py()
+        return candidate
+
+    def _read_mended(self, found: dict[Select, list[pa.Table]]) -> None:
+        """Mend what is suspect, and read it."""
+        self.reading.documents = len(self.group) - len(self.odd)
+        parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
+        for number in sorted(self.suspects):
+            for form, document in self._mended(number):
+                parts[form, number in self.odd].append(document)
+        schema = self.group.schema.set(1, pa.field("document", pa.string()))
+        for (form, is_odd), some in parts.items():
+            numbered = [document | {"number": number} for number, document in enumerate(some)]
+            documents = pa.Table.from_pylist(numbered, schema)
+            parsed = self._parsed(form, documents, self.engine.parse)
+            self._add(parsed, np.ones(len(parsed.elements), bool), found)
+            if self.plan.inspects and is_odd:
+                self._list_keys([(form, documents)], documents)
+
+    def _mended(self, number: int) -> Iterator[tuple[Form, dict[str, Any]]]:
+        """Yield the elements of a document that are suspect, each as a document of its own; note what is wrong."""
+        positions, is_odd, numbers = self.suspects[number], number in self.odd, count(number << POSITIONS)
+        for line, document in split(self._candidate(number)):
+            place = _place(self.group, number, line)
+            if isinstance(document, Finding):
+                self.reading.met.append((place, document, None))
+                continue
+            self.reading.documents += is_odd
+            for met in elements(document, element_types(), self.plan.prefixes):
+                if not isinstance(met, Element):
+                    if is_odd or (isinstance(met, Finding) and met.severity == "error"):
+                        self.reading.met.append((place, met, None))
+                elif met.type in self.plan.shapes and (positions is None or met.position in positions):
+                    form, text, findings = mend(met, self.plan)
+                    self.reading.met.extend((place, finding, met) for finding in findings)
+                    yield (
+                        form,
+                        {
+                            "document": text,
+                            "source_file": place.source_file,
+                            "source_line": place.source_line,
+                            ELEMENT: next(numbers)
+                            if positions is None
+                            else number << POSITIONS | met.position,
+                            "position": met.position,
+                        },
+                    )
+
+
+def _text(document: bytes) -> str | None:
+    try:
+        return document.decode()
+    except UnicodeDecodeError:
+        return None
