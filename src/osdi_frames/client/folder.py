@@ -231,4 +231,4 @@ def _parsed(values: dict[str, Any]) -> dict[str, Any] | CollectionPulled:
     for name in ("started_at", "finished_at", "since", "newest_modified_date"):
         if text := values.get(name):
             values[name] = datetime.fromisoformat(text)
-    return CollectionPulled(**values) if "lists" in values else values
+    return CollectionPulled(**values) if "path" in values else values
