@@ -23,7 +23,7 @@ def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> Elemen
         messages=(("idempotency_key", own), ("idempotency_key", "element"), (own, "modified_date"), (own,)),
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
-        address=resource.single(f"{name}s?"),
+        at=f"{name}s?",
         ignored=("_links.osdi:people", *ignored),
         **other,
     )
