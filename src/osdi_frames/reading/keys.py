@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -45,13 +45,13 @@ def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterat
         for element in form.types:
             siblings.merge(shapes[element].siblings)
         yield KeyPath((), siblings)
-        yield from (KeyPath(steps, shape) for steps, shape in siblings.objects() if steps)
+        yield from (KeyPath(steps, shape) for steps, shape in siblings.walk() if steps and shape.is_struct)
     for element in form.types:
         head: Sequence[Step] = (str(element.type_key),) if form.kind == "delivery" else ()
-        shape = shapes[element].of
-        yield from (KeyPath((*head, *steps), below, element, steps) for steps, below in shape.objects())
-        for steps, below in shape.single_entries():
-            yield KeyPath((*head, *steps), below, element, steps, single=True)
+        of_element = shapes[element].of
+        paths = [KeyPath((*head, *steps), shape, element, steps) for steps, shape in of_element.walk()]
+        yield from (path for path in paths if path.shape.is_struct)
+        yield from (replace(path, single=True) for path in paths if path.shape.is_single)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from osdi_frames.tables import schema
 from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import ElementType
 from osdi_frames.tables.shape import ElementShape, Shape
@@ -135,7 +134,7 @@ def structure(shape: Shape) -> Any:
 
     DuckDB refuses an empty structure, so that there is always a key.
     """
-    if is_struct(shape):
+    if shape.is_struct:
         keys = {step: structure(below) for step, below in shape.inside.items() if isinstance(step, str)}
         return keys or {"_": "VARCHAR"}
     if shape.form == "list":
@@ -145,11 +144,6 @@ def structure(shape: Shape) -> Any:
         found = structure(entry)
         return [found | {MISPLACED: "VARCHAR"} if isinstance(found, dict) else found]
     return "JSON" if shape.form else "VARCHAR"
-
-
-def is_struct(shape: Shape) -> bool:
-    """Whether an object is read key by key; one of which the text or all pairs are wanted comes as text."""
-    return shape.form == "object" and "json" not in shape.types and schema.PAIRS not in shape.inside
 
 
 _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"

@@ -128,14 +128,12 @@ def markdown(table: str | None = None) -> str:
     ## event_identifiers
     """
     sections = []
-    for name, columns in describe(table).groupby("table", sort=False):
-        rows = [
-            f"| {' | '.join(_code(row[key]) if key in _SHOWN[:4] else row[key] for key in _SHOWN)} |"
-            for row in columns.to_dict("records")
-        ]
-        head = [f"| {' | '.join(_SHOWN)} |", "|---" * len(_SHOWN) + "|"]
-        sections.append("\n".join([f"## {name}", "", TABLES[str(name)].meaning, "", *head, *rows]))
-    return "\n\n".join(sections) + "\n"
+    for declared in TABLES.values() if table is None else [_table(table)]:
+        rows = [(*map(_code, row[:4]), *row[4:]) for row in map(_shown, declared.columns)]
+        head, *lines = (f"| {' | '.join(row)} |" for row in (_SHOWN, *rows))
+        rule = "|---" * len(_SHOWN) + "|"
+        sections.append("\n".join([f"## {declared.name}", "", declared.meaning, "", head, rule, *lines, ""]))
+    return "\n".join(sections)
 
 
 def _code(text: str) -> str:

@@ -23,13 +23,13 @@ def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> Elemen
         messages=(("idempotency_key", own), ("idempotency_key", "element"), (own, "modified_date"), (own,)),
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
-        address=resource.single(f"{name}s?"),
+        at=f"{name}s?",
         ignored=("_links.osdi:people", *ignored),
         **other,
     )
 
 
-_MESSAGE = "../idempotency_key"
+_MESSAGE, _PERSON = "../idempotency_key", "_links.osdi:person.href"
 #: What identifies an element whose id is not there.
 _DELIVERED = (
     column("idempotency_key", "Same for all retries of a message.", _MESSAGE, privacy=pseudonym("message")),
@@ -37,24 +37,20 @@ _DELIVERED = (
 )
 
 #: By which way a person came.
-_CAME_BY = {
-    "source": "Source code of the {}.",
-    "referrer": "Referrer code; often the sponsoring group's own.",
-    "website": "Where the person came from: a host, or an address.",
-    "email_referrer": "Id of the e-mail that the person came from.",
-    "mobile_message_referrer": "Id of the mobile message they came from.",
-}
 _REFERRER_DATA = tuple(
     column(key, meaning, f"<p>:referrer_data.{key}", f"referrer_data.{key}", privacy=SENSITIVE)
-    for key, meaning in _CAME_BY.items()
+    for key, meaning in {
+        "source": "Source code of the {}.",
+        "referrer": "Referrer code; often the sponsoring group's own.",
+        "website": "Where the person came from: a host, or an address.",
+        "email_referrer": "Id of the e-mail that the person came from.",
+        "mobile_message_referrer": "Id of the mobile message they came from.",
+    }.items()
 )
 
-_CREATED, _MODIFIED, _PERSON = "person.created_date", "person.modified_date", "_links.osdi:person.href"
-_OF_PERSON = (
-    *placed(NAMES, "person."),
-    column("person_created_date", "When the person was created, UTC.", _CREATED, kind="utc"),
-    column("person_modified_date", "When the person was last changed, UTC.", _MODIFIED, kind="utc"),
-    *placed(CONTACT, "person."),
+_DATES = (
+    column("person_created_date", "When the person was created, UTC.", "created_date", kind="utc"),
+    column("person_modified_date", "When the person was last changed, UTC.", "modified_date", kind="utc"),
 )
 
 
@@ -74,7 +70,7 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
         *dates,
         own,
         *placed(_REFERRER_DATA, "", name),
-        *_OF_PERSON,
+        *placed((*NAMES, *_DATES, *CONTACT), "person."),
         column("add_tags", tags, kind="list<string>", privacy=SENSITIVE),
         *placed([CUSTOM_FIELDS], "person."),
         *placed(SPONSOR, "../<p>:sponsor.", "Sponsoring or referring"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 
 from osdi_frames.tables import resource
 from osdi_frames.tables.people import ADDRESS, CONTACT, NAMES, PERSON_ID, PERSON_LINKS, PERSON_URL
@@ -23,29 +24,28 @@ def _person(role: str, meaning: str) -> Column:
     return column(f"{role}_id", meaning, f"id(_links.osdi:{role}.href)", *ids, privacy=PERSON_ID)
 
 
+_INVITE = "guestsCanInviteOthers"
 EVENT = resource.element_type(
     "event",
     "osdi:events",
     month="start_date",
-    keys=(
-        *("start_date", "start", "total_accepted"),
-        *("guests_can_invite_others", "guestsCanInviteOthers", "transparence"),
-    ),
+    keys=("start_date", "start", "total_accepted", "guests_can_invite_others", _INVITE, "transparence"),
     ignored=tuple(
-        f"{person}._links.{link}"
-        for embedded in _PEOPLE.values()
-        for person in embedded
-        for link in ("curies", *PERSON_LINKS)
+        f"{at}._links.{link}" for at in chain(*_PEOPLE.values()) for link in ("curies", *PERSON_LINKS)
     ),
 )
-EVENT_ID, _IDENTIFIERS, *_MADE = own("event")
+EVENT_ID, _IDENTIFIERS, *_ORIGIN = own("event")
 _INSTRUCTIONS = "<p>:event_instructions"
 _CAMPAIGN = "_links.<p>:event_campaign.href"
 _CAMPAIGN_ID = ("<p>:event_campaign_id", f"id({_CAMPAIGN})")
 _SPONSOR_URL = ("<p>:sponsor.browser_url", "<p>:sponsor.url")
 _ATTENDANCES = ("_links.osdi:attendances.href", "_links.osdi:attendance.href")
 _HELPER = ("_links.osdi:record_attendance_helper.href", "_links.record_attendance_helper.href")
-_INVITE = "guestsCanInviteOthers"
+
+#: Of what the API version is seen, of what a label is made, and what the API cannot set (interface 9 and 1.5).
+_KEYS = ("origin_system", "created_date", "modified_date", "title", "start_date", "guests_can_invite_others")
+_LABEL = ("total_accepted", "origin_system", "title")
+_BY_HAND = ("capacity", "featured_image_url", "hidden", "event_campaign_id")
 
 EVENTS = Table(
     "events",
@@ -54,13 +54,8 @@ EVENTS = Table(
     keys=(
         EVENT_ID,
         _IDENTIFIERS,
-        _derived(
-            "api_version",
-            "v1 or v2, by the keys that differ (interface 9).",
-            *("origin_system", "created_date", "modified_date"),
-            *("title", "start_date", "guests_can_invite_others"),
-        ),
-        *_MADE,
+        _derived("api_version", "v1 or v2, by the keys that differ (interface 9).", *_KEYS),
+        *_ORIGIN,
         column("name", "Administrative title, shown only internally.", v1="", privacy=FREE_TEXT),
         column("title", "Public title.", v1="summary"),
         column("description", "Description; may contain HTML.", privacy=FREE_TEXT),
@@ -95,12 +90,7 @@ EVENTS = Table(
         column("record_attendance_url", "Address of its record-attendance helper.", *_HELPER, v1=""),
         column("event_campaign_url", "Address of its campaign in the API.", _CAMPAIGN),
         column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
-        _derived(
-            "targeting_label",
-            "Targeting name; null if made in the UI or no RSVP.",
-            *("total_accepted", "origin_system", "title"),
-            *("capacity", "featured_image_url", "hidden", "event_campaign_id"),
-        ),
+        _derived("targeting_label", "Targeting name; null if made in the UI or no RSVP.", *_LABEL, *_BY_HAND),
         *READ_FROM,
     ),
 )

@@ -62,20 +62,20 @@ def own(whose: str, created: str = "it was created") -> tuple[Column, ...]:
     )
 
 
-def element_type(name: str, collection: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
-    """Declare an element type; what `other` does not say is that of one that API pages alone bring."""
+def element_type(
+    name: str, collection: str, *, at: str = "", ignored: tuple[str, ...] = (), **other: Any
+) -> ElementType:
+    """Declare an element type; what `other` does not say is that of one that API pages alone bring.
+
+    The address of one ends in the name of its collection, or in what matches `at`, and an id.
+    """
     said = {
         "identities": ((f"{name}_id",),),
         "newest": ("modified_date", "fetched_at"),
         "month": "created_date",
-        "address": single(collection.partition(":")[2]),
+        "address": rf"/{at or collection.partition(':')[2]}/[^/?#]+/?(?:[?#].*)?$",
     }
     return ElementType(name, collection, ignored=("_links.curies", *ignored), **(said | other))
-
-
-def single(collection: str) -> str:
-    """Return the pattern for the address of one resource of a collection."""
-    return rf"/{collection}/[^/?#]+/?(?:[?#].*)?$"
 
 
 def of_entries(

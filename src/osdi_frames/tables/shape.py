@@ -21,35 +21,34 @@ class Shape:
     form: Form | None = None
     """What a value must be here; None where its types decide."""
 
-    def add(self, steps: Sequence[Step]) -> Shape:
-        """Declare a path below this one, and give the shape at its end."""
+    def add(self, steps: Sequence[Step], kind: Type | None = None) -> Shape:
+        """Declare a path below this one, and the type that a column reads there; return the shape at its end."""
         shape = self
         for step in steps:
             shape.form = "object" if isinstance(step, str) or step == PAIRS else "list"
             shape = shape.inside.setdefault(step, Shape())
             if step == PRIMARY:
                 shape.inside.setdefault("primary", Shape())  # it decides which entry is read
+        if kind:
+            shape.types.add(kind)
+            shape.form = _FORM.get(kind, shape.form)
         return shape
 
-    def add_type(self, kind: Type) -> None:
-        """Declare that a column of a type is read from here."""
-        self.types.add(kind)
-        if kind in _FORM:
-            self.form = _FORM[kind]
-
-    def objects(self, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Shape]]:
-        """Yield the path and the shape of every object whose keys are declared, itself included."""
-        if self.form == "object" and "json" not in self.types and PAIRS not in self.inside:
-            yield steps, self
+    def walk(self, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Shape]]:
+        """Yield the path and the shape of all that is declared, itself included."""
+        yield steps, self
         for step, below in self.inside.items():
-            yield from below.objects((*steps, step))
+            yield from below.walk((*steps, step))
 
-    def single_entries(self, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Shape]]:
-        """Give the path and the shape of every list of which one entry is read."""
-        if (FIRST in self.inside or PRIMARY in self.inside) and EACH not in self.inside:
-            yield steps, self
-        for step, below in self.inside.items():
-            yield from below.single_entries((*steps, step))
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is an object that is read key by key, and not one of which the text or all pairs are wanted."""
+        return self.form == "object" and "json" not in self.types and PAIRS not in self.inside
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a list of which one entry is read."""
+        return (FIRST in self.inside or PRIMARY in self.inside) and EACH not in self.inside
 
     def fold(self) -> None:
         """Read every entry of a list alike where all of them are read, the chosen one included."""
@@ -83,9 +82,8 @@ def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[st
     """Return what `columns` of a table declare."""
     shape = ElementShape(Shape(form="object"), Shape(form="object"))
     heads = table.heads(prefixes)
-    for head in heads:
-        if (at_entry := shape.of.add(head)) and table.of_objects:
-            at_entry.form = "object"
+    for entry in map(shape.of.add, heads):
+        entry.form = "object" if table.of_objects else entry.form
     for column in table.needed(columns):
         if column.origin == "envelope":
             continue
@@ -93,5 +91,5 @@ def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[st
             kind: Type = "list<string>" if path.function == "own" else column.type
             root = shape.siblings if path.sibling else shape.of
             for head in heads if column in table.entry else [()]:
-                root.add((*head, *path.steps)).add_type(kind)
+                root.add((*head, *path.steps), kind)
     return shape
