@@ -136,9 +136,9 @@ def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: P
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
     """Return whether what stands at a key of an element, as `Element.relative` gives it, can identify a person.
 
-    >>> identifies(TABLES["signatures"].element, "person.postal_addresses[].region", ())
+    >>> identifies(TABLES["signatures"].element, "person.postal_addresses[].region", ["platform"])
     False
-    >>> identifies(TABLES["signatures"].element, "person.postal_addresses", ())
+    >>> identifies(TABLES["signatures"].element, "person.postal_addresses", ["platform"])
     True
     """
     return any(_is_around(key, other) for other in _identifying(element, tuple(prefixes)))
