@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from osdi_frames.files import write_csv, write_excel
     from osdi_frames.local_time import local_to_utc
     from osdi_frames.page import write_report
-    from osdi_frames.privacy.pseudonyms import pseudonymize
+    from osdi_frames.privacy import pseudonymize
     from osdi_frames.reading.check import check
     from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
     from osdi_frames.reading.scan import partitions, scan
@@ -38,7 +38,7 @@ _HOMES = {
     "files": ("write_csv", "write_excel"),
     "local_time": ("local_to_utc",),
     "page": ("write_report",),
-    "privacy.pseudonyms": ("pseudonymize",),
+    "privacy": ("pseudonymize",),
     "reading.check": ("check",),
     "reading.frames": ("read_events", "read_signatures", "read_table", "read_tables"),
     "reading.scan": ("partitions", "scan"),

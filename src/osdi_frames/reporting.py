@@ -16,7 +16,7 @@ import pyarrow as pa
 from osdi_frames.archive import Source
 from osdi_frames.client.folder import MANIFEST, manifests, read_manifest
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
-from osdi_frames.privacy.addresses import hide_in_rows
+from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import OnError, Policy, ProblemKind, warn_caller
 from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.frames import collect, read_table
@@ -193,11 +193,8 @@ def read(
         if not newest.complete:
             warn_caller(f"the newest pull is not complete: {newest}", SourceWarning)
     snapshots, notes = pd.DataFrame(), selection.lines()
-    # A source that is a stream cannot be read a second time.
-    can_grow = (
-        not any(hasattr(part, "read") for part in parts) and tables["events"]["fetched_at"].notna().any()
-    )
-    if can_grow and any(declared.kind == "growth" for declared in reports):
+    is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
+    if any(declared.kind == "growth" for declared in reports) and not is_stream:
         snapshots, partial = _snapshots(source, tables["events"], prefix)
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
     made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
@@ -214,6 +211,8 @@ def _snapshots(source: Source, events: pd.DataFrame, prefix: str | None) -> tupl
     A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
     sudden growth. Problems are not reported, as the reading of `events` did.
     """
+    if events["fetched_at"].isna().all():
+        return pd.DataFrame(), 0
     with warnings.catch_warnings(action="ignore"):
         states = read_table(
             source, "events", columns=_STATES, prefix=prefix, dedupe=False, on_error="skip", progress=False

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata, resources
-from typing import Any, Final, Unpack
+from typing import Any, Unpack
 
 import jinja2
 import pandas as pd
@@ -35,8 +35,6 @@ from osdi_frames.page import figures, summary, tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reporting import Options, Reading, read
 from osdi_frames.reports import Report
-
-PAGE: Final = "report.html"
 
 #: What a line that names what is not counted says to those who call functions or commands.
 _HOW_TO_INCLUDE = re.compile("; include=.*")
@@ -119,7 +117,7 @@ def write(
     with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
         reading = read(source, places=True, **options)
         html = render(reading, now=now or datetime.now(UTC))
-        (folder / PAGE).write_text(html, encoding="utf-8")
+        (folder / "report.html").write_text(html, encoding="utf-8")
         rows = {
             name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
             for name, frame in reading.frames.items()
