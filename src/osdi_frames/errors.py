@@ -186,7 +186,9 @@ class MissingExtra(OsdiError, ImportError):
     @classmethod
     def named(cls, extra: str) -> MissingExtra:
         """Say which extra of the package brings what is missing."""
-        return cls(f"this needs an optional dependency: pip install 'osdi-frames[{extra}]'")
+        return cls(
+            f"this needs an optional dependency: pip install 'osdi-frames[{extra}]', or in a clone '.[{extra}]'"
+        )
 
 
 class ProblemsWarning(UserWarning):
