@@ -441,9 +441,7 @@ def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_
     others = [[{"osdi:donation": {"amount": "27"}}], [{"osdi:donation": {}}], [{"platform:upload": {}}]]
     reading = read([event(1, mood="good"), *others], places=True)
     assert str(reading).splitlines()[-1] == "other types, in no report: 2 osdi:donation, 1 platform:upload"
-    html = page.render(
-        reading.reports, reading.tables, now=datetime(2026, 5, 1, tzinfo=UTC), inspection=reading.inspection
-    )
+    html = page.render(reading, now=datetime(2026, 5, 1, tzinfo=UTC))
     assert "Elements of other types, in no report: 2 osdi:donation, 1 platform:upload.</li>" in html
     assert "Problems: 0. Keys that no table reads, listed below: 1.</li>" in html
     assert '<caption id="reading-caption">Keys that no table declares</caption>' in html

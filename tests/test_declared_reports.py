@@ -298,6 +298,6 @@ def test_the_help_of_report_names_the_standard_reports_and_does_not_print_them()
 
 def test_the_page_is_made_of_any_reports():
     reading = read(ARCHIVE, reports=[THROWAWAY])
-    html = page.render(reading.reports, reading.tables, now=pd.Timestamp("2026-06-01", tz="UTC"))
+    html = page.render(reading, now=pd.Timestamp("2026-06-01", tz="UTC"))
     assert "Signatures by petition and week" in html
     assert "RSVPs by campaign" not in html

@@ -22,9 +22,9 @@ FLOORS = [
     {"privacy"},
     {"reports", "files", "client"},
     {"dask"},
-    {"exporting", "local_time", "plots", "pulls"},
-    {"page"},
-    {"reporting", "sandbox", "receiver"},
+    {"exporting", "local_time", "plots"},
+    {"reporting"},
+    {"page", "sandbox", "receiver"},
     {"cli"},
     {"__main__"},
 ]

@@ -9,16 +9,18 @@ from osdi_frames.errors import nearest
 if TYPE_CHECKING:
     from osdi_frames import dask, errors, plots, reports
     from osdi_frames.archive import Limits, Partition
-    from osdi_frames.client import Client, Manifest
+    from osdi_frames.client.client import Client
+    from osdi_frames.client.folder import Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
     from osdi_frames.exporting import export
     from osdi_frames.files import write_csv, write_excel
     from osdi_frames.local_time import local_to_utc
-    from osdi_frames.privacy.pseudonyms import pseudonymize
+    from osdi_frames.page import write_report
+    from osdi_frames.privacy import pseudonymize
     from osdi_frames.reading.check import check
     from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
     from osdi_frames.reading.scan import partitions, scan
-    from osdi_frames.reporting import report, write_report
+    from osdi_frames.reporting import report
     from osdi_frames.tables import describe
     from osdi_frames.tables import describe as dictionary
 
@@ -29,16 +31,18 @@ if TYPE_CHECKING:
 #: functions of reports are declared in `reports`.
 _HOMES = {
     "archive": ("Limits", "Partition"),
-    "client": ("Client", "Manifest"),
+    "client.client": ("Client",),
+    "client.folder": ("Manifest",),
     "errors": ("OsdiError", "ProblemsWarning", "SourceWarning"),
     "exporting": ("export",),
     "files": ("write_csv", "write_excel"),
     "local_time": ("local_to_utc",),
-    "privacy.pseudonyms": ("pseudonymize",),
+    "page": ("write_report",),
+    "privacy": ("pseudonymize",),
     "reading.check": ("check",),
     "reading.frames": ("read_events", "read_signatures", "read_table", "read_tables"),
     "reading.scan": ("partitions", "scan"),
-    "reporting": ("report", "write_report"),
+    "reporting": ("report",),
     "tables": ("describe", "dictionary"),
 }
 _MODULES = ("dask", "errors", "plots", "receiver", "reports", "sandbox")

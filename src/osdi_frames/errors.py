@@ -65,10 +65,6 @@ class InvalidColumn(OsdiError, ValueError):
     """A report cannot count or group by a column; the message says why."""
 
 
-class NotAReport(OsdiError, ValueError):
-    """A plot was given something other than the report it draws; the message says what to call."""
-
-
 class SourceNotFound(OsdiError, FileNotFoundError):
     """Nothing is at the path, folder or pattern that was to be read."""
 
@@ -180,16 +176,8 @@ class IncompletePull(OsdiError, RuntimeError):
     """Not every record of a collection came; the message says what is missing."""
 
 
-class UneditableField(OsdiError, ValueError):
-    """A field that the service would ignore; the message names it."""
-
-
-class MissingField(OsdiError, ValueError):
-    """A field that the service requires; the message names it."""
-
-
 class InvalidField(OsdiError, ValueError):
-    """A value that a field cannot hold; the message says why."""
+    """A field that is required, that the service would ignore, or that cannot hold a value; the message says why."""
 
 
 class MissingExtra(OsdiError, ImportError):
@@ -198,7 +186,9 @@ class MissingExtra(OsdiError, ImportError):
     @classmethod
     def named(cls, extra: str) -> MissingExtra:
         """Say which extra of the package brings what is missing."""
-        return cls(f"this needs an optional dependency: pip install 'osdi-frames[{extra}]'")
+        return cls(
+            f"this needs an optional dependency: pip install 'osdi-frames[{extra}]', or in a clone '.[{extra}]'"
+        )
 
 
 class ProblemsWarning(UserWarning):

@@ -12,7 +12,7 @@ from osdi_frames.archive import Limits, Source
 from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import InvalidArgument, UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
-from osdi_frames.privacy.pseudonyms import Drop, Key, Pseudonyms
+from osdi_frames.privacy import Drop, Key, Pseudonyms
 from osdi_frames.problems import OnError
 from osdi_frames.reading.plan import Dedupe, Request, named_tables
 from osdi_frames.reading.scan import scan_tables

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pandas as pd
 
-from osdi_frames.errors import MissingExtra, UnknownValue
+from osdi_frames.errors import MissingExtra
 from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reports.columns import UTC, Convert, local, take
 
@@ -50,8 +49,6 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
         the frame lacks one of the four columns
     InvalidColumn
         one of them holds what is no time, or no number
-    UnknownValue
-        the time zone data of this machine are older than the map of zones
 
     Notes
     -----
@@ -114,20 +111,10 @@ def _moments(clock: pd.Series, zones: pd.Series) -> tuple[pd.Series, pd.Series]:
     moments = pd.Series(pd.NaT, index=clock.index, dtype=UTC)
     doubts = pd.Series(None, index=clock.index, dtype="str")
     known = clock[clock.between(_FIRST, _LAST)]
-    for name, times in known.groupby(zones[known.index]):
-        zone = _zone(str(name))
+    for zone, times in known.groupby(zones[known.index]):
         certain = times.dt.tz_localize(zone, ambiguous="NaT", nonexistent="NaT")
         moments[times.index] = certain.dt.tz_convert("UTC")
         doubtful = times[certain.isna()]
         first = doubtful.dt.tz_localize(zone, ambiguous=np.ones(len(doubtful), bool), nonexistent="NaT")
         doubts[doubtful.index] = np.where(first.isna(), "gap", "fold")
     return moments, doubts
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except ZoneInfoNotFoundError as error:
-        raise UnknownValue(
-            f"the time zone data of this machine lack {name}: pip install --upgrade tzdata"
-        ) from error

@@ -1,26 +1,25 @@
-"""The standard reports of an archive: as frames, and as a folder with a page, CSV and Parquet."""
+"""The standard reports of an archive, and what is to be said of them."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Unpack
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.archive import Source
-from osdi_frames.archive.output import output_folder
+from osdi_frames.client.folder import MANIFEST, manifests, read_manifest
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
-from osdi_frames.files import Format, refuse_format, write_tables
-from osdi_frames.privacy.addresses import hide_in_rows
+from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import OnError, Policy, ProblemKind, warn_caller
-from osdi_frames.pulls import read_snapshots, warn_of_incomplete_pulls
 from osdi_frames.reading.check import Inspection, Inspector
-from osdi_frames.reading.frames import collect
+from osdi_frames.reading.frames import collect, read_table
 from osdi_frames.reading.plan import Request
 from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import FILTERS, Filters, Selection
@@ -29,8 +28,6 @@ from osdi_frames.reports.declared import SNAPSHOTS, columns_of
 from osdi_frames.reports.making import make
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables import TABLES
-
-PAGE: Final = "report.html"
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
@@ -41,6 +38,7 @@ _NO_DOCUMENTS: Final = (
     ": documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar; "
     "osdi-frames check lists what else is there"
 )
+_STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
 
@@ -154,52 +152,6 @@ def report(
     ).frames
 
 
-def write_report(
-    source: Source,
-    destination: str | os.PathLike[str],
-    *,
-    formats: Iterable[Format] = ("csv", "parquet"),
-    bom: bool = False,
-    now: datetime | None = None,
-    **options: Unpack[Options],
-) -> dict[str, pd.DataFrame]:
-    """Write the standard reports of an archive into a folder: a page with plots, and CSV and Parquet of each.
-
-    An earlier report in the folder is replaced as a whole; if the folder contains other files, or a file was
-    changed since, nothing is written.
-
-    Parameters
-    ----------
-    source, **options
-        As for `report`.
-    destination
-        The folder to make.
-    formats, bom
-        The formats of each report's files: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
-    now
-        The time that the page says it was made at; the present when not given.
-
-    Returns
-    -------
-    dict
-        The frame of each report, by its name.
-
-    Raises
-    ------
-    DestinationExists
-        Something at `destination` is not to be replaced, or it is, holds or lies in the source.
-
-    Examples
-    --------
-    >>> import osdi_frames as of, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = of.write_report({"title": "March", "total_accepted": 12}, f"{folder}/report")
-    ...     "report.html" in os.listdir(f"{folder}/report")
-    True
-    """
-    return write(source, destination, formats=formats, bom=bom, now=now, **options).frames
-
-
 def read(
     source: Source,
     *,
@@ -237,17 +189,46 @@ def read(
         named = ", ".join(paths) or "the source"
         why = " passes the filters" if selection.filters else _NO_DOCUMENTS
         warn_caller(f"no event and no signature in {named}{why}", SourceWarning)
-    warn_of_incomplete_pulls(map(Path, paths))
+    for newest in [pull for path in paths for pull in manifests(Path(path))[-1:]]:
+        if not newest.complete:
+            warn_caller(f"the newest pull is not complete: {newest}", SourceWarning)
     snapshots, notes = pd.DataFrame(), selection.lines()
-    if any(declared.kind == "growth" for declared in reports):
-        snapshots, partial = read_snapshots(source, events=tables["events"], prefix=prefix)
-        notes += partial
+    is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
+    if any(declared.kind == "growth" for declared in reports) and not is_stream:
+        snapshots, partial = _snapshots(source, tables["events"], prefix)
+        notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
     made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
     inspection = inspector.inspection() if inspector else None
     reading = Reading(tables, made, inspection, tuple(notes))
     reading = reading if min_count is None else _suppressed(reading, min_count)
     _annotate(reading, snapshots, selection)
     return reading
+
+
+def _snapshots(source: Source, events: pd.DataFrame, prefix: str | None) -> tuple[pd.DataFrame, int]:
+    """Read each state of some events, as reports on growth take them, and count the pulls that are left out.
+
+    A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
+    sudden growth. Problems are not reported, as the reading of `events` did.
+    """
+    if events["fetched_at"].isna().all():
+        return pd.DataFrame(), 0
+    with warnings.catch_warnings(action="ignore"):
+        states = read_table(
+            source, "events", columns=_STATES, prefix=prefix, dedupe=False, on_error="skip", progress=False
+        )
+    states = states.dropna(subset=["event_id", "fetched_at"])
+    states = states[states["event_id"].isin(events["event_id"].dropna())]
+    partial = 0
+    folders = {folder for name in states["source_file"].dropna().unique() for folder in Path(name).parents}
+    for pull in (read_manifest(folder) for folder in sorted(folders) if (folder / MANIFEST).is_file()):
+        inside = np.array([pull.folder in Path(str(name)).parents for name in states["source_file"]], bool)
+        if pull.complete and pull.finished_at:
+            states["fetched_at"] = states["fetched_at"].mask(inside, pd.Timestamp(pull.finished_at))
+        else:
+            partial += 1
+            states = states[~inside]
+    return states, partial
 
 
 def _make(reports: Iterable[Report], frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
@@ -350,40 +331,3 @@ def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]
     if places:
         columns["events"].update(dict.fromkeys(_PLACES))
     return {name: list(chosen) for name, chosen in columns.items()}
-
-
-def write(
-    source: Source,
-    destination: str | os.PathLike[str],
-    *,
-    formats: Iterable[Format] = ("csv", "parquet"),
-    bom: bool = False,
-    now: datetime | None = None,
-    **options: Unpack[Options],
-) -> Reading:
-    """Make reports, and write them into a folder, which is refused before anything is read; see `write_report`."""
-    from osdi_frames import page  # matplotlib takes its time, and only files need it
-
-    formats = list(formats)
-    for kind in formats:
-        refuse_format(kind)
-    with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
-        reading = read(source, places=True, **options)
-        html = page.render(
-            reading.reports,
-            reading.tables,
-            now=now or datetime.now(UTC),
-            inspection=reading.inspection,
-            notes=reading.notes,
-            below=reading.below,
-            hidden=reading.hidden,
-        )
-        (folder / PAGE).write_text(html, encoding="utf-8")
-        rows = {
-            name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
-            for name, frame in reading.frames.items()
-        }
-        schemas = {name: table.schema for name, table in rows.items()}
-        for kind in formats:
-            write_tables(schemas, rows.items(), folder, kind, bom=bom)
-    return reading

@@ -16,8 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from osdi_frames import sandbox
-from osdi_frames.client import Client, Manifest
+from osdi_frames import Client, Manifest, sandbox
 from osdi_frames.reading.frames import read_table
 
 GROUP, PERSON = "group:sandbox", "person:sandbox-person"
@@ -30,7 +29,7 @@ READ = ["fetched_at", "source_file", "source_line"]
 #: Forks a process for each pull that it is asked for: the imports, which take a second, are done once.
 FORKING = """
 import json, os, sys
-from osdi_frames.client import Client
+from osdi_frames import Client
 for line in sys.stdin:
     base_url, key, folder, collections = json.loads(line)
     process = os.fork()

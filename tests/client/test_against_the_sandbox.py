@@ -16,9 +16,9 @@ import pytest
 from click.testing import CliRunner
 from pandas.testing import assert_frame_equal
 
+from osdi_frames import Client
 from osdi_frames.cli import report
 from osdi_frames.cli.pull import command
-from osdi_frames.client import Client
 from osdi_frames.errors import (
     ArchiveLocked,
     BadAddress,
@@ -338,7 +338,7 @@ def test_a_closed_client_says_so(stocked):
 def test_a_retry_that_helped_is_not_logged_where_nobody_set_up_logging():
     program = """
 from osdi_frames import sandbox
-from osdi_frames.client import Client
+from osdi_frames import Client
 with sandbox.serve() as running, Client(running.base_url, running.group_key, backoff=0.01) as client:
     running.inject("status", status=500, times=1)
     print(len(client.events()), len(running.requests()))

@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 from pandas.testing import assert_frame_equal
 
+from osdi_frames import Client
 from osdi_frames.cli.pull import command
-from osdi_frames.client import Client
 from osdi_frames.client.folder import manifests
 from osdi_frames.client.pull import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue

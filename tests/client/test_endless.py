@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osdi_frames.client import Client
+from osdi_frames import Client
 from osdi_frames.client.answers import retry_after
 from osdi_frames.errors import IncompletePull, ServiceError, ServiceTimeout
 from osdi_frames.reading.frames import read_table

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osdi_frames import sandbox
-from osdi_frames.client import Manifest
+from osdi_frames import Manifest, sandbox
 from osdi_frames.client.folder import manifests
 from osdi_frames.errors import OsdiError
 from osdi_frames.reading.frames import read_table

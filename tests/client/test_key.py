@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osdi_frames.client import Client
+from osdi_frames import Client
 from osdi_frames.client.address import Address
 from osdi_frames.errors import (
     BadAddress,

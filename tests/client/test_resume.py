@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import pytest
 from pandas.testing import assert_frame_equal
 
-from osdi_frames.client import Client
+from osdi_frames import Client
 from osdi_frames.client.folder import Batches, locked, manifests
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.reading.frames import read_table

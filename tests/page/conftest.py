@@ -25,10 +25,7 @@ QUIET = ("background-networking", "component-update", "sync", "gpu", "extensions
 
 def rendered(source: Any, **options: Any) -> str:
     """Return the page of a source, as the command makes it."""
-    reading = read(source, places=True, **options)
-    return page.render(
-        reading.reports, reading.tables, now=NOW, inspection=reading.inspection, notes=reading.notes
-    )
+    return page.render(read(source, places=True, **options), now=NOW)
 
 
 def event(number: int = 0, **fields: Any) -> dict[str, Any]:

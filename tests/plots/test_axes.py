@@ -14,7 +14,7 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames import plots, reports
-from osdi_frames.errors import MissingColumn, NotAReport, OsdiError
+from osdi_frames.errors import InvalidArgument, MissingColumn, OsdiError
 
 from .drawn import DRAWN, EVENTS, TABLES, axes, draw, every_text, made, render, texts
 
@@ -129,7 +129,7 @@ def test_one_row_is_drawn(drawn):
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_raw_frame_is_refused_with_what_to_call(name):
     table = REPORTS[name].table
-    with pytest.raises(NotAReport, match=rf"of\.plots\.{name}\(of\.{name}\({table}") as caught:
+    with pytest.raises(InvalidArgument, match=rf"of\.plots\.{name}\(of\.{name}\({table}") as caught:
         draw(name, TABLES[table])
     assert isinstance(caught.value, (OsdiError, ValueError))
     assert "\n" not in str(caught.value)
@@ -140,7 +140,7 @@ def test_a_raw_frame_is_refused_with_what_to_call(name):
 )
 @pytest.mark.parametrize("name", REPORTS)
 def test_what_is_no_frame_is_refused_with_what_to_call(name, given):
-    with pytest.raises(NotAReport, match=f"of.plots.{name}"):
+    with pytest.raises(InvalidArgument, match=f"of.plots.{name}"):
         draw(name, given)
 
 
@@ -156,14 +156,14 @@ def test_what_is_no_frame_is_refused_with_what_to_call(name, given):
     ],
 )
 def test_the_report_of_another_plot_is_refused(name, other):
-    with pytest.raises(NotAReport, match=f"plots.{name} draws the report of the same name"):
+    with pytest.raises(InvalidArgument, match=f"plots.{name} draws the report of the same name"):
         draw(name, DRAWN[other][1]())
 
 
 @pytest.mark.parametrize("drawn", ["rsvps_by_campaign", "rsvps_by month", "signatures_by two"])
 def test_a_report_whose_values_became_a_column_is_refused(drawn):
     name, make = DRAWN[drawn]
-    with pytest.raises(NotAReport, match="is not indexed by its values, as set_index makes it"):
+    with pytest.raises(InvalidArgument, match="is not indexed by its values, as set_index makes it"):
         draw(name, make().reset_index())
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, SourceWarning, UnknownColumn
-from osdi_frames.privacy.addresses import hide_in_rows, without_addresses
+from osdi_frames.privacy import hide_in_rows, without_addresses
 from osdi_frames.reading.interchange import frame as to_frame
 from osdi_frames.tables import TABLES
 
@@ -231,7 +231,7 @@ def test_what_a_field_became_is_in_its_metadata(exported):
 
 
 def test_the_key_is_in_no_output_and_in_no_repr(exported):
-    from osdi_frames.privacy.pseudonyms import Pseudonyms
+    from osdi_frames.privacy import Pseudonyms
 
     assert all(KEY not in path.read_bytes() for path in exported.rglob("*") if path.is_file())
     assert "key" not in repr(Pseudonyms.of(KEY, None))

@@ -131,7 +131,7 @@ def filesystem_of(address: str) -> tuple[Any, str]:
     try:
         found: tuple[Any, str] = url_to_fs(address)
     except ImportError as error:
-        hint = f"pip install 'osdi-frames[cloud]' brings what opens s3:// and https://; {PULL}"
+        hint = f"pip install 'osdi-frames[cloud]', or in a clone '.[cloud]', brings what opens it; {PULL}"
         raise MissingExtra(f"{shown(address)}: {error}; {hint}") from error
     except ValueError as error:
         raise InvalidSource(f"{shown(address)}: {error}") from error

@@ -31,19 +31,12 @@ COMMANDS = {
 
 
 class Status(IntEnum):
-    """The exit status of a command, with what it means."""
+    """The exit status of a command; README.md says what each means."""
 
-    meaning: str
-
-    def __new__(cls, value: int, meaning: str) -> Status:  # noqa: D102 (of an Enum)
-        status = int.__new__(cls, value)
-        status._value_, status.meaning = value, meaning
-        return status
-
-    DONE = 0, "done; `check` found no error, `pull` is complete, `archive verify` found no damage"
-    FAILED = 1, "not done, and one line says why; or an error, an incomplete pull or a damage was found"
-    USAGE = 2, "a command, option or argument that does not exist, or is missing"
-    STOPPED = 130, "stopped by Ctrl-C; nothing is left half written"
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    STOPPED = 130
 
 
 class _Commands(Group):

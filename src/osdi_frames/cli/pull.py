@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from osdi_frames.cli.options import as_json, positive, prefix, progress, runs
-from osdi_frames.client import Client
+from osdi_frames.client.client import Client
 from osdi_frames.client.collection import MAX_PAGES
 from osdi_frames.client.pull import NAMES
 from osdi_frames.errors import IncompletePull, printable

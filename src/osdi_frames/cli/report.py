@@ -12,7 +12,7 @@ import pandas as pd
 from osdi_frames.cli.options import as_json, bom, listed, positive, reading, runs, sources, with_options
 from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS
-from osdi_frames.reporting import PAGE, read, write
+from osdi_frames.reporting import read
 from osdi_frames.reports import Report
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled, words
@@ -48,7 +48,12 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     files, or a file was changed since, nothing is written.
     """
     writing = {name: options.pop(name) for name in ("formats", "bom")}
-    found = write(list(source), out, **writing, **options) if out else read(list(source), **options)
+    if out:
+        from osdi_frames import page  # matplotlib takes its time
+
+        found = page.write(list(source), out, **writing, **options)
+    else:
+        found = read(list(source), **options)
     if as_json:
         caveats = {name: frame.attrs["caveat"] for name, frame in found.frames.items()}
         values = {
@@ -65,7 +70,7 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     if out:
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in writing["formats"])
-        click.echo(f"\nwritten to {out}: {count}, each as {kinds}, and {PAGE}", err=as_json)
+        click.echo(f"\nwritten to {out}: {count}, each as {kinds}, and report.html", err=as_json)
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:

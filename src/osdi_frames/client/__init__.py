@@ -3,10 +3,3 @@
 `client` is what users see. `transport` is the only module here that imports httpx; `address` and `answers` decide
 without I/O.
 """
-
-from __future__ import annotations
-
-from osdi_frames.client.client import Client
-from osdi_frames.client.folder import CollectionPulled, Manifest
-
-__all__ = ["Client", "CollectionPulled", "Manifest"]

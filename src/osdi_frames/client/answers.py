@@ -15,7 +15,7 @@ from typing import Any
 
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
-from osdi_frames.privacy.addresses import without_addresses
+from osdi_frames.privacy import without_addresses
 
 _WORDS = 200  # characters of the service's words that an error repeats
 _SAYING = ("error", "errors", "message", "error_description", "description", "detail", "title")

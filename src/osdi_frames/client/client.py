@@ -261,7 +261,7 @@ class Client:
 
         Raises
         ------
-        UneditableField, MissingField, InvalidField
+        InvalidField
             Before anything is sent, with the name of the field.
         """
         if creator is not None:

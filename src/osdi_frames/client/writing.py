@@ -20,10 +20,8 @@ from osdi_frames.client.collection import row_id
 from osdi_frames.errors import (
     InvalidField,
     KeyRefused,
-    MissingField,
     OsdiError,
     ServiceUnreachable,
-    UneditableField,
     UnknownColumn,
     nearest,
 )
@@ -71,9 +69,9 @@ class Writer:
         required = [str(self._sent(field)) for field in EVENT if field.required]
         asked = required if self.is_new else [name for name in required if name in body]
         if empty := [name for name in asked if not (body.get(name) or "").strip()]:
-            raise MissingField(f"required, and missing or empty: {', '.join(empty)}")
+            raise InvalidField(f"required, and missing or empty: {', '.join(empty)}")
         if not body:
-            raise MissingField("there is nothing to change")
+            raise InvalidField("there is nothing to change")
         return body
 
     def accepted(self, field: Field) -> set[str]:
@@ -94,7 +92,7 @@ class Writer:
             counts = field and self.version in field.set_by and (self.is_new or key != "_links")
             if field is None or name is None or not counts:
                 if self.strict:
-                    raise UneditableField(self._why_ignored(f"{at}{key}", field, by_name))
+                    raise InvalidField(self._why_ignored(f"{at}{key}", field, by_name))
                 continue
             if value is None and self.is_new:
                 continue
@@ -138,7 +136,7 @@ class Writer:
             ):  # the service reads the first (interface 2.2)
                 if self.strict and len(texts) > 1:
                     why = f"the service ignores {key} after the first; strict=False leaves them out"
-                    raise UneditableField(why)
+                    raise InvalidField(why)
                 return texts[:1]
             case (("string" | "country"), _) if _is_text(value):
                 return value
@@ -147,7 +145,7 @@ class Writer:
     def _creator(self, links: Mapping[str, Any], key: str) -> dict[str, Any]:
         """Keep of the links what a client can set: the creator (interface 4, rule 2)."""
         if self.strict and (others := [name for name in links if name != _CREATOR]):
-            raise UneditableField(f"the service ignores {key}.{others[0]!s}; strict=False leaves it out")
+            raise InvalidField(f"the service ignores {key}.{others[0]!s}; strict=False leaves it out")
         match links.get(_CREATOR):
             case None:
                 return {}

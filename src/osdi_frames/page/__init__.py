@@ -1,6 +1,6 @@
-"""The page: the standard reports as one HTML file, to forward to those who open no notebook.
+"""The standard reports as files: CSV, Parquet, and a page to forward to those who open no notebook.
 
-`render` gives the page as text. It asks nothing of any network, carries its style and its script in
+The page is one HTML file. It asks nothing of any network, carries its style and its script in
 itself, and its content security policy forbids all else: it opens from a disk, an e-mail or a web server.
 
 It holds counts only: reports, and the places of events, coordinates rounded to about a kilometre; of an inspection
@@ -12,26 +12,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata, resources
-from typing import Any
+from typing import Any, Unpack
 
 import jinja2
 import pandas as pd
+import pyarrow as pa
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
+from osdi_frames.archive import Source
+from osdi_frames.archive.output import output_folder
+from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.page import figures, summary, tables
 from osdi_frames.plots.functions import plot_of
-from osdi_frames.reading.check import Inspection
+from osdi_frames.reporting import Options, Reading, read
 from osdi_frames.reports import Report
-
-__all__ = ["render"]
 
 #: What a line that names what is not counted says to those who call functions or commands.
 _HOW_TO_INCLUDE = re.compile("; include=.*")
@@ -52,70 +55,105 @@ class Section:
     table: tables.Table | None = None
 
 
-def render(
-    reports: Iterable[tuple[Report, pd.DataFrame]],
-    frames: Mapping[str, pd.DataFrame],
+def write_report(
+    source: Source,
+    destination: str | os.PathLike[str],
     *,
-    now: datetime,
-    inspection: Inspection | None = None,
-    notes: Iterable[str] = (),
-    below: int | None = None,
-    hidden: Collection[str] = (),
-) -> str:
-    """Return the page of some reports.
+    formats: Iterable[Format] = ("csv", "parquet"),
+    bom: bool = False,
+    now: datetime | None = None,
+    **options: Unpack[Options],
+) -> dict[str, pd.DataFrame]:
+    """Write the standard reports of an archive into a folder: a page with plots, and CSV and Parquet of each.
 
-    Each report is a table, with a bar for each count, or a plot if it is over time. A table shows 200 rows at
-    most, and the others as one, so that its sums are those of the report.
+    An earlier report in the folder is replaced as a whole; if the folder contains other files, or a file was
+    changed since, nothing is written.
 
     Parameters
     ----------
-    reports
-        The reports, each with its frame.
-    frames
-        The tables of which they were made: ``events`` with event_campaign_id, total_accepted and start_date
-        (and for a map location_latitude, location_longitude and location_locality), ``signatures`` with person_id and
-        created_date.
+    source, **options
+        As for `report`.
+    destination
+        The folder to make.
+    formats, bom
+        The formats of each report's files: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
     now
-        When it is made; with a time zone, or it is shown without.
-    inspection
-        What was met while the tables were read, to be shown in the page.
-    notes
-        What to say of what is counted, a line each.
-    below
-        The smallest count of RSVPs that the map shows; the reports hide theirs themselves.
-    hidden
-        The tables whose totals are not shown; what was read is not shown then, either.
+        The time that the page says it was made at; the present when not given.
 
     Returns
     -------
-    str
-        The whole document.
+    dict
+        The frame of each report, by its name.
+
+    Raises
+    ------
+    DestinationExists
+        Something at `destination` is not to be replaced, or it is, holds or lies in the source.
 
     Examples
     --------
-    >>> from datetime import UTC, datetime
-    >>> from osdi_frames import page
-    >>> from osdi_frames.reporting import read
+    >>> import osdi_frames as of, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = of.write_report({"title": "March", "total_accepted": 12}, f"{folder}/report")
+    ...     "report.html" in os.listdir(f"{folder}/report")
+    True
+    """
+    return write(source, destination, formats=formats, bom=bom, now=now, **options).frames
+
+
+def write(
+    source: Source,
+    destination: str | os.PathLike[str],
+    *,
+    formats: Iterable[Format] = ("csv", "parquet"),
+    bom: bool = False,
+    now: datetime | None = None,
+    **options: Unpack[Options],
+) -> Reading:
+    """Make reports, and write them into a folder, which is refused before anything is read; see `write_report`."""
+    formats = list(formats)
+    for kind in formats:
+        refuse_format(kind)
+    with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
+        reading = read(source, places=True, **options)
+        html = render(reading, now=now or datetime.now(UTC))
+        (folder / "report.html").write_text(html, encoding="utf-8")
+        rows = {
+            name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
+            for name, frame in reading.frames.items()
+        }
+        schemas = {name: table.schema for name, table in rows.items()}
+        for kind in formats:
+            write_tables(schemas, rows.items(), folder, kind, bom=bom)
+    return reading
+
+
+def render(made: Reading, *, now: datetime) -> str:
+    """Return the page of some reports, as text.
+
+    Each report is a table, with a bar for each count, or a plot if it is over time. A table shows 200 rows at
+    most, and the others as one, so that its sums are those of the report. `now` has a time zone, or is shown
+    without.
+
     >>> made = read({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
-    >>> html = page.render(made.reports, made.tables, now=datetime(2026, 5, 2, tzinfo=UTC))
-    >>> html.startswith("<!doctype html>")
+    >>> render(made, now=datetime(2026, 5, 2, tzinfo=UTC)).startswith("<!doctype html>")
     True
     """
     parts: dict[str, list[Section]] = {}
-    for declared, report in reports:
+    for declared, report in made.reports:
         sections = parts.setdefault(declared.read_from, [])
-        if len(frames[declared.read_from]):
+        if len(made.tables[declared.read_from]):
             sections.append(_of_report(declared, report))
-    events, signatures = frames["events"], frames["signatures"]
+    events, signatures = made.tables["events"], made.tables["signatures"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
-        parts.setdefault("events", []).append(_map(events, below or 0))
+        parts.setdefault("events", []).append(_map(events, made.below or 0))
     return _document(
-        cards=summary.cards(events, signatures, hidden=hidden),
+        cards=summary.cards(events, signatures, hidden=made.hidden),
         parts=parts,
-        reading=None if inspection is None or hidden else summary.of_inspection(inspection),
+        reading=None if made.inspection is None or made.hidden else summary.of_inspection(made.inspection),
         notes=[
             tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
-            for note in notes
+            for note in made.notes
         ],
         now=now,
     )

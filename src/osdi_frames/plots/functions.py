@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from pandas.api.types import is_numeric_dtype
 
-from osdi_frames.errors import InvalidArgument, NotAReport
+from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, over_time
 from osdi_frames.reports import Report
 from osdi_frames.reports.columns import time_levels
@@ -34,10 +34,8 @@ Axes
 
 Raises
 ------
-NotAReport
-    the frame is no such report; the message says what to call
 InvalidArgument
-    `top` is no count
+    the frame is no such report, the message says what to call; or `top` is no count
 """
 _TEXTS = {
     "groups": "Values are bars, most on top; with several keys a label joins their values: ``CA · True``. Below a bar "
@@ -125,10 +123,10 @@ def _columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
     return counts
 
 
-def _not_a_report(plot: Report, why: str, *, this: str = "this frame") -> NotAReport:
+def _not_a_report(plot: Report, why: str, *, this: str = "this frame") -> InvalidArgument:
     """Return the error that says what to call."""
     by = ", …" if plot.by is None and plot.kind == "groups" else ""
-    return NotAReport(
+    return InvalidArgument(
         f"plots.{plot.name} draws the report of the same name, and {this} {why}: "
         f"of.plots.{plot.name}(of.{plot.name}({plot.table}{by}))"
     )
