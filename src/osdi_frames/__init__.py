@@ -8,7 +8,8 @@ from osdi_frames.errors import nearest
 
 if TYPE_CHECKING:
     from osdi_frames import dask, errors, plots, reports
-    from osdi_frames.archive import Limits, Partition
+    from osdi_frames.archive.limits import Limits
+    from osdi_frames.archive.source import Partition
     from osdi_frames.client import Client, Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
     from osdi_frames.exporting import export
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 #: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots. The
 #: functions of reports are declared in `reports`.
 _HOMES = {
-    "archive": ("Limits", "Partition"),
+    "archive.limits": ("Limits",),
+    "archive.source": ("Partition",),
     "client": ("Client", "Manifest"),
     "errors": ("OsdiError", "ProblemsWarning", "SourceWarning"),
     "exporting": ("export",),

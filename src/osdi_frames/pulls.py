@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pandas as pd
 
-from osdi_frames.archive import Source
+from osdi_frames.archive.source import Source
 from osdi_frames.errors import SourceWarning, counted
 from osdi_frames.problems import warn_caller
 from osdi_frames.reading.frames import read_table

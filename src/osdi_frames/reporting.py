@@ -12,8 +12,8 @@ from typing import Final, Unpack
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
+from osdi_frames.archive.source import Source
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
 from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.privacy.addresses import hide_in_rows

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-from osdi_frames.archive.ahead import ahead
 from osdi_frames.archive.names import is_readable, printable
-from osdi_frames.archive.streams import Pieces
+from osdi_frames.archive.streams import Pieces, ahead
 from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read

@@ -22,14 +22,13 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.archive.ahead import ahead
 from osdi_frames.archive.layout import Chunk, candidates, survey
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
 from osdi_frames.archive.listing import SEALED, File, files
 from osdi_frames.archive.members import BROKEN, Handle, Unpacking, container, opened_zip, reported, zip_infos
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
 from osdi_frames.archive.remote import Remote
-from osdi_frames.archive.streams import Pieces, Reader, pieces_of
+from osdi_frames.archive.streams import Pieces, Reader, ahead, pieces_of
 from osdi_frames.errors import InvalidSource
 from osdi_frames.problems import Place, Problem, ProblemKind
 from osdi_frames.progress import bar
@@ -265,7 +264,7 @@ def _size(stream: BinaryIO | Pieces) -> int:
     return size
 
 
-def partitions(
+def cut(
     source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
 ) -> list[Partition]:
     """Cut an archive, a path or an address or a list of these, into so many partitions, or else by size.

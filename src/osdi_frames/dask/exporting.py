@@ -14,17 +14,16 @@ from typing import NamedTuple
 import pyarrow as pa
 from dask.delayed import Delayed
 
-from osdi_frames.archive import Source
 from osdi_frames.archive.names import is_address
 from osdi_frames.archive.output import output_folder, remove, upload
-from osdi_frames.archive.source import SIZE
-from osdi_frames.dask.graph import Reading, graph, surveyed
+from osdi_frames.archive.source import SIZE, Source
+from osdi_frames.dask.graph import graph, surveyed
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy.pseudonyms import Pseudonyms
+from osdi_frames.reading.plan import Request
 from osdi_frames.reading.scan import partitions as partitions_of
 from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import table as declared
-from osdi_frames.tables.schema import Table
 
 
 class Written(NamedTuple):
@@ -38,7 +37,8 @@ class Written(NamedTuple):
 def export(
     source: Source,
     destination: str | os.PathLike[str],
-    reading: Reading,
+    request: Request,
+    schemas: Mapping[str, pa.Schema],
     *,
     partitions: Mapping[str, Partition | None],
     selection: Selection,
@@ -50,11 +50,11 @@ def export(
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
     output = output_folder(destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded)
     with output as folder:
-        write = _Writing(str(destination) if run else folder, run, partitions, selection, pseudonyms)
+        write = _Writing(str(destination) if run else folder, run, schemas, partitions, selection, pseudonyms)
         try:
-            cut = partitions_of(source, size=SIZE, on_error=reading.on_error, surveyed=surveyed)
+            cut = partitions_of(source, size=SIZE, on_error=request.on_error, surveyed=surveyed)
             name = f"export-{uuid.uuid4().hex}"
-            tasks = graph(name, reading, cut, write)
+            tasks = graph(name, request, cut, write)
             tasks[name, -1] = (list, [(name, number) for number in range(len(cut))])
             written: list[Written] = Delayed((name, -1), tasks).compute()
             for one in written:
@@ -65,7 +65,7 @@ def export(
                 remove(str(destination), run)
             raise
         uploaded.update(file for one in written for file in one.names)
-    return {table: sum(one.rows.get(table, 0) for one in written) for table in reading.tables}
+    return {table: sum(one.rows.get(table, 0) for one in written) for table in request.tables}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ class _Writing:
     place: Path | str
     """A folder that all workers reach, or an address, where `run` is in the name of each file."""
     run: str
+    schemas: Mapping[str, pa.Schema]
     partitions: Mapping[str, Partition | None]
     selection: Selection
     pseudonyms: Pseudonyms | None
@@ -86,8 +87,7 @@ class _Writing:
             if some.num_rows:
                 found[name].append(some)
         names = self.partitions if number == 0 else found  # a table without rows is a file, too
-        of = self.pseudonyms or Table
-        schemas = {name: of.schema(declared(name)) for name in names}
+        schemas = {name: self.schemas[name] for name in names}
         pairs = (
             (name, self.pseudonyms.replace(some, declared(name)) if self.pseudonyms else some)
             for name, parts in found.items()
