@@ -33,7 +33,6 @@ class ProblemKind(StrEnum):
     QUARANTINE = (
         "in quarantine"  # bodies that are not deliveries; a receiver keeps them, and they are not read
     )
-    LINK = "link"  # in a container; what it leads to is read under its own name
     FILE_NAME = "a file name that is not UTF-8"  # it is read; its name is shown with escapes
     LIMIT = "limit exceeded"  # of `Limits`
     NOT_UTF8 = "not UTF-8"
