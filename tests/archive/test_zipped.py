@@ -59,7 +59,10 @@ def test_a_link_in_a_zip_is_listed(tmp_path):
         archive.writestr(link, "b.json")
         archive.writestr("in/b.json", compact(event(0)))
     (tmp_path / "a.zip").write_bytes(buffer.getvalue())
-    assert agreed(tmp_path) == (["e0"], [f"{tmp_path}/a.zip!in/a.json: unreadable file: a link, pipe or device"])
+    assert agreed(tmp_path) == (
+        ["e0"],
+        [f"{tmp_path}/a.zip!in/a.json: unreadable file: a link, pipe or device"],
+    )
 
 
 def test_an_encrypted_member_is_listed(tmp_path):

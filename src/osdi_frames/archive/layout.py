@@ -127,7 +127,6 @@ class _File:
         self.fill(max(_FIRST, min(left, max(_BLOCK, len(self.buffer)))))
 
     def drop(self, size: int) -> int:
-        """Drop bytes from the beginning of the buffer."""
         self.line += self.buffer.count(b"\n", 0, size)
         self.buffer = self.buffer[size:]
         return size
@@ -142,7 +141,6 @@ class _File:
         self.report(line, size, self.line)
 
     def report(self, line: int, size: int, end: int) -> None:
-        """Report a document that is larger than the limit."""
         detail = (
             f"a document of {size:,} bytes, skipped up to line {end}; more than"
             f" {self.limits.document_bytes:,} (Limits.document_bytes)"
@@ -151,7 +149,6 @@ class _File:
 
 
 def _last_end(file: _File) -> list[int]:
-    """Find where the last whole line in the buffer ends."""
     end = len(file.buffer) if file.ended else file.buffer.rfind(b"\n") + 1
     return [end] if end else []
 

@@ -248,7 +248,9 @@ class _Header(tarfile.TarInfo):
             tar.ended = True
             raise
         except (tarfile.HeaderError, ValueError) as error:
-            tar.lose()
+            if not tar.lost:  # once, until a header follows
+                tar.lost = True
+                tar.damaged(f"no valid header before byte {tar.fileobj.tell():,}")
             raise _HEADERS.InvalidHeaderError(str(error)) from error  # `ignore_zeros` goes on
         tar.ended = tar.lost = False
         return info
@@ -262,11 +264,5 @@ class _Tar(tarfile.TarFile):
     lost = False
 
     def __init__(self, *args: Any, damaged: Callable[[str], object], **options: Any) -> None:
-        self._damaged = damaged
+        self.damaged = damaged
         super().__init__(*args, **options)  # reads the first header
-
-    def lose(self) -> None:
-        """Report, once until a header follows, that there is none where one is due."""
-        if not self.lost:
-            self.lost = True
-            self._damaged(f"no valid header before byte {self.fileobj.tell():,}")

@@ -137,21 +137,16 @@ def read(
     progress: bool | None = None,
     quarantines: list[str] | None = None,
 ) -> Iterator[Chunk]:
-    """Yield the candidates of a source, file by file, in the order of the files' names.
+    """Yield the candidates of a source, as `read_table` takes it, file by file, in the order of the files' names.
 
-    A source is a path or a list of paths (file, folder, pattern), a ``file://`` or fsspec address, an open binary
-    file, parsed Python objects (a page, a list of pages, a delivery), or a partition of an archive. Folders are
-    listed before the first candidate is asked for; each is read once, also where links lead to it.
-
-    `handle` is called with each problem: a file or folder that cannot be read, or not to its end. `quarantines`
-    takes the folders in which receivers keep bodies that are not deliveries; they are not read.
+    Files are listed before the first candidate is asked for. `handle` is called with each problem: a file or
+    folder that cannot be read, or not to its end. `quarantines` takes the folders in which receivers keep bodies
+    that are not deliveries; they are not read.
 
     Raises
     ------
-    SourceNotFound
-        Nothing is at a path, or no file matches a pattern.
-    InvalidSource
-        The source is none of these, such as a frame.
+    SourceNotFound, InvalidSource
+        As `files` says; also for a source that is something else, such as a frame.
 
     Examples
     --------

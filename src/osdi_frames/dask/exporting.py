@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,16 +81,14 @@ class _Writing:
 
     def __call__(self, rows: Iterable[tuple[str, pa.Table]], number: int) -> Written:
         selection = Selection(self.selection.filters, self.selection.left_out)
-        found: defaultdict[str, list[pa.Table]] = defaultdict(list)
-        for name, some in selection.chosen(rows):
-            if some.num_rows:
-                found[name].append(some)
-        names = self.partitions if number == 0 else found  # a table without rows is a file, too
+        chosen = [(name, some) for name, some in selection.chosen(rows) if some.num_rows]
+        names = (
+            self.schemas if number == 0 else {name for name, _ in chosen}
+        )  # one without rows is a file, too
         schemas = {name: self.schemas[name] for name in names}
         pairs = (
             (name, self.pseudonyms.replace(some, declared(name)) if self.pseudonyms else some)
-            for name, parts in found.items()
-            for some in parts
+            for name, some in chosen
         )
         is_here, part = isinstance(self.place, Path), f"{number:05}{self.run}"
         with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:

@@ -40,10 +40,7 @@ Waiting = tuple[Mapping[str, pa.Buffer], ByElement]
 def compiled(request: Request) -> Plan:
     """Compile what a worker is to read."""
     return Plan.of(
-        request.tables,
-        prefix=request.prefix,
-        dedupe=request.dedupe,
-        selected_by=request.selected_by,
+        request.tables, prefix=request.prefix, dedupe=request.dedupe, selected_by=request.selected_by
     )
 
 
@@ -86,8 +83,7 @@ def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
     # All partitions wait until it is known which rows are kept: a cluster may have less memory than they have rows.
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows[0].schema, options=_COMPRESSED) as stream:
-        for some in rows:
-            stream.write_table(some)
+        stream.write_table(pa.concat_tables(rows))
     return sink.getvalue()
 
 
@@ -134,8 +130,7 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        names: list[str] = self._schema.names
-        return names
+        return list(self._schema.names)
 
     @cached_property
     def _meta(self) -> pd.DataFrame:
