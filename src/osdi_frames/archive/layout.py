@@ -58,11 +58,7 @@ def candidates(
     file = _File(name, reader, limits, handle, line)
     file.fill(_FIRST)
     file.buffer = file.buffer.removeprefix(_BOM)
-    cut: Callable[[_File, bytes, list[int]], Chunk | None]
-    if is_lines(name):
-        ends, cut, border = _last_end, _cut_lines, _LINE_END
-    else:
-        ends, cut, border = _ends, _cut, _BOUNDARY
+    ends, cut, border = (_last_end, _cut_lines, _LINE_END) if is_lines(name) else (_ends, _cut, _BOUNDARY)
     while file.buffer or not file.ended:
         if found := ends(file):
             block, file.buffer = file.buffer[: found[-1]], file.buffer[found[-1] :]
