@@ -8,7 +8,8 @@ from osdi_frames.errors import nearest
 
 if TYPE_CHECKING:
     from osdi_frames import dask, errors, plots, reports
-    from osdi_frames.archive import Limits, Partition
+    from osdi_frames.archive.limits import Limits
+    from osdi_frames.archive.source import Partition
     from osdi_frames.client.client import Client
     from osdi_frames.client.folder import Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 #: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots. The
 #: functions of reports are declared in `reports`.
 _HOMES = {
-    "archive": ("Limits", "Partition"),
+    "archive.limits": ("Limits",),
+    "archive.source": ("Partition",),
     "client.client": ("Client",),
     "client.folder": ("Manifest",),
     "errors": ("OsdiError", "ProblemsWarning", "SourceWarning"),

@@ -8,8 +8,9 @@ from typing import Literal, Unpack
 
 import pyarrow as pa
 
-from osdi_frames.archive import Limits, Source
+from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.output import output_folder
+from osdi_frames.archive.source import Source
 from osdi_frames.errors import InvalidArgument, UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
@@ -123,22 +124,22 @@ def export(
     partitions = _partitions(chosen.values(), schemas, partition_by)
     columns = {name: schema.names for name, schema in schemas.items()}
     selection = Selection.of(filters)
+    request = Request(columns, prefix, dedupe, on_error, None, limits, progress, selection.columns)
     if engine is not None:
         if engine != "dask" or format != "parquet":
             raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
         from osdi_frames import dask  # an extra
 
-        reading = dask.Reading(columns, prefix, dedupe, on_error, limits, selection.columns)
         return dask.export(
             source,
             destination,
-            reading,
+            request,
+            schemas,
             partitions=partitions,
             selection=selection,
             pseudonyms=pseudonyms,
             overwrite=overwrite,
         )
-    request = Request(columns, prefix, dedupe, on_error, limits=limits, progress=progress)
     rows = scan_tables(source, request, selection=selection)
     if pseudonyms:
         rows = ((name, pseudonyms.replace(some, chosen[name])) for name, some in rows)

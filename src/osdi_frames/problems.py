@@ -31,7 +31,6 @@ class ProblemKind(StrEnum):
     NO_FILE = "unreadable file"  # or a folder, or not to its end
     EMPTY_FILE = "empty file"
     QUARANTINE = "in quarantine"  # a receiver keeps bodies that are not deliveries; they are not read
-    LINK = "link"  # in a container; what it leads to is read under its own name
     FILE_NAME = "a file name that is not UTF-8"  # it is read; its name is shown with escapes
     LIMIT = "limit exceeded"  # of `Limits`
     NOT_UTF8 = "not UTF-8"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import osdi_frames as of
-from osdi_frames import archive
-from osdi_frames.archive import Limits
+from osdi_frames.archive.layout import split
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.source import read
 from osdi_frames.errors import BadDocument
 from osdi_frames.problems import Finding, Problem
 
@@ -19,9 +20,9 @@ def documents(source: Any, limits: Limits | None = None) -> tuple[list[Any], lis
     """Return the documents of a source that are JSON, and the problems."""
     problems: list[Problem] = []
     found = []
-    for chunk in archive.read(source, problems.append, limits=limits):
+    for chunk in read(source, problems.append, limits=limits):
         for document, line in zip(chunk.documents, chunk.lines, strict=True):
-            for offset, value in archive.split(document.as_py()):
+            for offset, value in split(document.as_py()):
                 if isinstance(value, Finding):
                     place = of.problems.Place(chunk.name, int(line) + offset)
                     problems.append(Problem(place, value.problem, value.detail))
@@ -34,9 +35,9 @@ def placed(source: Any) -> list[tuple[str, int, Any]]:
     """Return each document with the file and line on which it begins."""
     return [
         (chunk.name, int(line) + offset, value)
-        for chunk in archive.read(source, print)
+        for chunk in read(source, print)
         for document, line in zip(chunk.documents, chunk.lines, strict=True)
-        for offset, value in archive.split(document.as_py())
+        for offset, value in split(document.as_py())
     ]
 
 

@@ -12,7 +12,7 @@ import zlib
 import pytest
 
 import osdi_frames as of
-from osdi_frames.archive import Limits
+from osdi_frames.archive.limits import Limits
 from osdi_frames.errors import BadDocument, ProblemsWarning
 from tests.layouts import compact, lines, tarred, zipped, zstd
 
@@ -21,9 +21,9 @@ from .reading import documents, event, numbers
 PROGRAM = """
 import json, re, sys, time
 from pathlib import Path
-from osdi_frames import archive
+from osdi_frames.archive.source import read
 problems, rows = [], 0
-for chunk in archive.read(sys.argv[1], lambda problem: problems.append(str(problem))):
+for chunk in read(sys.argv[1], lambda problem: problems.append(str(problem))):
     rows += len(chunk.documents)
 print(json.dumps({
     "seconds": time.process_time(), "rows": rows, "problems": problems,

@@ -51,16 +51,18 @@ def test_members_above_the_folder_of_a_zip_are_read(tmp_path):
     assert agreed(tmp_path) == (["e0", "e1"], [])
 
 
-@pytest.mark.parametrize(("target", "problem"), [("b.json", "link"), ("c.txt", "unreadable file")])
-def test_a_link_in_a_zip_is_a_warning_where_its_target_is_read_and_else_an_error(target, problem, tmp_path):
+def test_a_link_in_a_zip_is_listed(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         link = zipfile.ZipInfo("in/a.json")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(link, target)
+        archive.writestr(link, "b.json")
         archive.writestr("in/b.json", compact(event(0)))
     (tmp_path / "a.zip").write_bytes(buffer.getvalue())
-    assert agreed(tmp_path) == (["e0"], [f"{tmp_path}/a.zip!in/a.json: {problem}: a link to in/{target}"])
+    assert agreed(tmp_path) == (
+        ["e0"],
+        [f"{tmp_path}/a.zip!in/a.json: unreadable file: a link, pipe or device"],
+    )
 
 
 def test_an_encrypted_member_is_listed(tmp_path):

@@ -24,10 +24,6 @@ PARTIAL = ".partial"
 
 _LOCK = "lock"
 _REPLACED = "replaced"
-_NAME = 40  # characters of a target's name in its draft's: file systems allow 255 bytes
-
-_RENAME_EXCHANGE = 2  # linux/fs.h
-_AT_FDCWD = -100
 
 
 def make_folder(path: Path) -> None:
@@ -141,7 +137,7 @@ def clear_drafts(target: Path) -> None:
 
 
 def _prefix(target: Path) -> str:
-    return f".{target.name[:_NAME]}.osdi-frames-"
+    return f".{target.name[:40]}.osdi-frames-"  # file systems allow 255 bytes
 
 
 def sync(path: Path) -> None:
@@ -177,11 +173,10 @@ def try_lock(path: Path) -> int | None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders in one step."""
     if sys.platform == "linux":
         rename = getattr(ctypes.CDLL(None), "renameat2", None)  # not in every libc
-        names = (_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old))
-        if rename and rename(*names, _RENAME_EXCHANGE) == 0:
+        here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        if rename and rename(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
             return
     # Two steps where the system has no single one; `clear_drafts` completes them for a killed process.
     old.rename(new.with_name(_REPLACED))

@@ -58,11 +58,7 @@ def candidates(
     file = _File(name, reader, limits, handle, line)
     file.fill(_FIRST)
     file.buffer = file.buffer.removeprefix(_BOM)
-    cut: Callable[[_File, bytes, list[int]], Chunk | None]
-    if is_lines(name):
-        ends, cut, border = _last_end, _cut_lines, _LINE_END
-    else:
-        ends, cut, border = _ends, _cut, _BOUNDARY
+    ends, cut, border = (_last_end, _cut_lines, _LINE_END) if is_lines(name) else (_ends, _cut, _BOUNDARY)
     while file.buffer or not file.ended:
         if found := ends(file):
             block, file.buffer = file.buffer[: found[-1]], file.buffer[found[-1] :]
@@ -127,7 +123,6 @@ class _File:
         self.fill(max(_FIRST, min(left, max(_BLOCK, len(self.buffer)))))
 
     def drop(self, size: int) -> int:
-        """Drop bytes from the beginning of the buffer."""
         self.line += self.buffer.count(b"\n", 0, size)
         self.buffer = self.buffer[size:]
         return size
@@ -142,7 +137,6 @@ class _File:
         self.report(line, size, self.line)
 
     def report(self, line: int, size: int, end: int) -> None:
-        """Report a document that is larger than the limit."""
         detail = (
             f"a document of {size:,} bytes, skipped up to line {end}; more than"
             f" {self.limits.document_bytes:,} (Limits.document_bytes)"
@@ -151,7 +145,6 @@ class _File:
 
 
 def _last_end(file: _File) -> list[int]:
-    """Find where the last whole line in the buffer ends."""
     end = len(file.buffer) if file.ended else file.buffer.rfind(b"\n") + 1
     return [end] if end else []
 

@@ -23,14 +23,12 @@ from osdi_frames.archive.names import (
     printable,
     suffix,
 )
-from osdi_frames.archive.remote import PULL, Remote, listed, shown
+from osdi_frames.archive.remote import HTTP, PULL, Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
 
 #: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
 _SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
 SEALED = ".zst"
-_SPECIAL = "a pipe, socket or device"
-_SERVICE = ("http://", "https://")
 
 File: TypeAlias = str | Remote
 
@@ -59,7 +57,8 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
         raise InvalidSource(
             f"{path} is an exported table, and no archive; pandas.read_{kind}({path!r}) reads it"
         )
-    return sorted((file for file in found if not _is_second_form(file, found)), key=str)
+    second = {f"{file}{SEALED}" for file in found if isinstance(file, str) and _SEGMENT.fullmatch(file)}
+    return sorted(found - second, key=str)
 
 
 def _tables_in(folder: str) -> Iterator[str]:
@@ -69,20 +68,12 @@ def _tables_in(folder: str) -> Iterator[str]:
 
 
 def _hint(path: str) -> str:
-    """Say what could have been meant by a path at which there is nothing."""
     if path.lstrip().startswith(("{", "[")):
         return "; for JSON at hand: json.loads(…)"
     folder, name = os.path.split(path.rstrip("/"))
     near = difflib.get_close_matches(name, glob.glob("*", root_dir=folder or None))
     names = ", ".join(printable(os.path.join(folder, sibling)) for sibling in near)
     return f"; nearest: {names}" if near else ""
-
-
-def _is_second_form(file: File, found: set[File]) -> bool:
-    if isinstance(file, Remote):
-        return False
-    plain = file.removesuffix(SEALED)
-    return plain is not file and plain in found and _SEGMENT.fullmatch(plain) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +85,8 @@ class _Listing:
     visited: set[tuple[int, int]] = field(default_factory=set)
 
     def behind(self, path: str) -> Iterator[File]:
-        """Yield the files behind a path as the user wrote it."""
         path = local_path(path)
-        if path.startswith(_SERVICE) and not is_readable(os.path.basename(urlsplit(path).path)):
+        if path.startswith(HTTP) and not is_readable(os.path.basename(urlsplit(path).path)):
             raise InvalidSource(f"{shown(path)} is an address, and no archive; {PULL}")
         if "://" in path:
             yield from listed(path)
@@ -111,9 +101,7 @@ class _Listing:
             for path in found:
                 if os.path.isdir(path):
                     yield from self._in_folder(path)
-                elif _is_special(path):
-                    self.handle(unreadable(printable(path), _SPECIAL))
-                else:
+                elif self._is_file(path):
                     yield os.path.normpath(path)
         else:
             raise SourceNotFound(f"there is no file or folder {printable(path)}{_hint(path)}")
@@ -126,10 +114,15 @@ class _Listing:
                 is_dangling = entry.is_symlink() and not os.path.exists(entry.path)
                 if not (is_readable(entry.name) or ("." not in entry.name and is_dangling)):
                     continue
-                if entry.is_file(follow_symlinks=False) or not _is_special(entry.path):
+                if entry.is_file(follow_symlinks=False) or self._is_file(entry.path):
                     yield entry.path.removeprefix("./")
-                else:
-                    self.handle(unreadable(printable(entry.path), _SPECIAL))
+
+    def _is_file(self, path: str) -> bool:
+        """Return whether a path is none whose opening could wait for someone else for ever; report one that is."""
+        is_special = os.path.exists(path) and not os.path.isfile(path)
+        if is_special:
+            self.handle(unreadable(printable(path), "a pipe, socket or device"))
+        return not is_special
 
     def _walk(self, top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
         """Yield a folder and those inside it, each once, with what it holds but folders and hidden names.
@@ -193,20 +186,10 @@ def _is_there(path: str) -> bool:
     """Return whether something is at a path, or may be: no one can tell in a folder of another user."""
     try:
         os.lstat(path)
-    except PermissionError:
-        return True
-    except (OSError, ValueError):
-        return False
+    except (OSError, ValueError) as error:
+        return isinstance(error, PermissionError)
     return True
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link in a circle, or to what cannot be reached
-        return False
-
-
-def _is_special(path: str) -> bool:
-    """Return whether opening a path could wait for someone else for ever."""
-    return os.path.exists(path) and not os.path.isfile(path)
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import posixpath
 import shutil
 import stat
 import struct
@@ -45,7 +44,7 @@ _ZIP_IN_MEMORY = 64 << 20  # of one that is copied
 _HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these errors
 _LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
 _LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
-_LINK = 4096  # bytes of a path
+_NO_FILE = "a link, pipe or device"
 
 _GENERAL = (OSError, EOFError, ArithmeticError, LookupError, ValueError, RuntimeError)
 #: What opening, decompressing and unpacking raise on broken input.
@@ -127,7 +126,6 @@ class Unpacking:
     def _zipped(self, name: str, reader: Reader, depth: int) -> Files:
         chosen = None if depth else self.chosen
         is_first = chosen is None or 0 in chosen
-        read, links = set[str](), dict[str, str]()
         with opened_zip(reader) as archive:
             infos = zip_infos(archive)
             for number, info in enumerate(infos):
@@ -136,57 +134,34 @@ class Unpacking:
                     if info.is_dir() or not is_readable(info.filename):
                         if is_first:
                             _compare_names(archive, info)
-                    elif stat.S_ISLNK(info.external_attr >> 16):
-                        with archive.open(info) as member:
-                            links[info.filename] = member.read(_LINK).decode()
-                    else:
-                        read.add(_normal(info.filename))
-                        if chosen is None or number in chosen:
-                            with _opened_member(archive, info) as member:
-                                yield from self._inside(inner, pieces_of(member), depth)
+                    elif chosen is None or number in chosen:
+                        with _opened_member(archive, info) as member:
+                            yield from self._inside(inner, pieces_of(member), depth)
             if is_first:
-                self._report(name, read, links, is_empty=not infos)
+                if not infos:
+                    self._empty(name)
                 if len(infos) != (counted := _counted(archive)):
                     reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
                     self.handle(unreadable(name, reason))
 
     def _tarred(self, name: str, reader: Reader, depth: int) -> Files:
-        read, links = set[str](), dict[str, str]()
         is_empty = True
         for info, member in _tar_members(reader, lambda reason: self.handle(unreadable(name, reason))):
             is_empty = False
             inner = f"{name}!{printable(info.name)}"
             if info.isdir() or not is_readable(info.name):
                 continue
-            if info.issym() or info.islnk():
-                links[info.name] = info.linkname if info.issym() else f"/{info.linkname}"
-            elif member is None:
-                self.handle(unreadable(inner, "not a regular file"))
+            if member is None:
+                self.handle(unreadable(inner, _NO_FILE))
             else:
-                read.add(_normal(info.name))
                 content = Reader(Pieces(pieces_of(member), self.budget.spend if info.issparse() else int))
                 with reported(inner, self.handle):
                     yield from self.members(inner, content, depth=depth + 1)
-        self._report(name, read, links, is_empty=is_empty)
-
-    def _report(self, name: str, read: set[str], links: dict[str, str], *, is_empty: bool) -> None:
-        """Report a container without members, and links: as warnings where they lead to what is read itself."""
         if is_empty:
             self._empty(name)
-        for link, target in links.items():
-            path = _normal(posixpath.join("/", posixpath.dirname(link), target))
-            place, detail = Place(f"{name}!{printable(link)}"), f"a link to {printable(path)}"
-            if path in read:
-                self.handle(Problem(place, ProblemKind.LINK, detail, "warning"))
-            else:
-                self.handle(Problem(place, ProblemKind.NO_FILE, detail))
 
     def _empty(self, name: str) -> None:
         self.handle(Problem(Place(name), ProblemKind.EMPTY_FILE, "holds no document", "warning"))
-
-
-def _normal(name: str) -> str:
-    return posixpath.normpath(f"/{name}").lstrip("/")
 
 
 @contextlib.contextmanager
@@ -206,6 +181,8 @@ def zip_infos(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
     """Open a member; of bz2 and lzma zipfile decompresses more at once than any limit."""
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise ValueError(_NO_FILE)
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise NotImplementedError("neither stored nor deflated")
     return archive.open(info)
@@ -271,7 +248,9 @@ class _Header(tarfile.TarInfo):
             tar.ended = True
             raise
         except (tarfile.HeaderError, ValueError) as error:
-            tar.lose()
+            if not tar.lost:  # once, until a header follows
+                tar.lost = True
+                tar.damaged(f"no valid header before byte {tar.fileobj.tell():,}")
             raise _HEADERS.InvalidHeaderError(str(error)) from error  # `ignore_zeros` goes on
         tar.ended = tar.lost = False
         return info
@@ -285,11 +264,5 @@ class _Tar(tarfile.TarFile):
     lost = False
 
     def __init__(self, *args: Any, damaged: Callable[[str], object], **options: Any) -> None:
-        self._damaged = damaged
+        self.damaged = damaged
         super().__init__(*args, **options)  # reads the first header
-
-    def lose(self) -> None:
-        """Report, once until a header follows, that there is none where one is due."""
-        if not self.lost:
-            self.lost = True
-            self._damaged(f"no valid header before byte {self.fileobj.tell():,}")

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 from osdi_frames.archive import durable
 from osdi_frames.archive.names import MANIFEST, is_address, local_path
-from osdi_frames.archive.remote import asked, filesystem_of, shown
+from osdi_frames.archive.remote import HTTP, asked, filesystem_of, shown
 from osdi_frames.archive.source import Source
 from osdi_frames.errors import DestinationExists, InvalidArgument
 
@@ -80,8 +80,7 @@ def _refuse_others(destination: str, target: Path, kind: Kind, overwrite: bool) 
         return
     if not target.is_dir():
         raise DestinationExists(f"{destination} is not a folder; nothing was overwritten")
-    is_there = (target / MANIFEST).is_file()
-    manifest = (target / MANIFEST).read_bytes() if is_there else None
+    manifest = (target / MANIFEST).read_bytes() if (target / MANIFEST).is_file() else None
     _earlier(destination, kind, overwrite, manifest, _files(target), lambda name: _described(target / name))
 
 
@@ -90,7 +89,7 @@ def _uploaded(
     address: str, kind: Kind, source: Source, overwrite: bool, uploaded: Iterable[str]
 ) -> Iterator[Path]:
     """Return a folder of this machine whose files go to an address at the end, or never."""
-    if address.startswith(("http://", "https://")):
+    if address.startswith(HTTP):
         raise InvalidArgument(
             f"{shown(address)}: HTTP does not write folders; name a folder or an object store"
         )
@@ -140,7 +139,6 @@ def _local_sources(source: Source) -> Iterator[tuple[str, str]]:
 
 
 def _named(source: Source) -> list[str]:
-    """Return the paths and addresses that a source names."""
     named = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
     return [os.fspath(part) for part in named if isinstance(part, str | os.PathLike)]
 
@@ -234,7 +232,6 @@ def _listed(address: str) -> dict[str, dict[str, Any]]:
 
 
 def _ask(address: str, call: str, name: str, *data: bytes, source: Path | None = None) -> Any:
-    """Ask a file system to do something with a file below an address."""
     filesystem, path = filesystem_of(address)
     local = [] if source is None else [str(source)]
     target = f"{path.rstrip('/')}/{name}"

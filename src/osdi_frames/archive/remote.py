@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-from osdi_frames.archive.ahead import ahead
 from osdi_frames.archive.names import is_readable, printable
-from osdi_frames.archive.streams import Pieces
+from osdi_frames.archive.streams import Pieces, ahead
 from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
@@ -27,7 +26,7 @@ _ATTEMPTS, _LONGEST_PAUSE = 4, 5.0
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError)
 #: What to call for an address of a service.
 PULL = "osdi-frames pull, or osdi_frames.Client(…).pull(…), reads a service into an archive"
-_HTTP = ("http://", "https://")
+HTTP = ("http://", "https://")
 _USER = re.compile(r"(\w://)[^/\s@]*@")
 _QUERY = re.compile(r"(https?://[^\s?'\"]*)\?[^\s'\"]*")
 
@@ -47,7 +46,7 @@ class Remote:
     @property
     def has_ranges(self) -> bool:
         """Whether parts of it can be asked for: HTTP does not promise it."""
-        return self.size is not None and not self.path.startswith(_HTTP)
+        return self.size is not None and not self.path.startswith(HTTP)
 
     def open(self, stop: int | None = None) -> BinaryIO:
         """Open the file for reading, perhaps up to a byte only; one of a block or less is fetched here."""
@@ -58,7 +57,7 @@ class Remote:
             if size <= _BLOCK:
                 return io.BytesIO(fetch(0) if size else b"")
             return cast("BinaryIO", _Blocks(fetch, size))
-        options = {"block_size": 0} if self.path.startswith(_HTTP) else {}
+        options = {"block_size": 0} if self.path.startswith(HTTP) else {}
         stream = asked(self, filesystem.open, self.path, "rb", **options)
         return cast("BinaryIO", Pieces(self._streamed(stream)))
 
@@ -102,26 +101,22 @@ def listed(address: str) -> list[Remote]:
             info.get("size"),
         )
         for path, info in found.items()
-        if not _is_folder(info)
+        if info.get("type") != "directory"
     ]
 
 
 def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
     """List what is at an address, with what is known of each; of a folder, also itself."""
     found: dict[str, dict[str, Any]] = {}
-    if glob.has_magic(urlsplit(path).path if path.startswith(_HTTP) else path):
+    if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
         found |= asked(address, filesystem.glob, path, detail=True)
     else:
         found[path] = asked(address, filesystem.info, path)
-    for folder in [name for name, info in found.items() if _is_folder(info)]:
+    for folder in [name for name, info in found.items() if info.get("type") == "directory"]:
         inside = len(folder.rstrip("/")) + 1
         files = asked(address, filesystem.find, folder, detail=True)
         found |= {name: info for name, info in files.items() if is_readable(name[inside:])}
     return found
-
-
-def _is_folder(info: dict[str, Any]) -> bool:
-    return info.get("type") == "directory"
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:

@@ -22,14 +22,13 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.archive.ahead import ahead
 from osdi_frames.archive.layout import Chunk, candidates, survey
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
 from osdi_frames.archive.listing import SEALED, File, files
 from osdi_frames.archive.members import BROKEN, Handle, Unpacking, container, opened_zip, reported, zip_infos
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
 from osdi_frames.archive.remote import Remote
-from osdi_frames.archive.streams import Pieces, Reader, pieces_of
+from osdi_frames.archive.streams import Pieces, Reader, ahead, pieces_of
 from osdi_frames.errors import InvalidSource
 from osdi_frames.problems import Place, Problem, ProblemKind
 from osdi_frames.progress import bar
@@ -138,21 +137,16 @@ def read(
     progress: bool | None = None,
     quarantines: list[str] | None = None,
 ) -> Iterator[Chunk]:
-    """Yield the candidates of a source, file by file, in the order of the files' names.
+    """Yield the candidates of a source, as `read_table` takes it, file by file, in the order of the files' names.
 
-    A source is a path or a list of paths (file, folder, pattern), a ``file://`` or fsspec address, an open binary
-    file, parsed Python objects (a page, a list of pages, a delivery), or a partition of an archive. Folders are
-    listed before the first candidate is asked for; each is read once, also where links lead to it.
-
-    `handle` is called with each problem: a file or folder that cannot be read, or not to its end. `quarantines`
-    takes the folders in which receivers keep bodies that are not deliveries; they are not read.
+    Files are listed before the first candidate is asked for. `handle` is called with each problem: a file or
+    folder that cannot be read, or not to its end. `quarantines` takes the folders in which receivers keep bodies
+    that are not deliveries; they are not read.
 
     Raises
     ------
-    SourceNotFound
-        Nothing is at a path, or no file matches a pattern.
-    InvalidSource
-        The source is none of these, such as a frame.
+    SourceNotFound, InvalidSource
+        As `files` says; also for a source that is something else, such as a frame.
 
     Examples
     --------
@@ -265,7 +259,7 @@ def _size(stream: BinaryIO | Pieces) -> int:
     return size
 
 
-def partitions(
+def cut(
     source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
 ) -> list[Partition]:
     """Cut an archive, a path or an address or a list of these, into so many partitions, or else by size.

@@ -1,12 +1,14 @@
-"""Byte streams: buffered, counted, decompressed up to the byte at which they break."""
+"""Byte streams: buffered, counted, fetched ahead, decompressed up to the byte at which they break."""
 
 from __future__ import annotations
 
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, cast
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, BinaryIO, TypeVar, cast
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor, ZstdError
@@ -21,6 +23,9 @@ ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 _BLOCK = 1 << 16  # bytes that a reader buffers
 _PIECE = 1 << 20  # bytes decompressed at once
 _FIRST = 512  # bytes that the first read returns at least, so that a container is recognised
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Reader(io.BufferedReader):
@@ -83,6 +88,27 @@ def pieces_of(stream: Any, size: int = _PIECE) -> Iterator[bytes]:
         yield piece
 
 
+def ahead(
+    function: Callable[[Item], Result], items: Iterable[Item], count: int
+) -> Iterator[Callable[[], Result]]:
+    """Call a function on so many items at once, ahead of what is asked for; yield what returns each result, in order.
+
+    >>> [result() for result in ahead(len, ["a", "bc", ""], 2)]
+    [1, 2, 0]
+    """
+    waiting: deque[Callable[[], Result]] = deque()
+    pool = ThreadPoolExecutor(count, thread_name_prefix="osdi-frames-ahead")
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item).result)
+            if len(waiting) > count:
+                yield waiting.popleft()
+        while waiting:
+            yield waiting.popleft()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 def gunzipped(reader: Reader) -> Iterator[bytes]:
     """Yield every byte of a gzip stream before a break, and raise only then.
 
@@ -99,9 +125,7 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
             try:
                 piece = member.decompress(data, _PIECE)
             except zlib.error:
-                for at in range(
-                    len(data)
-                ):  # what can be decompressed; the byte at which it breaks raises again
+                for at in range(len(data)):  # up to the byte at which it breaks, which raises again
                     yield before.decompress(data[at : at + 1])
                 raise
             yield piece

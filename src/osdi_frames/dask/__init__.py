@@ -10,25 +10,25 @@ import uuid
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from osdi_frames.archive import Limits, Source
-from osdi_frames.archive.source import SIZE
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.errors import MissingExtra
 from osdi_frames.problems import OnError
-from osdi_frames.reading.plan import Dedupe
+from osdi_frames.reading.plan import Dedupe, Request
 from osdi_frames.reading.scan import partitions
 
 try:
     from dask.dataframe.dask_expr import new_collection
 
     from osdi_frames.dask.exporting import export
-    from osdi_frames.dask.graph import Reading, ReadTable, surveyed
+    from osdi_frames.dask.graph import ReadTable, compiled, surveyed
 except ImportError as error:
     raise MissingExtra.named("dask") from error
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
 
-__all__ = ["Reading", "export", "read_events", "read_signatures", "read_table"]
+__all__ = ["export", "read_events", "read_signatures", "read_table"]
 
 
 def read_table(
@@ -88,10 +88,10 @@ def read_table(
     0  March              12
     """
     chosen = None if columns is None else tuple(dict.fromkeys(columns))
-    reading = Reading({table: chosen}, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits)
-    reading.plan()  # refuses unknown names
+    request = Request({table: chosen}, prefix, dedupe, on_error, limits=limits)
+    compiled(request)  # refuses unknown names
     cut = partitions(source, count=npartitions, size=blocksize, on_error=on_error, surveyed=surveyed)
-    found: dd.DataFrame = new_collection(ReadTable(cut, reading, uuid.uuid4().hex))
+    found: dd.DataFrame = new_collection(ReadTable(cut, request, uuid.uuid4().hex))
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +13,16 @@ from typing import NamedTuple
 import pyarrow as pa
 from dask.delayed import Delayed
 
-from osdi_frames.archive import Source
 from osdi_frames.archive.names import is_address
 from osdi_frames.archive.output import output_folder, remove, upload
-from osdi_frames.archive.source import SIZE
-from osdi_frames.dask.graph import Reading, graph, surveyed
+from osdi_frames.archive.source import SIZE, Source
+from osdi_frames.dask.graph import graph, surveyed
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy import Pseudonyms
+from osdi_frames.reading.plan import Request
 from osdi_frames.reading.scan import partitions as partitions_of
 from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import table as declared
-from osdi_frames.tables.schema import Table
 
 
 class Written(NamedTuple):
@@ -38,7 +36,8 @@ class Written(NamedTuple):
 def export(
     source: Source,
     destination: str | os.PathLike[str],
-    reading: Reading,
+    request: Request,
+    schemas: Mapping[str, pa.Schema],
     *,
     partitions: Mapping[str, Partition | None],
     selection: Selection,
@@ -50,11 +49,11 @@ def export(
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
     output = output_folder(destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded)
     with output as folder:
-        write = _Writing(str(destination) if run else folder, run, partitions, selection, pseudonyms)
+        write = _Writing(str(destination) if run else folder, run, schemas, partitions, selection, pseudonyms)
         try:
-            cut = partitions_of(source, size=SIZE, on_error=reading.on_error, surveyed=surveyed)
+            cut = partitions_of(source, size=SIZE, on_error=request.on_error, surveyed=surveyed)
             name = f"export-{uuid.uuid4().hex}"
-            tasks = graph(name, reading, cut, write)
+            tasks = graph(name, request, cut, write)
             tasks[name, -1] = (list, [(name, number) for number in range(len(cut))])
             written: list[Written] = Delayed((name, -1), tasks).compute()
             for one in written:
@@ -65,7 +64,7 @@ def export(
                 remove(str(destination), run)
             raise
         uploaded.update(file for one in written for file in one.names)
-    return {table: sum(one.rows.get(table, 0) for one in written) for table in reading.tables}
+    return {table: sum(one.rows.get(table, 0) for one in written) for table in request.tables}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +74,21 @@ class _Writing:
     place: Path | str
     """A folder that all workers reach, or an address, where `run` is in the name of each file."""
     run: str
+    schemas: Mapping[str, pa.Schema]
     partitions: Mapping[str, Partition | None]
     selection: Selection
     pseudonyms: Pseudonyms | None
 
     def __call__(self, rows: Iterable[tuple[str, pa.Table]], number: int) -> Written:
         selection = Selection(self.selection.filters, self.selection.left_out)
-        found: defaultdict[str, list[pa.Table]] = defaultdict(list)
-        for name, some in selection.chosen(rows):
-            if some.num_rows:
-                found[name].append(some)
-        names = self.partitions if number == 0 else found  # a table without rows is a file, too
-        of = self.pseudonyms or Table
-        schemas = {name: of.schema(declared(name)) for name in names}
+        chosen = [(name, some) for name, some in selection.chosen(rows) if some.num_rows]
+        names = (
+            self.schemas if number == 0 else {name for name, _ in chosen}
+        )  # one without rows is a file, too
+        schemas = {name: self.schemas[name] for name in names}
         pairs = (
             (name, self.pseudonyms.replace(some, declared(name)) if self.pseudonyms else some)
-            for name, parts in found.items()
-            for some in parts
+            for name, some in chosen
         )
         is_here, part = isinstance(self.place, Path), f"{number:05}{self.run}"
         with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:

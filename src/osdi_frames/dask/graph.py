@@ -7,7 +7,7 @@ is dropped where it was read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,12 +20,11 @@ from dask.dataframe.dask_expr._expr import Projection, determine_column_projecti
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
-from osdi_frames import archive
-from osdi_frames.archive import Limits, Partition
-from osdi_frames.problems import OnError, Policy
+from osdi_frames.archive.source import Partition, read
+from osdi_frames.problems import Policy
 from osdi_frames.reading.dedupe import ELEMENT, among, superseded
 from osdi_frames.reading.interchange import frame
-from osdi_frames.reading.plan import Columns, Dedupe, Plan
+from osdi_frames.reading.plan import Plan, Request
 from osdi_frames.reading.stream import Observer, asked, read_partition
 from osdi_frames.tables.schema import ElementType
 
@@ -38,20 +37,11 @@ ByElement = Mapping[ElementType, pa.Table]
 Waiting = tuple[Mapping[str, pa.Buffer], ByElement]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What is to be read: all that goes to a worker with a partition."""
-
-    tables: Mapping[str, Columns]
-    prefix: str | None = None
-    dedupe: Dedupe = True
-    on_error: OnError = "raise"
-    limits: Limits | None = None
-    selected_by: Mapping[ElementType, Sequence[str]] | None = None
-
-    def plan(self) -> Plan:
-        """Compile it."""
-        return Plan.of(self.tables, prefix=self.prefix, dedupe=self.dedupe, selected_by=self.selected_by)
+def compiled(request: Request) -> Plan:
+    """Compile what a worker is to read."""
+    return Plan.of(
+        request.tables, prefix=request.prefix, dedupe=request.dedupe, selected_by=request.selected_by
+    )
 
 
 def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
@@ -61,14 +51,14 @@ def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[A
 
 def graph(
     name: str,
-    reading: Reading,
+    request: Request,
     cut: Sequence[Partition],
     finish: Callable[[Iterable[tuple[str, pa.Table]], int], Any],
 ) -> dict[Keys, Any]:
     """Return the tasks that read partitions; (`name`, number) calls `finish` with what is kept of one."""
     numbers = range(len(cut))
-    parts = range(-(-len(cut) // _TOGETHER) if reading.dedupe and len(cut) > 1 else 0)
-    tasks: dict[Keys, Any] = {(f"{name}-read", number): (_read, cut[number], reading) for number in numbers}
+    parts = range(-(-len(cut) // _TOGETHER) if request.dedupe and len(cut) > 1 else 0)
+    tasks: dict[Keys, Any] = {(f"{name}-read", number): (_read, cut[number], request) for number in numbers}
     for part in parts:
         keys = f"{name}-keys-{part}"
         for number in numbers:
@@ -76,15 +66,15 @@ def graph(
         tasks[f"{name}-drop", part] = (_dropped, [(keys, number) for number in numbers])
     dropped = [(f"{name}-drop", part) for part in parts]
     for number in numbers:
-        kept = (_kept, (f"{name}-read", number), number, reading, dropped)
+        kept = (_kept, (f"{name}-read", number), number, request, dropped)
         tasks[name, number] = (finish, kept, number)
     return tasks
 
 
-def _read(partition: Partition, reading: Reading) -> Waiting:
-    policy = Policy(reading.on_error)
-    chunks = archive.read(partition, policy.handle, limits=reading.limits, progress=False)
-    tables, keys = read_partition(reading.plan(), partition.number, chunks, Observer(policy))
+def _read(partition: Partition, request: Request) -> Waiting:
+    policy = Policy(request.on_error)
+    chunks = read(partition, policy.handle, limits=request.limits, progress=False)
+    tables, keys = read_partition(compiled(request), partition.number, chunks, Observer(policy))
     policy.close(warn)
     return {name: _compressed(rows) for name, rows in tables.items() if rows}, keys
 
@@ -93,8 +83,7 @@ def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
     # All partitions wait until it is known which rows are kept: a cluster may have less memory than they have rows.
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows[0].schema, options=_COMPRESSED) as stream:
-        for some in rows:
-            stream.write_table(some)
+        stream.write_table(pa.concat_tables(rows))
     return sink.getvalue()
 
 
@@ -111,7 +100,7 @@ def _dropped(keys: Sequence[ByElement]) -> ByElement:
 
 
 def _kept(
-    rows: Waiting, number: int, reading: Reading, dropped: Sequence[ByElement]
+    rows: Waiting, number: int, request: Request, dropped: Sequence[ByElement]
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield the rows of the elements that are kept."""
     gone: dict[ElementType, np.ndarray[Any, Any]] = {}
@@ -119,7 +108,7 @@ def _kept(
     for element in keys if dropped else ():
         found = pa.concat_tables([part[element] for part in dropped])
         gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
-    for name, select in reading.plan().asked.items():
+    for name, select in compiled(request).asked.items():
         if name in tables:
             some = pa.ipc.open_stream(tables[name]).read_all()
             if select.table.element in gone:
@@ -131,18 +120,17 @@ def _kept(
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
     """A table of an archive; only the columns that are used are read."""
 
-    _parameters = ["cut", "reading", "token"]  # noqa: RUF012 (as Dask declares it)
+    _parameters = ["cut", "request", "token"]  # noqa: RUF012 (as Dask declares it)
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        (select,) = self.operand("reading").plan().asked.values()
+        (select,) = compiled(self.operand("request")).asked.values()
         return select.schema
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        names: list[str] = self._schema.names
-        return names
+        return list(self._schema.names)
 
     @cached_property
     def _meta(self) -> pd.DataFrame:
@@ -158,13 +146,13 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
         names = [name for name in self.columns if name in ([used] if isinstance(used, str) else used)]
         if names == self.columns:
             return None
-        reading: Reading = self.operand("reading")
-        narrow = replace(reading, tables=dict.fromkeys(reading.tables, names))
-        return self.substitute_parameters({"reading": narrow})[parent.operand("columns")]
+        request: Request = self.operand("request")
+        narrow = replace(request, tables=dict.fromkeys(request.tables, names))
+        return self.substitute_parameters({"request": narrow})[parent.operand("columns")]
 
     def _layer(self) -> dict[Keys, Any]:
         finish = partial(_as_frame, self._schema)
-        return graph(self._name, self.operand("reading"), self.operand("cut"), finish)
+        return graph(self._name, self.operand("request"), self.operand("cut"), finish)
 
 
 def _as_frame(schema: pa.Schema, rows: Iterable[tuple[str, pa.Table]], _: int) -> pd.DataFrame:

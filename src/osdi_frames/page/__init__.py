@@ -28,8 +28,8 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.archive import Source
 from osdi_frames.archive.output import output_folder
+from osdi_frames.archive.source import Source
 from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.page import figures, summary, tables
 from osdi_frames.plots.functions import plot_of

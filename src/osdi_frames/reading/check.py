@@ -11,9 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames import archive
-from osdi_frames.archive import Chunk, Limits, Source
+from osdi_frames.archive.layout import Chunk
+from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import printable
+from osdi_frames.archive.source import Source, read
 from osdi_frames.problems import Place, Problem, ProblemKind, named
 from osdi_frames.reading.documents import POSITION, Other, is_type_key, is_wrapper
 from osdi_frames.reading.doubtful import trusted_years
@@ -153,9 +154,7 @@ class Inspector(Observer):
     def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
         """Note what a receiver keeps and no reader reads, and doubtful dates; warn of what was skipped."""
         for folder in self.quarantines:
-            bodies = sum(
-                len(chunk.documents) for chunk in archive.read(folder, lambda _: None, progress=False)
-            )
+            bodies = sum(len(chunk.documents) for chunk in read(folder, lambda _: None, progress=False))
             problem = Problem(
                 Place(printable(folder)),
                 ProblemKind.QUARANTINE,

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.archive import Limits, Source
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.source import Source
 from osdi_frames.problems import OnError
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe, Request, named_tables

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.archive import Chunk, split
+from osdi_frames.archive.layout import Chunk, split
 from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import Mask, only, valid

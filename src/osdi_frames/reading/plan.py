@@ -9,7 +9,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from osdi_frames.archive import Limits
+from osdi_frames.archive.limits import Limits
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.problems import OnError
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
@@ -36,6 +36,8 @@ class Request:
     include: Iterable[str] | None = None
     limits: Limits | None = None
     progress: bool | None = None
+    selected_by: Mapping[ElementType, Sequence[str]] | None = None
+    """Columns of an element type that workers read with each of its tables, to select by."""
 
 
 def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[str, Columns]:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from osdi_frames import archive
-from osdi_frames.archive import Limits, Partition, Source
-from osdi_frames.archive.source import SIZE, Map
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut, read
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.plan import Dedupe, Plan, Request, named_tables
@@ -109,7 +108,7 @@ def partitions(
     if (count is not None and count < 1) or size < 1:
         raise InvalidArgument("count and size are at least 1")
     policy = Policy(on_error)
-    found = archive.partitions(source, policy.handle, count=count, size=size, surveyed=surveyed)
+    found = cut(source, policy.handle, count=count, size=size, surveyed=surveyed)
     policy.close()
     return found
 
@@ -139,7 +138,7 @@ def scan_tables(
         inspects=observer.inspects,
         selected_by=selection.columns,
     )
-    chunks = archive.read(
+    chunks = read(
         source,
         observer.handle,
         limits=request.limits,

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from osdi_frames.archive import Chunk, split
-from osdi_frames.archive.ahead import ahead
+from osdi_frames.archive.layout import Chunk, split
+from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning
 from osdi_frames.problems import Finding, Policy, Problem, warn_caller
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
