@@ -5,7 +5,6 @@ To add a report is to add it to `REPORTS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -65,7 +64,7 @@ SNAPSHOTS: Final = Subject(
     "snapshots",
     "rsvps",
     "RSVPs",
-    (measures.RSVPS,),
+    (measures.KNOWN_RSVPS,),
     CAMPAIGN,
     "Counts RSVPs (attendances), not people.",
     """>>> snapshots = pd.DataFrame({
@@ -192,11 +191,6 @@ class Report:
         """The columns of the table that it needs."""
         needs = [name for measure in self.measures for name in measure.needs]
         return tuple(dict.fromkeys([*self.keys, *needs]))
-
-
-def columns_of(reports: Iterable[Report], table: str) -> list[str]:
-    """List the columns of a table that reports need, all together."""
-    return list(dict.fromkeys(name for report in reports if report.table == table for name in report.columns))
 
 
 _REGION: Final = ("location_country", "location_region")
