@@ -31,10 +31,8 @@ from osdi_frames.sample.world import World
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _PRETTY = json.JSONEncoder(ensure_ascii=True, indent=2).encode
-_THE_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can say
 
 Member: TypeAlias = tuple[str, bytes]
-
 
 ENVELOPES_SINCE = "2026-01"  # the month in which the archive's receiver began to note received_at
 
@@ -174,7 +172,8 @@ def _write(world: World, root: Path, layout: Layout, signatures: int, progress: 
     signed = Counter({href_of(world.petitions[0]): collected})
     sent = _sent(world, signatures - collected, signed, progress)
     for name, group in groupby(sent, key=lambda delivery: layout.deliveries(delivery.month)):
-        _write_documents(root / "deliveries" / name, _bodies(group))
+        documents = (sent.envelope() if sent.month >= ENVELOPES_SINCE else sent.body for sent in group)
+        _write_documents(root / "deliveries" / name, documents)
     _write_documents(root / layout.petitions, pulls.petitions(world, signed))
 
 
@@ -188,12 +187,6 @@ def _sent(world: World, count: int, signed: Counter[str], progress: bool | None)
             yield signature
 
     return deliveries(world, counted())
-
-
-def _bodies(sent: Iterable[Delivery]) -> Iterator[object]:
-    """Take the documents out of deliveries: bare bodies as they came, or envelopes around them."""
-    for delivery in sent:
-        yield delivery.envelope() if delivery.month >= ENVELOPES_SINCE else delivery.body
 
 
 def _write_mixed(world: World, root: Path, signatures: int, progress: bool | None) -> None:
@@ -252,7 +245,7 @@ def _pack(path: Path, members: Iterable[Member]) -> None:
         if path.suffix == ".zip":
             with zipfile.ZipFile(file, "w") as archive:
                 for name, content in members:
-                    info = zipfile.ZipInfo(name, _THE_BEGINNING)
+                    info = zipfile.ZipInfo(name)  # of 1980
                     info.create_system = 3  # the same on every system
                     info.external_attr = 0o644 << 16
                     archive.writestr(info, content, zipfile.ZIP_DEFLATED)
