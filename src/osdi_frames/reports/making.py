@@ -172,21 +172,17 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
 
 def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
     """Write the docstring of a report's function from its declaration."""
+    shown, *given = report.example or ("",)
+    value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
+    call = f"{report.name}({', '.join([report.table, *given])}){value}"
     parts = {
         "Parameters": "\n".join(f"{name.name}\n    {text}" for name, text in arguments.items()),
         "Returns": f"DataFrame\n{textwrap.indent(_result(report), '    ')}",
         "Raises": _RAISES,
-        "Examples": _example(report),
+        "Examples": f"{report.subject.rows}\n>>> {call}\n{shown}",
     }
     sections = [f"{name}\n{'-' * len(name)}\n{text}" for name, text in parts.items()]
     return "\n\n".join([report.about, report.subject.note, *sections])
-
-
-def _example(report: Report) -> str:
-    shown, *arguments = report.example or ("",)
-    value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
-    call = f"{report.name}({', '.join([report.table, *arguments])}){value}"
-    return f"{report.subject.rows}\n>>> {call}\n{shown}"
 
 
 def _arguments(report: Report) -> dict[Parameter, str]:
