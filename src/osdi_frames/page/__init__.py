@@ -135,23 +135,22 @@ def render(
 
 
 def _cards(
-    events: pd.DataFrame, signatures: pd.DataFrame, *, hidden: Collection[str] = ()
+    events: pd.DataFrame, signatures: pd.DataFrame, *, hidden: Collection[str]
 ) -> list[tuple[str, str, str]]:
     """Return name, figure and note of events, RSVPs, signatures, people and period; no totals of `hidden` tables."""
     starts, created = events["start_date"], signatures["created_date"].dt.tz_localize(None)
     both = pd.concat([starts.dropna(), created.dropna()])
     years = [str(day.year) for day in _span(both)]
-    rsvps = f"{events['total_accepted'].sum():,}"
-    signed, people = f"{len(signatures):,}", f"{signatures['person_id'].nunique():,}"
+    campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
+
+    def figure(table: str, count: int) -> str:
+        return "few" if table in hidden else f"{count:,}"
+
     return [
         ("Events", f"{len(events):,}", _dates(starts)),
-        (
-            "RSVPs",
-            "few" if "events" in hidden else rsvps,
-            counted(events["event_campaign_id"].nunique(), "campaign"),
-        ),
-        ("Signatures", "few" if "signatures" in hidden else signed, _dates(created)),
-        ("People", "few" if "signatures" in hidden else people, "who signed, each counted once"),
+        ("RSVPs", figure("events", int(events["total_accepted"].sum())), campaigns),
+        ("Signatures", figure("signatures", len(signatures)), _dates(created)),
+        ("People", figure("signatures", signatures["person_id"].nunique()), "who signed, each counted once"),
         ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both)),
     ]
 
