@@ -17,6 +17,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import chain, groupby, islice
 from math import isqrt
 from pathlib import Path
@@ -34,7 +35,7 @@ _PRETTY = json.JSONEncoder(ensure_ascii=True, indent=2).encode
 
 Member: TypeAlias = tuple[str, bytes]
 
-ENVELOPES_SINCE = "2026-01"  # the month in which the archive's receiver began to note received_at
+ENVELOPES_SINCE = datetime(2026, 1, 1, tzinfo=UTC)  # since then the archive's receiver notes received_at
 
 
 class Layout(NamedTuple):
@@ -171,8 +172,8 @@ def _write(world: World, root: Path, layout: Layout, signatures: int, progress: 
     _write_documents(root / layout.signatures, pulls.signatures(world, collected))
     signed = Counter({href_of(world.petitions[0]): collected})
     sent = _sent(world, signatures - collected, signed, progress)
-    for name, group in groupby(sent, key=lambda delivery: layout.deliveries(delivery.month)):
-        documents = (sent.envelope() if sent.month >= ENVELOPES_SINCE else sent.body for sent in group)
+    for name, group in groupby(sent, key=lambda delivery: layout.deliveries(f"{delivery.received_at:%Y-%m}")):
+        documents = (sent.envelope() if sent.received_at >= ENVELOPES_SINCE else sent.body for sent in group)
         _write_documents(root / "deliveries" / name, documents)
     _write_documents(root / layout.petitions, pulls.petitions(world, signed))
 

@@ -237,8 +237,7 @@ def _identifiers(own: str, number: int, rng: Random) -> list[str] | None:
 def _comment(rng: Random) -> str | None:
     draw = rng.random()
     if draw < 0.38:
-        comment: str = rng.choice(WORDS["comments"])
-        return comment
+        return str(rng.choice(WORDS["comments"]))
     return "" if draw < 0.45 else None
 
 

@@ -254,8 +254,7 @@ def _event(
 def _title(number: int, cause: str, locality: str, rng: Random) -> str:
     """Name a gathering; every eleventh title is one of the hostile labels, in turn."""
     if number % 11 == 4:
-        label: str = WORDS["hostile"][number // 11 % len(WORDS["hostile"])]
-        return label
+        return str(WORDS["hostile"][number // 11 % len(WORDS["hostile"])])
     return f"{rng.choice(WORDS['gatherings'])} {cause} in {locality}"
 
 
