@@ -55,16 +55,6 @@ class Section:
     table: tables.Table | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What was read: what was met, and how many problems and keys that no table reads are among it."""
-
-    found: Inspection
-    problems: int
-    unread: int
-    table: tables.Table | None
-
-
 def render(
     reports: Iterable[tuple[Report, pd.DataFrame]],
     frames: Mapping[str, pd.DataFrame],
@@ -165,15 +155,15 @@ def _dates(times: pd.Series) -> str:
     return " – ".join(dict.fromkeys(dates)) or "no date"
 
 
-def _of_inspection(found: Inspection) -> Reading:
-    """Return an inspection as the page shows it."""
+def _of_inspection(found: Inspection) -> dict[str, Any]:
+    """Return what was met, and how many problems and keys that no table reads are among it."""
     by_key = found.by_key[found.by_key["problem"] != ProblemKind.OTHER_TYPE]
     counts = by_key.groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
     outcome = by_key["severity"].map(_OUTCOMES).mask(by_key["problem"] == ProblemKind.QUARANTINE, "not read")
     listed = by_key.assign(outcome=outcome).rename(columns={"key": "where"})
     table = tables.of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None
-    return Reading(found, int(counts.sum()) - unread, unread, table)
+    return {"found": found, "problems": int(counts.sum()) - unread, "unread": unread, "table": table}
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:
