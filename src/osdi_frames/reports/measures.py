@@ -18,7 +18,6 @@ Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 
 Unit: TypeAlias = Literal["number", "share", "time"]
 
-
 _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%Y-%m-%d"}
 
 

@@ -42,8 +42,7 @@ class Layout(NamedTuple):
     """Where a deployment's documents lie, in the names of `_write_documents`."""
 
     pulls: Mapping[str, pulls.Pull]
-    signatures: str
-    petitions: str
+    collection: str
     deliveries: Callable[[str], str]  # by the month of their receipt
 
 
@@ -56,8 +55,7 @@ _PLAIN = Layout(
         "events/campaigns.ndjson": pulls.campaigns,
         "event_campaigns/collection.ndjson": pulls.event_campaigns,
     },
-    signatures="signatures/collection.ndjson",
-    petitions="petitions/collection.ndjson",
+    collection="collection.ndjson",  # of signatures, and of petitions
     deliveries="{}.ndjson".format,
 )
 
@@ -99,8 +97,7 @@ _SHOWCASE = Layout(
         "event_campaigns/page-{compact}.json": pulls.event_campaigns,
         "attendances.ndjson.zst": pulls.attendances,
     },
-    signatures="signatures/page-{pretty}.json",
-    petitions="petitions/page-{pretty}.json",
+    collection="page-{pretty}.json",
     deliveries=lambda month: next(name for before, name in _PARTS.items() if month < before),
 )
 
@@ -169,13 +166,15 @@ def _write(world: World, root: Path, layout: Layout, signatures: int, progress: 
     for name, pull in layout.pulls.items():
         _write_documents(root / name, pull(world))
     collected = signatures // 45  # made over the API: a collection lists them, no webhook brings them
-    _write_documents(root / layout.signatures, pulls.signatures(world, collected))
+    _write_documents(root / "signatures" / layout.collection, pulls.signatures(world, collected))
     signed = Counter({href_of(world.petitions[0]): collected})
-    sent = _sent(world, signatures - collected, signed, progress)
-    for name, group in groupby(sent, key=lambda delivery: layout.deliveries(f"{delivery.received_at:%Y-%m}")):
+    stream = _sent(world, signatures - collected, signed, progress)
+    for name, group in groupby(
+        stream, key=lambda delivery: layout.deliveries(f"{delivery.received_at:%Y-%m}")
+    ):
         documents = (sent.envelope() if sent.received_at >= ENVELOPES_SINCE else sent.body for sent in group)
         _write_documents(root / "deliveries" / name, documents)
-    _write_documents(root / layout.petitions, pulls.petitions(world, signed))
+    _write_documents(root / "petitions" / layout.collection, pulls.petitions(world, signed))
 
 
 def _sent(world: World, count: int, signed: Counter[str], progress: bool | None) -> Iterator[Delivery]:
