@@ -24,7 +24,7 @@ from osdi_frames.reading.plan import Request
 from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import FILTERS, Filters, Selection
 from osdi_frames.reports import STANDARD, Report
-from osdi_frames.reports.declared import SNAPSHOTS, columns_of
+from osdi_frames.reports.declared import SNAPSHOTS
 from osdi_frames.reports.making import make
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables import TABLES
@@ -321,10 +321,7 @@ def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]
     """Return the columns to read of each table: those of the reports, of the headline figures, and titles."""
     columns: dict[str, dict[str, None]] = {name: dict.fromkeys(more) for name, more in _HEADLINE.items()}
     for declared in reports:
-        if declared.kind == "growth":
-            columns["events"].update(dict.fromkeys(("event_id", "fetched_at")))
-            continue
-        columns.setdefault(declared.table, {}).update(dict.fromkeys(columns_of(reports, declared.table)))
+        columns.setdefault(declared.read_from, {}).update(dict.fromkeys(declared.columns))
         titled = declared.subject.titled
         if titled.table in TABLES:
             columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))

@@ -30,9 +30,12 @@ from matplotlib.axes import Axes
 from osdi_frames import plots
 from osdi_frames.archive.output import output_folder
 from osdi_frames.archive.source import Source
+from osdi_frames.errors import counted
 from osdi_frames.files import Format, refuse_format, write_tables
-from osdi_frames.page import figures, summary, tables
+from osdi_frames.page import figures, tables
 from osdi_frames.plots.functions import plot_of
+from osdi_frames.problems import ProblemKind
+from osdi_frames.reading.check import Inspection
 from osdi_frames.reporting import Options, Reading, read
 from osdi_frames.reports import Report
 
@@ -42,6 +45,7 @@ _PLACES = ["location_latitude", "location_longitude"]
 _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 300  # more would make the page slow: they are then a picture in the plot
 _HEIGHT = 3.8  # inches of a plot over time
+_OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +152,57 @@ def render(made: Reading, *, now: datetime) -> str:
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts.setdefault("events", []).append(_map(events, made.below or 0))
     return _document(
-        cards=summary.cards(events, signatures, hidden=made.hidden),
+        cards=_cards(events, signatures, hidden=made.hidden),
         parts=parts,
-        reading=None if made.inspection is None or made.hidden else summary.of_inspection(made.inspection),
+        reading=None if made.inspection is None or made.hidden else _of_inspection(made.inspection),
         notes=[
             tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
             for note in made.notes
         ],
         now=now,
     )
+
+
+def _cards(
+    events: pd.DataFrame, signatures: pd.DataFrame, *, hidden: Collection[str]
+) -> list[tuple[str, str, str]]:
+    """Return name, figure and note of events, RSVPs, signatures, people and period; no totals of `hidden` tables."""
+    starts, created = events["start_date"], signatures["created_date"].dt.tz_localize(None)
+    both = pd.concat([starts.dropna(), created.dropna()])
+    years = [str(day.year) for day in _span(both)]
+    campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
+
+    def figure(table: str, count: int) -> str:
+        return "few" if table in hidden else f"{count:,}"
+
+    return [
+        ("Events", f"{len(events):,}", _dates(starts)),
+        ("RSVPs", figure("events", int(events["total_accepted"].sum())), campaigns),
+        ("Signatures", figure("signatures", len(signatures)), _dates(created)),
+        ("People", figure("signatures", signatures["person_id"].nunique()), "who signed, each counted once"),
+        ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both)),
+    ]
+
+
+def _span(times: pd.Series) -> list[pd.Timestamp]:
+    return [day for day in (times.min(), times.max()) if pd.notna(day)]
+
+
+def _dates(times: pd.Series) -> str:
+    # A date breaks nowhere.
+    dates = [f"{day.day}\u00a0{day:%b}\u00a0{day.year}" for day in _span(times)]
+    return " – ".join(dict.fromkeys(dates)) or "no date"
+
+
+def _of_inspection(found: Inspection) -> dict[str, Any]:
+    """Return what was met, and how many problems and keys that no table reads are among it."""
+    by_key = found.by_key[found.by_key["problem"] != ProblemKind.OTHER_TYPE]
+    counts = by_key.groupby("severity")["count"].sum()
+    unread = int(counts.get("info", 0))
+    outcome = by_key["severity"].map(_OUTCOMES).mask(by_key["problem"] == ProblemKind.QUARANTINE, "not read")
+    listed = by_key.assign(outcome=outcome).rename(columns={"key": "where"})
+    table = tables.of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None
+    return {"found": found, "problems": int(counts.sum()) - unread, "unread": unread, "table": table}
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:

@@ -56,8 +56,9 @@ def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Ta
     report = labelled(report)
     if not declared.is_over_time:
         table = _laid_out(report, declared.measures, rows=rows, ordered_by=declared.count)
-        bars = _bars(report[declared.count].head(rows))
-        for row, bar in zip(table.rows, bars, strict=True):
+        present = report[declared.count].head(rows).astype("float64").fillna(0).clip(lower=0)
+        bars = (present / max(present.max(), 1) * 100).round(1)  # in % of the largest
+        for row, bar in zip(table.rows, bars.tolist(), strict=True):
             row[0] = replace(row[0], bar=bar)
         return table
     if report.index.nlevels == 1:
@@ -129,12 +130,6 @@ def _cell(value: Any, unit: Unit) -> Cell:
     if pd.isna(value):
         return Cell(show(value, unit))
     return Cell(show(value, unit), f"{value:.6g}" if unit == "share" else str(value))
-
-
-def _bars(counts: pd.Series) -> list[float]:
-    """Return the length of the bar of each count, in % of the largest."""
-    present = counts.astype("float64").fillna(0).clip(lower=0)
-    return (present / max(present.max(), 1) * 100).round(1).tolist()
 
 
 def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:

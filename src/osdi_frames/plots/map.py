@@ -169,11 +169,9 @@ def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "EW", 180)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "NS", 90)))
     ax.grid(alpha=0.3, linewidth=0.6)
-    ends = (
-        placed[["x", "y"]].agg(["min", "max"]).to_numpy()
-        if len(placed)
-        else np.array([[-180, -90], [180, 90]])
-    )
+    ends = np.array([[-180, -90], [180, 90]])
+    if len(placed):
+        ends = placed[["x", "y"]].agg(["min", "max"]).to_numpy()
     (x, y), halves = ends.mean(axis=0), np.diff(ends, axis=0)[0] / 2
     wide, high = halves + np.maximum(halves * 0.16, _CLOSEST)  # a margin around what is there
     stretch = 1 / max(cos(radians(y)), 0.2)

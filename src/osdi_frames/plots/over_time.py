@@ -179,13 +179,7 @@ def _places(index: pd.Index) -> Places:
 
 
 def _bars(
-    ax: Axes,
-    places: Places,
-    heights: NDArray[Any],
-    *,
-    base: NDArray[Any],
-    of_many: int,
-    **style: Any,
+    ax: Axes, places: Places, heights: NDArray[Any], *, base: NDArray[Any], of_many: int, **style: Any
 ) -> BarContainer | PolyCollection:
     """Draw bars that stand on a base."""
     if len(heights) * of_many <= _BARS:
@@ -210,8 +204,7 @@ def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -
 
 def _days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
     """Return times as matplotlib's days, by the wall clock of their zone: reports have UTC, or none."""
-    at = date2num(times.tz_localize(None).to_numpy())  # type: ignore[no-untyped-call] # matplotlib.dates
-    return np.asarray(at, dtype="float64")
+    return np.asarray(date2num(times.tz_localize(None).to_numpy()), dtype="float64")
 
 
 def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
@@ -219,7 +212,7 @@ def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> No
     zone = "" if times.tz is None else f" ({times.tz})"
     ax.set_xlabel(cleaned(f"{words(times.name or 'time')}{zone}"), **PLAIN)
     at = _days(times)
-    earliest, latest = date2num(_RANGE)  # type: ignore[no-untyped-call] # matplotlib.dates
+    earliest, latest = date2num(_RANGE)
     left, right = max(left, earliest), min(right, latest)
     ax.set_xlim(left, right)
     names = _names(times) if len(times) <= _FEW else []
@@ -228,12 +221,11 @@ def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> No
         ax.set_xticks(at, names)
         return
     # These are wall clocks already; the timezone of the rcParams would shift them.
-    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=8)  # type: ignore[no-untyped-call] # matplotlib.dates
-    between = locator.tick_values(*num2date([left, right], tz=UTC))  # type: ignore[no-untyped-call] # matplotlib.dates
+    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=8)
+    between = locator.tick_values(*num2date([left, right], tz=UTC))
     first = left if len(at) == 1 else at.min()
     ax.xaxis.set_major_locator(FixedLocator([day for day in between if first <= day <= at.max()]))
-    formatter = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call] # matplotlib.dates
-    ax.xaxis.set_major_formatter(formatter)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
 
 
 def _parsed(labels: pd.Index) -> pd.DatetimeIndex:

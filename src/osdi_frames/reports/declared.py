@@ -5,7 +5,6 @@ To add a report is to add it to `REPORTS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -65,7 +64,7 @@ SNAPSHOTS: Final = Subject(
     "snapshots",
     "rsvps",
     "RSVPs",
-    (measures.RSVPS,),
+    (measures.KNOWN_RSVPS,),
     CAMPAIGN,
     "Counts RSVPs (attendances), not people.",
     """>>> snapshots = pd.DataFrame({
@@ -194,11 +193,6 @@ class Report:
         return tuple(dict.fromkeys([*self.keys, *needs]))
 
 
-def columns_of(reports: Iterable[Report], table: str) -> list[str]:
-    """List the columns of a table that reports need, all together."""
-    return list(dict.fromkeys(name for report in reports if report.table == table for name in report.columns))
-
-
 _REGION: Final = ("location_country", "location_region")
 _STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
@@ -227,7 +221,7 @@ refused: a row with two values would count twice."""
     return Report(subject, name, subject.heading, about, example=(example, argument))
 
 
-def _over_time(subject: Subject, name: str, columns: tuple[Measure, ...], example: str) -> Report:
+def _over_time(subject: Subject, columns: tuple[Measure, ...], example: str) -> Report:
     """Declare a report with a row for each period that the caller chooses."""
     about = f"""Count the {subject.unit} of each day, week, month or other period, periods without any included.
 
@@ -235,7 +229,7 @@ Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by it
 its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the service's
 "send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]`` is without
 it."""
-    heading = f"{subject.heading} over time"
+    name, heading = f"{subject.table}_over_time", f"{subject.heading} over time"
     return Report(
         subject, name, heading, about, kind="over time", own_measures=columns, example=(example, "freq='MS'")
     )
@@ -296,9 +290,7 @@ REPORTS: Final = (
         "['source', 'referrer']",
         "{('(none)', '(none)'): 1, ('email', '(none)'): 1, ('email', 'group-a'): 1}",
     ),
-    _over_time(
-        ATTENDANCES, "attendances_over_time", measures.ATTENDANCES_OVER_TIME, "[[2, 2, 2], [1, 1, 3]]"
-    ),
+    _over_time(ATTENDANCES, measures.ATTENDANCES_OVER_TIME, "[[2, 2, 2], [1, 1, 3]]"),
     _ranked(SIGNATURES, "petition", "petition_id", "of each petition", "{'x': 2, 'y': 2}"),
     _ranked(
         SIGNATURES,
@@ -346,12 +338,7 @@ REPORTS: Final = (
         "['petition_id', 'source']",
         "{('x', 'email'): 2, ('y', '(none)'): 1, ('y', 'email'): 1}",
     ),
-    _over_time(
-        SIGNATURES,
-        "signatures_over_time",
-        measures.SIGNATURES_OVER_TIME,
-        "[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]",
-    ),
+    _over_time(SIGNATURES, measures.SIGNATURES_OVER_TIME, "[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]"),
 )
 """Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
 

@@ -12,9 +12,9 @@ from pandas.api.types import pandas_dtype
 
 from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.interchange import as_frame
-from osdi_frames.reports.columns import By, Convert, identity, named_keys, take, utc, whole
+from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
 from osdi_frames.reports.declared import Report
-from osdi_frames.reports.groups import Groups, group, group_periods
+from osdi_frames.reports.measures import Grouped
 from osdi_frames.reports.titles import add_titles
 from osdi_frames.tables import TABLES, element_types, main_table
 
@@ -70,12 +70,10 @@ def make(
 
 def _needs(report: Report, by: By | None) -> dict[str, Convert]:
     """Return the columns that are counted, each with the conversion to its dtype."""
-    if report.kind == "growth":
-        return {"event_id": identity, "fetched_at": utc, "total_accepted": whole}
     if report.kind == "over time" and by is not None:
         return {"created_date": utc}
     needs = {column: convert for measure in report.measures for column, convert in measure.needs.items()}
-    return needs if report.kind == "groups" else {"created_date": utc, **needs}
+    return {"created_date": utc, **needs} if report.kind == "over time" else needs
 
 
 def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
@@ -98,14 +96,18 @@ def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
 
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
     """Compute the measures of each group, also of those without rows."""
-    grouped = rows.assign(group=groups.number).groupby("group")
     numbers = pd.RangeIndex(len(groups.labels))
+    grouped = rows.assign(group=groups.number).groupby("group")
+    return _computed(report, grouped, numbers).set_axis(groups.labels)
+
+
+def _computed(report: Report, grouped: Grouped, index: pd.Index) -> pd.DataFrame:
     made: dict[str, pd.Series] = {}
     for measure in report.measures:
-        values = measure.compute(grouped, made).reindex(numbers)
+        values = measure.compute(grouped, made).reindex(index)
         values = values.fillna(0) if measure.dtype == "int64" else values
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    return pd.DataFrame(made, numbers).set_axis(groups.labels)
+    return pd.DataFrame(made, index)
 
 
 def _over_time(rows: pd.DataFrame, groups: Groups, periods: Groups) -> pd.DataFrame:
@@ -133,11 +135,7 @@ def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timede
     growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
     if not report.own_measures:
         return groups.label_columns(growth, growth.iloc[-1:].sum())
-    made: dict[str, pd.Series] = {}
-    for measure in report.measures:
-        values = measure.compute(growth.groupby(level=0), made)
-        made[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    return pd.DataFrame(made)
+    return _computed(report, growth.groupby(level=0), growth.index)
 
 
 def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
@@ -174,37 +172,33 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
 
 def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
     """Write the docstring of a report's function from its declaration."""
+    shown, *given = report.example or ("",)
+    value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
+    call = f"{report.name}({', '.join([report.table, *given])}){value}"
     parts = {
         "Parameters": "\n".join(f"{name.name}\n    {text}" for name, text in arguments.items()),
         "Returns": f"DataFrame\n{textwrap.indent(_result(report), '    ')}",
         "Raises": _RAISES,
-        "Examples": _example(report),
+        "Examples": f"{report.subject.rows}\n>>> {call}\n{shown}",
     }
     sections = [f"{name}\n{'-' * len(name)}\n{text}" for name, text in parts.items()]
     return "\n\n".join([report.about, report.subject.note, *sections])
 
 
-def _example(report: Report) -> str:
-    shown, *arguments = report.example or ("",)
-    value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
-    call = f"{report.name}({', '.join([report.table, *arguments])}){value}"
-    return f"{report.subject.rows}\n>>> {call}\n{shown}"
-
-
 def _arguments(report: Report) -> dict[Parameter, str]:
     """Return the parameters of a report's function, each with what is said of it."""
     given, option = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    row, needed, columns = report.table[:-1], report.columns, ""
+    row, columns = report.table[:-1], ""
     last: dict[Parameter, str] = {}
     if report.kind == "growth":
         row = "event and pull (``read_events(…, dedupe=False)``)"
-        needed, columns = ("event_id", "fetched_at", *needed), "; event_campaign_id if not given"
+        columns = "; event_campaign_id if not given"
         last[Parameter("pause", option, default="1min")] = "the longest time between two pages of one pull"
     elif report.kind == "over time":
         columns = "; for one column of counts per value"
         aliases = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
         last[Parameter("freq", option, default="D")] = aliases
-    arguments = {Parameter(report.table, given): f"one row per {row}, with {', '.join(needed)}"}
+    arguments = {Parameter(report.table, given): f"one row per {row}, with {', '.join(report.columns)}"}
     if report.by is None:
         time = "start_date" if report.table == "events" else "created_date"
         by = Parameter("by", given, default=Parameter.empty if report.kind == "groups" else None)

@@ -18,7 +18,6 @@ Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 
 Unit: TypeAlias = Literal["number", "share", "time"]
 
-
 _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%Y-%m-%d"}
 
 
@@ -152,10 +151,12 @@ OF_EVENTS: Final = (
 )
 OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
 OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, _share_of("rsvps"), *_DATES)
+#: Of what was known of each event at each pull.
+KNOWN_RSVPS: Final = replace(RSVPS, needs={"event_id": identity, "fetched_at": utc, **RSVPS.needs})
 #: Of growth, whose rows have a column for each value that the events are grouped by.
 BY_PULL: Final = (
     replace(
-        RSVPS,
+        KNOWN_RSVPS,
         meaning="of all events, as they were last known",
         compute=lambda rows, _: rows.sum().sum(axis=1),
         total=None,

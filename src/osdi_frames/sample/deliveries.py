@@ -27,11 +27,6 @@ class Delivery(NamedTuple):
     number: int
     body: list[Document]
 
-    @property
-    def month(self) -> str:
-        """The month in which it came in."""
-        return f"{self.received_at:%Y-%m}"
-
     def envelope(self) -> Document:
         """Wrap the body in an envelope with the time of its receipt."""
         return {"received_at": times.stamp(self.received_at), "body": self.body}

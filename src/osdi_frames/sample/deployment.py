@@ -65,8 +65,7 @@ class Deployment:
 
 def href_of(resource: Document) -> str:
     """Take the address under which a resource knows itself."""
-    href: str = resource["_links"]["self"]["href"]
-    return href
+    return str(resource["_links"]["self"]["href"])
 
 
 def id_of(resource: Document) -> str:

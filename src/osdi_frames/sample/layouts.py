@@ -17,6 +17,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import chain, groupby, islice
 from math import isqrt
 from pathlib import Path
@@ -31,20 +32,17 @@ from osdi_frames.sample.world import World
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _PRETTY = json.JSONEncoder(ensure_ascii=True, indent=2).encode
-_THE_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip can say
 
 Member: TypeAlias = tuple[str, bytes]
 
-
-ENVELOPES_SINCE = "2026-01"  # the month in which the archive's receiver began to note received_at
+ENVELOPES_SINCE = datetime(2026, 1, 1, tzinfo=UTC)  # since then the archive's receiver notes received_at
 
 
 class Layout(NamedTuple):
     """Where a deployment's documents lie, in the names of `_write_documents`."""
 
     pulls: Mapping[str, pulls.Pull]
-    signatures: str
-    petitions: str
+    collection: str
     deliveries: Callable[[str], str]  # by the month of their receipt
 
 
@@ -57,8 +55,7 @@ _PLAIN = Layout(
         "events/campaigns.ndjson": pulls.campaigns,
         "event_campaigns/collection.ndjson": pulls.event_campaigns,
     },
-    signatures="signatures/collection.ndjson",
-    petitions="petitions/collection.ndjson",
+    collection="collection.ndjson",  # of signatures, and of petitions
     deliveries="{}.ndjson".format,
 )
 
@@ -100,8 +97,7 @@ _SHOWCASE = Layout(
         "event_campaigns/page-{compact}.json": pulls.event_campaigns,
         "attendances.ndjson.zst": pulls.attendances,
     },
-    signatures="signatures/page-{pretty}.json",
-    petitions="petitions/page-{pretty}.json",
+    collection="page-{pretty}.json",
     deliveries=lambda month: next(name for before, name in _PARTS.items() if month < before),
 )
 
@@ -170,12 +166,15 @@ def _write(world: World, root: Path, layout: Layout, signatures: int, progress: 
     for name, pull in layout.pulls.items():
         _write_documents(root / name, pull(world))
     collected = signatures // 45  # made over the API: a collection lists them, no webhook brings them
-    _write_documents(root / layout.signatures, pulls.signatures(world, collected))
+    _write_documents(root / "signatures" / layout.collection, pulls.signatures(world, collected))
     signed = Counter({href_of(world.petitions[0]): collected})
-    sent = _sent(world, signatures - collected, signed, progress)
-    for name, group in groupby(sent, key=lambda delivery: layout.deliveries(delivery.month)):
-        _write_documents(root / "deliveries" / name, _bodies(group))
-    _write_documents(root / layout.petitions, pulls.petitions(world, signed))
+    stream = _sent(world, signatures - collected, signed, progress)
+    for name, group in groupby(
+        stream, key=lambda delivery: layout.deliveries(f"{delivery.received_at:%Y-%m}")
+    ):
+        documents = (sent.envelope() if sent.received_at >= ENVELOPES_SINCE else sent.body for sent in group)
+        _write_documents(root / "deliveries" / name, documents)
+    _write_documents(root / "petitions" / layout.collection, pulls.petitions(world, signed))
 
 
 def _sent(world: World, count: int, signed: Counter[str], progress: bool | None) -> Iterator[Delivery]:
@@ -188,12 +187,6 @@ def _sent(world: World, count: int, signed: Counter[str], progress: bool | None)
             yield signature
 
     return deliveries(world, counted())
-
-
-def _bodies(sent: Iterable[Delivery]) -> Iterator[object]:
-    """Take the documents out of deliveries: bare bodies as they came, or envelopes around them."""
-    for delivery in sent:
-        yield delivery.envelope() if delivery.month >= ENVELOPES_SINCE else delivery.body
 
 
 def _write_mixed(world: World, root: Path, signatures: int, progress: bool | None) -> None:
@@ -252,7 +245,7 @@ def _pack(path: Path, members: Iterable[Member]) -> None:
         if path.suffix == ".zip":
             with zipfile.ZipFile(file, "w") as archive:
                 for name, content in members:
-                    info = zipfile.ZipInfo(name, _THE_BEGINNING)
+                    info = zipfile.ZipInfo(name)  # of 1980
                     info.create_system = 3  # the same on every system
                     info.external_attr = 0o644 << 16
                     archive.writestr(info, content, zipfile.ZIP_DEFLATED)

@@ -118,14 +118,11 @@ def _custom_fields(rng: Random) -> Document:
 def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
     """Derive from a person's number what stays the same whenever they sign."""
     mixed = int(deployment.digest("traits", number), 16)
-    given, family, host = (
-        _pick("given_names", mixed),
-        _pick("family_names", mixed >> 16),
-        _pick("mail_hosts", mixed >> 64),
-    )
+    given, family = _pick("given_names", mixed), _pick("family_names", mixed >> 16)
     place = PLACES[min((mixed >> 32) % len(PLACES), (mixed >> 48) % len(PLACES))]
     ascii_name = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
-    return given, family, place, f"{ascii_name or 'friend'}.{number}@{host}"
+    email = f"{ascii_name or 'friend'}.{number}@{_pick('mail_hosts', mixed >> 64)}"
+    return given, family, place, email
 
 
 def _pick(kind: str, number: int) -> str:
@@ -137,16 +134,15 @@ def _street(number: int) -> str:
     return f"{number % 900 + 1} {_pick('streets', number)}"
 
 
-def make_attendances(deployment: Deployment, event: Document) -> list[Document]:
+def make_attendances(deployment: Deployment, event: Document) -> Iterator[Document]:
     """Make the attendances that an event counts: evenly from its creation until it was last modified."""
     event_id, count = id_of(event), event["total_accepted"]
     rng = deployment.draws(f"referrers of {event_id}")
     created = times.read(event["created_date"])
     pause = times.read(event["modified_date"]) - created
-    made = []
     for number, person in enumerate(_attendees(deployment, event), start=1):
         own_id, person_id = deployment.id(f"attendance {event_id}", number), deployment.id("person", person)
-        attendance = {
+        yield {
             **deployment.identified(own_id, times.stamp(created + pause * (number / count))),
             "status": "accepted",
             deployment.own("person_id"): person_id,
@@ -154,8 +150,6 @@ def make_attendances(deployment: Deployment, event: Document) -> list[Document]:
             deployment.own("referrer_data"): {"source": "none", "website": "none", **referrer_data(rng)},
             "_links": acted(deployment, "attendance", own_id, "event", event_id, person_id),
         }
-        made.append(attendance)
-    return made
 
 
 def _attendees(deployment: Deployment, event: Document) -> list[int]:
@@ -180,7 +174,7 @@ def delivered(deployment: Deployment, event: Document, number: int) -> Document:
 
     The person is inline; the ids and what nobody entered are missing.
     """
-    attendance = make_attendances(deployment, event)[number - 1]
+    attendance = list(make_attendances(deployment, event))[number - 1]
     person, signed = _attendees(deployment, event)[number - 1], times.read(attendance["created_date"])
     del attendance[deployment.own("person_id")], attendance[deployment.own("event_id")]
     rng, referrer = deployment.draws(f"delivery of {href_of(attendance)}"), deployment.own("referrer_data")
@@ -211,12 +205,8 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
         if signed >= weighed_until:
             drawing, weighed_until = weigh(signed), signed + times.MONTH / 4
         (petition,) = rng.choices(petitions, cum_weights=drawing)
-        own_id, person, made = (
-            deployment.id("signature", number),
-            rng.randrange(2 * count),
-            times.stamp(signed),
-        )
-        person_id = deployment.id("person", person)
+        person, own_id = rng.randrange(2 * count), deployment.id("signature", number)
+        person_id, made = deployment.id("person", person), times.stamp(signed)
         signature = {
             "identifiers": _identifiers(deployment.own(own_id), number, rng),
             "created_date": made,
@@ -247,8 +237,7 @@ def _identifiers(own: str, number: int, rng: Random) -> list[str] | None:
 def _comment(rng: Random) -> str | None:
     draw = rng.random()
     if draw < 0.38:
-        comment: str = rng.choice(WORDS["comments"])
-        return comment
+        return str(rng.choice(WORDS["comments"]))
     return "" if draw < 0.45 else None
 
 

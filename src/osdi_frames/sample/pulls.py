@@ -62,7 +62,7 @@ def single(world: World) -> Iterator[Document]:
 def campaigns(world: World) -> Iterator[Document]:
     """Pull the events of each campaign at the end: some are in no other pull."""
     for campaign in world.campaigns:
-        if events := seen(world.campaign_events(campaign), since=times.EMBEDDED_UNTIL, at=times.UNTIL):
+        if events := seen(world.by_campaign[href_of(campaign)], since=times.EMBEDDED_UNTIL, at=times.UNTIL):
             path = f"event_campaigns/{id_of(campaign)}/events"
             yield from _fetched(_pages(world.deployment, events, path))
 
@@ -83,7 +83,7 @@ def attendances(world: World) -> Iterator[Document]:
     """Pull the attendances of each event that has any, at the end."""
     for event in world.events:
         if event["total_accepted"]:
-            path, made = f"events/{id_of(event)}/attendances", make_attendances(world.deployment, event)
+            path, made = f"events/{id_of(event)}/attendances", list(make_attendances(world.deployment, event))
             relation = "osdi:attendances"
             yield from _fetched(_pages(world.deployment, made, path, relation, listed="osdi:attendance"))
 
@@ -171,10 +171,7 @@ def as_of(event: Document, when: datetime) -> Document:
 
     An event whose RSVPs were the same then as now is the same in every field, its modified_date too.
     """
-    created, modified = (
-        times.read(event["created_date"]),
-        times.read(event["modified_date"]),
-    )
+    created, modified = times.read(event["created_date"]), times.read(event["modified_date"])
     if when >= modified:
         return event
     total = event["total_accepted"]

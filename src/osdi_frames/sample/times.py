@@ -14,7 +14,6 @@ YEAR = 365 * DAY
 UNTIL = datetime(2026, 8, 1, tzinfo=UTC)  # time stands still here: nothing was modified later
 EMBEDDED_UNTIL = datetime(2018, 6, 1, tzinfo=UTC)  # until then v2 embedded the people of an event
 
-
 #: Read a moment that the service wrote.
 read = datetime.fromisoformat
 

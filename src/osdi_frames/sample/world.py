@@ -67,7 +67,7 @@ class World:
         groups = _groups(deployment)
         people = [organizer(deployment, number) for number in range(4 + events // 8)]
         campaigns = _campaigns(deployment, 3 + events // 12, groups)
-        made = _events(deployment, events, campaigns, groups, people)
+        made = list(_events(deployment, events, campaigns, groups, people))
         by_campaign: dict[str | None, list[Document]] = defaultdict(list)
         for event in made:
             by_campaign[campaign_href(deployment, event)].append(event)
@@ -85,10 +85,6 @@ class World:
     def listed(self) -> list[Document]:
         """The events that the collection of all events lists: those that are not in a campaign's alone."""
         return [event for event in self.events if href_of(event) not in self.campaign_only]
-
-    def campaign_events(self, campaign: Document) -> list[Document]:
-        """List the events of a campaign, also those that the collection of all events leaves out."""
-        return self.by_campaign.get(href_of(campaign), [])
 
     def signatures(self, count: int) -> Iterator[Document]:
         """Make signatures one by one, oldest first; about three signers in four sign once."""
@@ -120,7 +116,7 @@ def _campaigns(deployment: Deployment, count: int, groups: list[Document]) -> li
     words = deployment.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
     launches = [times.growing(n / (count - 1)) for n in range(count - 1)]
     first = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12
-    return _published(deployment, "event_campaign", "events", [first, *launches], groups, words)
+    return list(_published(deployment, "event_campaign", "events", [first, *launches], groups, words))
 
 
 def _petitions(
@@ -132,7 +128,7 @@ def _petitions(
     words = [{"demand": demand.format(locality), "locality": locality} for demand, locality in demands]
     first, last = times.UNTIL - 5 * times.YEAR, times.UNTIL - times.YEAR / 6
     launches = [first + (last - first) * (n / count) for n in range(count)]
-    made = _published(deployment, "petition", "signatures", launches, groups, words)
+    made = list(_published(deployment, "petition", "signatures", launches, groups, words))
     for number, petition in enumerate(made):
         creator, links = people[number % len(people)], petition["_links"]
         links["osdi:record_signature_helper"] = links["osdi:signatures"]
@@ -149,14 +145,13 @@ def _published(
     launches: list[datetime],
     groups: list[Document],
     words: list[dict[str, str]],
-) -> list[Document]:
+) -> Iterator[Document]:
     """Make what people are asked to join, one for each launch; `words` are filled into its texts, in turn."""
-    made = []
     for number, launched in enumerate(launches):
         own_id, sponsor = deployment.id(kind, number), groups[number % len(groups)]
         path, page = (f"{kind}s", own_id), f"{deployment.site}/{kind}s/{number}"
         filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
-        published = {
+        yield {
             "identifiers": [deployment.own(own_id)],
             "origin_system": "Example Network",
             "created_date": times.stamp(launched),
@@ -171,8 +166,6 @@ def _published(
             },
             **{name: text.format(**filled) for name, text in WORDS[kind].items()},
         }
-        made.append(published)
-    return made
 
 
 def _events(
@@ -181,11 +174,10 @@ def _events(
     campaigns: list[Document],
     groups: list[Document],
     people: list[Document],
-) -> list[Document]:
+) -> Iterator[Document]:
     """Make events; a campaign draws most of its own at its launch, and 1/e of them two months later."""
     rng = deployment.draws("events")
     weigh = attention(rng, campaigns, months=2, floor=0)
-    made = []
     for number, created in enumerate(_created(count, deployment.draws("created"))):
         (campaign,) = rng.choices(campaigns, cum_weights=weigh(created))
         joined = rng.random() < 0.75
@@ -206,8 +198,7 @@ def _events(
                 event[deployment.own("event_campaign_id")] = id_of(campaign)
             if shown > 0.15:
                 event["_links"][deployment.own("event_campaign")] = campaign["_links"]["self"]
-        made.append(event)
-    return made
+        yield event
 
 
 def _created(count: int, rng: Random) -> Iterator[datetime]:
@@ -263,8 +254,7 @@ def _event(
 def _title(number: int, cause: str, locality: str, rng: Random) -> str:
     """Name a gathering; every eleventh title is one of the hostile labels, in turn."""
     if number % 11 == 4:
-        label: str = WORDS["hostile"][number // 11 % len(WORDS["hostile"])]
-        return label
+        return str(WORDS["hostile"][number // 11 % len(WORDS["hostile"])])
     return f"{rng.choice(WORDS['gatherings'])} {cause} in {locality}"
 
 
