@@ -68,6 +68,7 @@ def _joined(chunks: list[Chunk], before: int) -> pa.Table:
             "source_line": np.concatenate([chunk.lines for chunk in chunks]),
             ELEMENT: numbers << POSITIONS,  # of the first of its elements
             "position": np.zeros_like(numbers),
+            "misfits": pa.nulls(len(numbers), pa.string()),  # of a mended one, the keys of what was taken out
         }
     )
 
@@ -305,6 +306,7 @@ class _Reader:
                             if positions is None
                             else number << POSITIONS | met.position,
                             "position": met.position,
+                            "misfits": "".join(f"{met.relative(finding.key)}\n" for finding in findings),
                         },
                     )
 
