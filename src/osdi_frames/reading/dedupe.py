@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO
@@ -32,7 +33,7 @@ class Deduplication:
     element: ElementType
     identities: Identities
     engine: Engine
-    waiting: dict[str, _Waiting] = field(default_factory=dict)
+    waiting: defaultdict[str, _Waiting] = field(default_factory=lambda: defaultdict(_Waiting))
     size: int = 0
     """Of the rows that wait, in bytes."""
     count: int = 0
@@ -64,8 +65,6 @@ class Deduplication:
 
     def wait(self, table: str, rows: pa.Table) -> None:
         """Keep some rows of a table until the end."""
-        if table not in self.waiting:
-            self.waiting[table] = _Waiting(_file())
         self.size += rows.nbytes
         self.waiting[table].add(rows, in_memory=self.size <= _IN_MEMORY)
 
@@ -138,7 +137,7 @@ def _file() -> IO[bytes]:
 class _Waiting:
     """Rows that wait: in memory while they are few, then in a file."""
 
-    file: IO[bytes]
+    file: IO[bytes] = field(default_factory=_file)
     in_memory: list[pa.Table] = field(default_factory=list)
     writer: pa.RecordBatchWriter | None = None
 

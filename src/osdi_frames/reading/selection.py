@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
+from osdi_frames.errors import InvalidArgument, UnknownValue, counted, nearest
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
@@ -139,18 +139,12 @@ class Selection:
         return {element: list(columns) for element, columns in needed.items()}
 
     def kept(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the rows of elements that are kept, without the columns that were read to decide.
-
-        Raises
-        ------
-        UnknownValue
-            At the end, for an id that was asked for and occurs nowhere.
-        """
+        """Yield the rows of elements that are kept; at the end, raise for an id that occurs nowhere."""
         yield from self.chosen(rows)
         self.refuse_unknown()
 
     def chosen(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the rows of elements that are kept; an id may occur in other parts of the archive."""
+        """Yield the rows of elements that are kept, without the columns that were read to decide."""
         columns = self.columns
         for name, some in rows:
             table = TABLES[name]
@@ -166,8 +160,7 @@ class Selection:
                         pc.and_, (_equals(read[key], value) for key, value in kind.values.items())
                     )
                     if not table.rows:
-                        counted = reduce(pc.and_, keeps, is_one)
-                        self.counts[reason] += pc.sum(counted).as_py() or 0
+                        self.counts[reason] += pc.sum(reduce(pc.and_, keeps, is_one)).as_py() or 0
                     keeps.append(pc.invert(is_one))
             kept = some.filter(reduce(pc.and_, keeps)) if keeps else some
             yield name, kept.drop_columns([f"{SELECTED_BY}{column}" for column in read])
@@ -209,14 +202,14 @@ class Selection:
             if shown.intersection(FILTERS[name].columns)
         ]
         left_out = {
-            name: f"{self.counts[name]:,} {kind.word}{'' if self.counts[name] == 1 else 's'}"
+            name: counted(self.counts[name], kind.word)
             for name, kind in self.left_out.items()
             if self.counts[name] and shown.intersection(kind.elements)
         }
         said = [f"only: {'; '.join(asked)}"] if asked else []
         if left_out:
-            names, counted = ",".join(left_out), ", ".join(left_out.values())
-            said.append(f"not counted: {counted}; include= (--include {names}) counts them")
+            kinds, names = ", ".join(left_out.values()), ",".join(left_out)
+            said.append(f"not counted: {kinds}; include= (--include {names}) counts them")
         return said
 
 
