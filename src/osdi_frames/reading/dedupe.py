@@ -76,7 +76,7 @@ class Deduplication:
 
     def keys(self, partition: int) -> pa.Table:
         """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""
-        keys = self.engine.run(
+        keys = self.engine.connection.sql(
             f"""SELECT {partition} AS partition, number, newest, (identity >> 64)::UBIGINT AS high,
                 (identity & {2**64 - 1}::UHUGEINT)::UBIGINT AS low
             FROM {self._seen} WHERE identity != number::UHUGEINT"""
@@ -88,7 +88,7 @@ class Deduplication:
         parts = 1 + self.count // _GROUPED
         seen = (f"{self._seen} WHERE hash(identity) % {parts} = {part}" for part in range(parts))
         queries = (_newest(self.element, "number", some, "identity") for some in seen)
-        found = [self.engine.run(query).to_arrow_table()["kept"].to_numpy() for query in queries]
+        found = [self.engine.connection.sql(query).to_arrow_table()["kept"].to_numpy() for query in queries]
         return np.sort(np.concatenate(found))
 
 
@@ -103,7 +103,7 @@ def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
     with engine() as lent:
         lent.put("keys", every.filter(pa.array(among(every["low"].to_numpy(), again))))
         kept = _newest(element, "row(partition, number)", "keys", "high, low")
-        return lent.run(
+        return lent.connection.sql(
             f"""SELECT partition, number FROM keys WHERE row(partition, number) NOT IN (SELECT kept FROM ({kept}))"""
         ).to_arrow_table()
 

@@ -165,7 +165,7 @@ class _Reader:
         except REFUSED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
-            self.odd.update(number for (number,) in self.engine.run(query.INVALID).fetchall())
+            self.odd.update(number for (number,) in self.engine.connection.sql(query.INVALID).fetchall())
         documents = only(documents, self.odd, invert=True)
         parsed = []
         for form, some in self._forms(documents):
@@ -185,7 +185,7 @@ class _Reader:
         if len(deliveries) < len(documents):
             self.engine.put("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types, self.plan.prefixes)
-            for kinds, numbers in self.engine.run(query.types_at(paths)).fetchall():
+            for kinds, numbers in self.engine.connection.sql(query.types_at(paths)).fetchall():
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
                 form = form_by(present, types, self.plan.prefixes)
                 if form.kind == "undecided" or (form.kind == "other" and self.plan.inspects):
@@ -229,7 +229,7 @@ class _Reader:
 
     def _entry_keys(self, form: Form, documents: pa.Table) -> list[Any]:
         self.engine.put("documents", documents)
-        return self.engine.run(query.entry_keys(form)).fetchall()
+        return self.engine.connection.sql(query.entry_keys(form)).fetchall()
 
     def _add(self, parsed: Parsed, fit: Mask, found: dict[Select, list[pa.Table]]) -> None:
         """Add the rows of the elements that fit."""
@@ -240,7 +240,7 @@ class _Reader:
     def _list_numbers(self, documents: pa.Table) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
         self.engine.put("documents", documents)
-        for (number,) in self.engine.run(query.UNUSUAL).fetchall():
+        for (number,) in self.engine.connection.sql(query.UNUSUAL).fetchall():
             for text in unusual_numbers(self._candidate(number)):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
                 self.reading.met.append((_place(self.group, number), finding, None))

@@ -74,7 +74,7 @@ def count_keys(
 ) -> Iterator[Counted]:
     """Yield every key of the objects in documents of a form whose keys are declared."""
     engine.put("documents", documents)
-    elements = engine.run(query.texts(form)).to_arrow_table()
+    elements = engine.connection.sql(query.texts(form)).to_arrow_table()
     yield from _in_elements(engine, elements, _key_paths(form, shapes))
 
 
@@ -88,7 +88,7 @@ def _in_elements(engine: Engine, elements: pa.Table, paths: Iterable[KeyPath]) -
         else:
             lists[head].append(replace(path, steps=path.steps[len(head) :]))
     engine.put("elements", elements)
-    found = engine.run(query.objects(objects, list(lists))).to_arrow_table()
+    found = engine.connection.sql(query.objects(objects, list(lists))).to_arrow_table()
     numbers = found["number"].to_numpy()
     yield from _in_objects(numbers, one(found["keys"]).flatten(), list(objects.values()))
     for column, below in enumerate(lists.values(), 1):
