@@ -170,7 +170,8 @@ def _api_version(values: _Values, column: Column) -> pa.Array:
         for declared in map(values.table.column, column.derived):
             for path in set(getattr(declared, version)) - set(getattr(declared, other)):
                 found |= valid(parsed.at((*values.head, *Path.parse(path).steps)))
-                found |= true(pc.match_substring(misfits, f"{element}: {path}\n"))
+                if misfits.null_count < len(misfits):
+                    found |= true(pc.match_substring(misfits, f"{element}: {path}\n"))
         return found
 
     return pc.if_else(has("v1", "v2") & ~has("v2", "v1"), "v1", "v2")
