@@ -206,6 +206,22 @@ def test_skipping_keeps_the_row_of_a_misfit_without_the_value(misfit: Misfit, tm
     assert all(row[misfit.column] is None for row in bad)
 
 
+@pytest.mark.parametrize(
+    ("keys", "version"),
+    [
+        ({"start": True}, "v1"),
+        ({"summary": {}}, "v1"),
+        ({"start": True, "title": {}}, "v2"),
+        ({"summary": "March", "title": []}, "v2"),
+    ],
+)
+def test_the_key_of_a_misfit_tells_the_version_as_any_other_key_does(keys: Any, version: str) -> None:
+    bad = event(**keys)
+    for source in (bad, [GOOD, bad], {"_embedded": {"osdi:events": [GOOD, bad]}}):
+        rows, _ = skipped(source, "events")
+        assert rows[-1]["api_version"] == version
+
+
 def test_check_lists_each_misfit_by_its_key(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(lines([GOOD, *(misfit.document for misfit in MISFITS.values()), SIGNED]))

@@ -137,8 +137,8 @@ class Inspector(Observer):
         """Note what was read of a group."""
         self.documents += reading.documents
         self.elements.update({element.name: count for element, count in reading.elements.items()})
-        for place, keys, count in reading.keys:
-            self._see_keys(place, keys, count)
+        for place, keys in reading.keys:
+            self._see_keys(place, keys)
         for place, what, element in reading.met:
             if isinstance(what, Other):
                 name = named(what.type)
@@ -154,33 +154,32 @@ class Inspector(Observer):
     def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
         """Note what a receiver keeps and no reader reads, and doubtful dates; warn of what was skipped."""
         for folder in self.quarantines:
-            bodies = sum(len(chunk.documents) for chunk in read(folder, lambda _: None, progress=False))
-            problem = Problem(
-                Place(printable(folder)),
-                ProblemKind.QUARANTINE,
-                "bodies that are no deliveries, not read",
-                "warning",
-            )
-            if bodies:
-                self._add(problem, "", bodies)
+            chunks = read(folder, lambda _: None, progress=False)
+            if bodies := sum(len(chunk.documents) for chunk in chunks):
+                place, what = Place(printable(folder)), "bodies that are no deliveries, not read"
+                self._add(Problem(place, ProblemKind.QUARANTINE, what, "warning"), "", bodies)
         self._list_doubtful()
         if self.policy:
             self.policy.close()
 
-    def _see_keys(self, place: Place, keys: Keys, count: int) -> None:
+    def _see_keys(self, place: Place, keys: Keys) -> None:
         """Note the keys that no table declares, types that are not declared, and keys that occur twice."""
-        path, types = keys.path, {element.type_key: element.name for element in element_types()}
+        path, count, types = (
+            keys.path,
+            keys.count,
+            {element.type_key: element.name for element in element_types()},
+        )
         sibling_of = next((types[name] for name in keys.around if name in types), None)
         whose = path.element.name if path.element else sibling_of
-        head = written(path.inside if path.element else path.steps)
+        head = written(path.inside)
         for key, times in Counter(keys.names).items():
             at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
             name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
             if times > 1:
                 self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
-            if key in path.shape.inside or (whose is None and path.steps):
+            if key in path.shape.inside or (whose is None and path.inside):
                 continue
-            if path.element is None and not path.steps and (key in types or is_type_key(key)):
+            if path.element is None and not path.inside and (key in types or is_type_key(key)):
                 if key not in types and (whose or is_wrapper(keys.around)):
                     other = named(key)
                     self._add(Problem(place, ProblemKind.OTHER_TYPE, other, "info"), other, count)
@@ -212,11 +211,8 @@ class Inspector(Observer):
     def inspection(self) -> Inspection:
         """Return what was met."""
         types = element_types()
-        kept = {element.name: self.kept[element.name] for element in types if element.month}
-        rows = [
-            (place.source_file, place.source_line, *same, count)
-            for same, (place, count) in self.noted.items()
-        ]
+        kept = (element.name for element in types if element.month)
+        rows = [(at.source_file, at.source_line, *same, count) for same, (at, count) in self.noted.items()]
         names = ["source_file", "source_line", "severity", "problem", "detail", "key", "count"]
         kinds = {name: "Int64" if name in ("source_line", "count") else "str" for name in names}
         found = pd.DataFrame(rows, columns=names).astype(kinds)
@@ -225,7 +221,7 @@ class Inspector(Observer):
             len(self.files),
             self.documents,
             {element.name: self.elements[element.name] for element in types},
-            {name: count for name, count in kept.items() if count},
+            {name: self.kept[name] for name in kept if self.kept[name]},
             _in_order(found.drop(columns="key"), "detail"),
             _in_order(by_key, "key"),
         )

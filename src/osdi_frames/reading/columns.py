@@ -158,13 +158,20 @@ def _targeting_label(values: _Values, column: Column) -> pa.Array:
 
 
 def _api_version(values: _Values, column: Column) -> pa.Array:
-    """Return the version by its keys (interface 9): v1 where there is one of v1's own and none of v2's."""
+    """Return the version by its keys (interface 9): v1 where there is one of v1's own and none of v2's.
+
+    The key of a value that does not fit counts, too.
+    """
+    parsed, element = values.parsed, values.table.element.name
+    misfits = one(parsed.documents["misfits"].take(pa.array(parsed.owners)))
 
     def has(version: str, other: str) -> np.ndarray:
-        found = np.zeros(len(values.parsed.elements), bool)
+        found = np.zeros(len(parsed.elements), bool)
         for declared in map(values.table.column, column.derived):
             for path in set(getattr(declared, version)) - set(getattr(declared, other)):
-                found |= valid(values.parsed.at((*values.head, *Path.parse(path).steps)))
+                found |= valid(parsed.at((*values.head, *Path.parse(path).steps)))
+                if misfits.null_count < len(misfits):
+                    found |= true(pc.match_substring(misfits, f"{element}: {path}\n"))
         return found
 
     return pc.if_else(has("v1", "v2") & ~has("v2", "v1"), "v1", "v2")

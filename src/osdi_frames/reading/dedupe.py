@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO
@@ -32,7 +33,7 @@ class Deduplication:
     element: ElementType
     identities: Identities
     engine: Engine
-    waiting: dict[str, _Waiting] = field(default_factory=dict)
+    waiting: defaultdict[str, _Waiting] = field(default_factory=lambda: defaultdict(_Waiting))
     size: int = 0
     """Of the rows that wait, in bytes."""
     count: int = 0
@@ -64,8 +65,6 @@ class Deduplication:
 
     def wait(self, table: str, rows: pa.Table) -> None:
         """Keep some rows of a table until the end."""
-        if table not in self.waiting:
-            self.waiting[table] = _Waiting(_file())
         self.size += rows.nbytes
         self.waiting[table].add(rows, in_memory=self.size <= _IN_MEMORY)
 
@@ -77,7 +76,7 @@ class Deduplication:
 
     def keys(self, partition: int) -> pa.Table:
         """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""
-        keys = self.engine.run(
+        keys = self.engine.connection.sql(
             f"""SELECT {partition} AS partition, number, newest, (identity >> 64)::UBIGINT AS high,
                 (identity & {2**64 - 1}::UHUGEINT)::UBIGINT AS low
             FROM {self._seen} WHERE identity != number::UHUGEINT"""
@@ -89,7 +88,7 @@ class Deduplication:
         parts = 1 + self.count // _GROUPED
         seen = (f"{self._seen} WHERE hash(identity) % {parts} = {part}" for part in range(parts))
         queries = (_newest(self.element, "number", some, "identity") for some in seen)
-        found = [self.engine.run(query).to_arrow_table()["kept"].to_numpy() for query in queries]
+        found = [self.engine.connection.sql(query).to_arrow_table()["kept"].to_numpy() for query in queries]
         return np.sort(np.concatenate(found))
 
 
@@ -104,7 +103,7 @@ def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
     with engine() as lent:
         lent.put("keys", every.filter(pa.array(among(every["low"].to_numpy(), again))))
         kept = _newest(element, "row(partition, number)", "keys", "high, low")
-        return lent.run(
+        return lent.connection.sql(
             f"""SELECT partition, number FROM keys WHERE row(partition, number) NOT IN (SELECT kept FROM ({kept}))"""
         ).to_arrow_table()
 
@@ -138,7 +137,7 @@ def _file() -> IO[bytes]:
 class _Waiting:
     """Rows that wait: in memory while they are few, then in a file."""
 
-    file: IO[bytes]
+    file: IO[bytes] = field(default_factory=_file)
     in_memory: list[pa.Table] = field(default_factory=list)
     writer: pa.RecordBatchWriter | None = None
 

@@ -135,7 +135,9 @@ class _Walk:
         elif _has(body, *PAGE_KEYS):
             yield from _other(body, key)
         else:
-            yield Finding(_unknown(body, is_entry=position is not None), key, body)
+            of_entry = ProblemKind.NO_TYPE if isinstance(body, dict) else ProblemKind.NO_OBJECT
+            kind = ProblemKind.NO_DOCUMENT if position is None else of_entry
+            yield Finding(ProblemKind.UNCLEAR if _has(body, *RESOURCE_KEYS) else kind, key, body)
 
     def _is_element(self, body: Any, position: int | None) -> bool:
         """Whether an object is the entry of a delivery; one that is no entry has to have a declared type."""
@@ -168,15 +170,6 @@ class _Walk:
                 yield Element(declared[name], value, position, at, entry, self.timestamps)
             else:
                 yield Finding(ProblemKind.NO_OBJECT, at, value)
-
-
-def _unknown(value: Any, *, is_entry: bool) -> ProblemKind:
-    """Return what is wrong with what is no document."""
-    if _has(value, *RESOURCE_KEYS):
-        return ProblemKind.UNCLEAR
-    if not is_entry:
-        return ProblemKind.NO_DOCUMENT
-    return ProblemKind.NO_TYPE if isinstance(value, dict) else ProblemKind.NO_OBJECT
 
 
 def _has(value: Any, *keys: str) -> bool:

@@ -84,14 +84,10 @@ class Engine:
             table = table.combine_chunks()
         self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
 
-    def run(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """Run a query."""
-        return self.connection.sql(sql)
-
     def parse(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         """Look for a structure in documents; see `query.parse`."""
         self.put("documents", documents)
-        return self.run(query.parse(form, structure)).to_arrow_table()
+        return self.connection.sql(query.parse(form, structure)).to_arrow_table()
 
     def parse_strictly(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         """Look for a structure in documents, as `query.parse` does.
@@ -101,7 +97,7 @@ class Engine:
         """
         texts = one(documents["document"])
         with self.lines.file(texts) as address:
-            found = self.run(query.parse_strictly(address, form, structure)).to_arrow_table()
+            found = self.connection.sql(query.parse_strictly(address, form, structure)).to_arrow_table()
         if len(found) != len(texts):
             raise duckdb.InvalidInputException("some are not one document")
         return found
@@ -109,4 +105,4 @@ class Engine:
     def pairs(self, objects: pa.Array) -> pa.Array:
         """Return the pairs of objects as lists of key, value and misplaced, from their JSON; null for others."""
         self.put("texts", pa.table({"text": objects}))
-        return one(self.run(f"SELECT {query.PAIRS} AS value FROM texts").to_arrow_table()["value"])
+        return one(self.connection.sql(f"SELECT {query.PAIRS} AS value FROM texts").to_arrow_table()["value"])

@@ -56,9 +56,7 @@ def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
 def _joined(chunks: list[Chunk], before: int) -> pa.Table:
     names = pa.array([chunk.name for chunk in chunks], pa.string())
     documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
-    files = names.take(
-        pa.array(np.repeat(np.arange(len(chunks)), [len(chunk.documents) for chunk in chunks]))
-    )
+    files = names.take(np.repeat(np.arange(len(chunks)), [len(chunk.documents) for chunk in chunks]))
     numbers = before + np.arange(len(files))
     return pa.table(
         {
@@ -68,6 +66,7 @@ def _joined(chunks: list[Chunk], before: int) -> pa.Table:
             "source_line": np.concatenate([chunk.lines for chunk in chunks]),
             ELEMENT: numbers << POSITIONS,  # of the first of its elements
             "position": np.zeros_like(numbers),
+            "misfits": pa.nulls(len(numbers), pa.string()),  # of a mended one, the keys of what was taken out
         }
     )
 
@@ -87,8 +86,8 @@ class Reading:
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
     met: list[tuple[Place, Finding | Other, Element | None]] = field(default_factory=list)
     """Problems and elements of other types; of a problem in an element, with it."""
-    keys: list[tuple[Place, Keys, int]] = field(default_factory=list)
-    """The keys of objects, and how many have the same; only in an inspection."""
+    keys: list[tuple[Place, Keys]] = field(default_factory=list)
+    """The keys of objects; only in an inspection."""
 
 
 def read(plan: Plan, group: pa.Table) -> Reading:
@@ -109,9 +108,7 @@ class _Reader:
     """By the number of a document, the positions of the elements that are mended; None for all."""
 
     def read(self) -> Reading:
-        found: dict[Select, list[pa.Table]] = {
-            select: [] for selects in self.plan.selects.values() for select in selects
-        }
+        found: dict[Select, list[pa.Table]] = {one: [] for some in self.plan.selects.values() for one in some}
         self._read_plain(found)
         self._read_mended(found)
         mains = {element: selects[0] for element, selects in self.plan.selects.items()}
@@ -134,16 +131,13 @@ class _Reader:
                 self._check_types(parsed, some, suspect)
             marked.append(parsed.elements[suspect])
         self.suspects |= dict.fromkeys(self.odd)
-        whole = np.array(
-            [number for number, positions in self.suspects.items() if positions is None], np.int64
-        )
+        whole = [number for number, positions in self.suspects.items() if positions is None]
         for key in (odd := np.concatenate(marked)).tolist():
             if (positions := self.suspects.setdefault(key >> POSITIONS, set())) is not None:
                 positions.add(key & (1 << POSITIONS) - 1)
         if self.plan.inspects:
-            self._list_keys(
-                ((parsed.form, only(some, self.odd, invert=True)) for parsed, some in forms), self.group
-            )
+            read = [(parsed.form, only(some, self.odd, invert=True)) for parsed, some in forms]
+            self._list_keys(read, self.group)
             self._list_numbers(only(documents, self.suspects, invert=True))
         for parsed, _ in forms:
             fit = ~np.isin(parsed.elements, odd) & ~np.isin(parsed.elements >> POSITIONS, whole)
@@ -171,7 +165,7 @@ class _Reader:
         except REFUSED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
-            self.odd.update(number for (number,) in self.engine.run(query.INVALID).fetchall())
+            self.odd.update(number for (number,) in self.engine.connection.sql(query.INVALID).fetchall())
         documents = only(documents, self.odd, invert=True)
         parsed = []
         for form, some in self._forms(documents):
@@ -191,7 +185,7 @@ class _Reader:
         if len(deliveries) < len(documents):
             self.engine.put("documents", documents.filter(pc.invert(is_array)))
             paths = probes(types, self.plan.prefixes)
-            for kinds, numbers in self.engine.run(query.types_at(paths)).fetchall():
+            for kinds, numbers in self.engine.connection.sql(query.types_at(paths)).fetchall():
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
                 form = form_by(present, types, self.plan.prefixes)
                 if form.kind == "undecided" or (form.kind == "other" and self.plan.inspects):
@@ -220,9 +214,7 @@ class _Reader:
 
     def _check_types(self, parsed: Parsed, documents: pa.Table, suspect: Mask) -> None:
         """Mark elements that have a type that is read and are no objects; note documents with other entries."""
-        types = {
-            str(element.type_key): valid(parsed.at(parsed.head(element))) for element in parsed.form.types
-        }
+        types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
         doubtful = ~np.logical_and.reduce(list(types.values()))
         if not doubtful.any():
             return
@@ -237,7 +229,7 @@ class _Reader:
 
     def _entry_keys(self, form: Form, documents: pa.Table) -> list[Any]:
         self.engine.put("documents", documents)
-        return self.engine.run(query.entry_keys(form)).fetchall()
+        return self.engine.connection.sql(query.entry_keys(form)).fetchall()
 
     def _add(self, parsed: Parsed, fit: Mask, found: dict[Select, list[pa.Table]]) -> None:
         """Add the rows of the elements that fit."""
@@ -248,7 +240,7 @@ class _Reader:
     def _list_numbers(self, documents: pa.Table) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
         self.engine.put("documents", documents)
-        for (number,) in self.engine.run(query.UNUSUAL).fetchall():
+        for (number,) in self.engine.connection.sql(query.UNUSUAL).fetchall():
             for text in unusual_numbers(self._candidate(number)):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
                 self.reading.met.append((_place(self.group, number), finding, None))
@@ -256,8 +248,9 @@ class _Reader:
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List the keys of the objects whose keys are declared, in the order of reading."""
         found = (one for form, some in forms for one in count_keys(self.engine, form, self.plan.shapes, some))
-        for number, keys, times in sorted(found, key=itemgetter(0)):
-            self.reading.keys.append((_place(places, number), keys, times))
+        self.reading.keys.extend(
+            (_place(places, number), keys) for number, keys in sorted(found, key=itemgetter(0))
+        )
 
     def _candidate(self, number: int) -> bytes:
         candidate: bytes = self.group["document"][number - self.group["number"][0].as_py()].as_py()
@@ -295,18 +288,16 @@ class _Reader:
                 elif met.type in self.plan.shapes and (positions is None or met.position in positions):
                     form, text, findings = mend(met, self.plan)
                     self.reading.met.extend((place, finding, met) for finding in findings)
-                    yield (
-                        form,
-                        {
-                            "document": text,
-                            "source_file": place.source_file,
-                            "source_line": place.source_line,
-                            ELEMENT: next(numbers)
-                            if positions is None
-                            else number << POSITIONS | met.position,
-                            "position": met.position,
-                        },
-                    )
+                    of_query = number << POSITIONS | met.position
+                    mended = {
+                        "document": text,
+                        "source_file": place.source_file,
+                        "source_line": place.source_line,
+                        ELEMENT: next(numbers) if positions is None else of_query,
+                        "position": met.position,
+                        "misfits": "".join(f"{met.relative(finding.key)}\n" for finding in findings),
+                    }
+                    yield form, mended
 
 
 def _text(document: bytes) -> str | None:

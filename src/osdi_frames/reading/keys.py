@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -29,12 +29,12 @@ class KeyPath:
     """An object of an element, or of what a delivery holds around it."""
 
     steps: tuple[Step, ...]
-    """Where it stands in the entry of the document's list."""
+    """Where it stands in what is looked at: first in the entry of the document's list."""
     shape: Shape
+    inside: tuple[Step, ...] = ()
+    """Where it stands in its element, or in what is around this."""
     element: ElementType | None = None
     """The type of its element; None for the entry of a delivery, which holds elements of several types."""
-    inside: tuple[Step, ...] = ()
-    """Where it stands in its element."""
     single: bool = False
     """Whether it is a list of which one entry is read."""
 
@@ -44,12 +44,12 @@ def _key_paths(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Iterat
         siblings = Shape(form="object")
         for element in form.types:
             siblings.merge(shapes[element].siblings)
-        yield KeyPath((), siblings)
-        yield from (KeyPath(steps, shape) for steps, shape in siblings.walk() if steps and shape.is_struct)
+        yield from (KeyPath(steps, shape, steps) for steps, shape in siblings.walk() if shape.is_struct)
     for element in form.types:
         head: Sequence[Step] = (str(element.type_key),) if form.kind == "delivery" else ()
-        of_element = shapes[element].of
-        paths = [KeyPath((*head, *steps), shape, element, steps) for steps, shape in of_element.walk()]
+        paths = [
+            KeyPath((*head, *steps), shape, steps, element) for steps, shape in shapes[element].of.walk()
+        ]
         yield from (path for path in paths if path.shape.is_struct)
         yield from (replace(path, single=True) for path in paths if path.shape.is_single)
 
@@ -61,14 +61,14 @@ class Keys:
     path: KeyPath
     names: tuple[str, ...]
     """``[]`` for an entry that is not read, of a list of which one is."""
+    count: int
+    """How many objects have them."""
     around: tuple[str, ...] = ()
     """Of what a delivery holds around elements, the keys of its entry, which name the types."""
 
 
-Counted = tuple[int, Keys, int]
-"""The number of the first document with such an object, its keys, and how many objects have them."""
-Paths = Sequence[tuple[tuple[Step, ...], KeyPath]]
-"""Objects, and where they stand in what is looked at."""
+Counted = tuple[int, Keys]
+"""The number of the first document with such an object, and its keys."""
 
 
 def count_keys(
@@ -76,21 +76,21 @@ def count_keys(
 ) -> Iterator[Counted]:
     """Yield every key of the objects in documents of a form whose keys are declared."""
     engine.put("documents", documents)
-    elements = engine.run(query.texts(form)).to_arrow_table()
-    yield from _in_elements(engine, elements, [(path.steps, path) for path in _key_paths(form, shapes)])
+    elements = engine.connection.sql(query.texts(form)).to_arrow_table()
+    yield from _in_elements(engine, elements, _key_paths(form, shapes))
 
 
-def _in_elements(engine: Engine, elements: pa.Table, paths: Paths) -> Iterator[Counted]:
+def _in_elements(engine: Engine, elements: pa.Table, paths: Iterable[KeyPath]) -> Iterator[Counted]:
     objects: dict[Path, KeyPath] = {}
-    lists: defaultdict[Path, list[tuple[tuple[Step, ...], KeyPath]]] = defaultdict(list)
-    for steps, path in paths:
-        head: Path = tuple(map(str, itertools.takewhile(lambda step: isinstance(step, str), steps)))
-        if head == steps and not path.single:
+    lists: defaultdict[Path, list[KeyPath]] = defaultdict(list)
+    for path in paths:
+        head: Path = tuple(map(str, itertools.takewhile(lambda step: isinstance(step, str), path.steps)))
+        if head == path.steps and not path.single:
             objects[head] = path
         else:
-            lists[head].append((steps[len(head) :], path))
+            lists[head].append(replace(path, steps=path.steps[len(head) :]))
     engine.put("elements", elements)
-    found = engine.run(query.objects(objects, list(lists))).to_arrow_table()
+    found = engine.connection.sql(query.objects(objects, list(lists))).to_arrow_table()
     numbers = found["number"].to_numpy()
     yield from _in_objects(numbers, one(found["keys"]).flatten(), list(objects.values()))
     for column, below in enumerate(lists.values(), 1):
@@ -110,27 +110,28 @@ def _in_objects(numbers: np.ndarray, keys: pa.ListArray, paths: Sequence[KeyPath
         _, first, counts = np.unique(alike.indices, return_index=True, return_counts=True)
         rows = zip(first.tolist(), alike.dictionary.to_pylist(), counts.tolist(), strict=True)
         for row, found, count in rows:
-            names, around = (_names(part) for part in (found + _AROUND).split(_AROUND)[:2])
-            yield numbers[some[row]].item(), Keys(path, names, around), count
+            names, around = (
+                tuple(name.decode() for name in part.split(_BETWEEN)) if part else ()
+                for part in (found + _AROUND).split(_AROUND)[:2]
+            )
+            yield numbers[some[row]].item(), Keys(path, names, count, around)
 
 
-def _names(joined: bytes) -> tuple[str, ...]:
-    return tuple(name.decode() for name in joined.split(_BETWEEN)) if joined else ()
-
-
-def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: Paths) -> Iterator[Counted]:
+def _in_lists(
+    engine: Engine, numbers: np.ndarray, lists: pa.ListArray, paths: Sequence[KeyPath]
+) -> Iterator[Counted]:
     """Count keys in the entries of lists, and the entries that are not read of lists of which one is."""
     found, owners = entries(lists)
-    for step, below in itertools.groupby(paths if len(found) else (), lambda path: path[0][:1]):
+    for step, below in itertools.groupby(paths if len(found) else (), lambda path: path.steps[:1]):
         if step:
             at = np.arange(len(found)) if step == (EACH,) else chosen(lists, *step)
             at = at[at >= 0]
             values = child(found, "entry").take(pa.array(at))
             elements = pa.table({"number": numbers[owners[at]], "element": values})
-            yield from _in_elements(engine, elements, [(steps[1:], path) for steps, path in below])
+            yield from _in_elements(engine, elements, [replace(path, steps=path.steps[1:]) for path in below])
         elif len(others := np.flatnonzero(np.diff(owners) == 0)):
             first = numbers[owners[others[0]]].item()
-            yield from ((first, Keys(path, ("[]",)), len(others)) for _, path in below)
+            yield from ((first, Keys(path, ("[]",), len(others))) for path in below)
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
@@ -141,7 +142,10 @@ def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
     >>> identifies(TABLES["signatures"].element, "person.postal_addresses", ["platform"])
     True
     """
-    return any(_is_around(key, other) for other in _identifying(element, tuple(prefixes)))
+    return any(  # it is the other, or one leads to the other
+        key == other or other.startswith((f"{key}.", f"{key}[")) or key.startswith((f"{other}.", f"{other}["))
+        for other in _identifying(element, tuple(prefixes))
+    )
 
 
 @cache
@@ -156,12 +160,6 @@ def _identifying(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[s
         for path in column.paths(prefixes)
         for head in (of_rows if column in table.entry else [()])
     )
-
-
-def _is_around(key: str, other: str) -> bool:
-    """Return whether one key is the other, or leads to it."""
-    shorter, longer = sorted((key, other), key=len)
-    return longer == shorter or longer.startswith((f"{shorter}.", f"{shorter}["))
 
 
 def written(steps: Sequence[Step]) -> str:

@@ -104,7 +104,7 @@ class _Walk:
         }
 
     def _list(self, value: list[Any], shape: Shape, key: str) -> list[Any]:
-        chosen = primary(value)
+        read: dict[Step, int | None] = {FIRST: 0, PRIMARY: primary(value)}
         mended = []
         for position, entry in enumerate(value):
             at = f"{key}[{position}]"
@@ -112,7 +112,7 @@ class _Walk:
                 mended.append(self.leaf(entry, {"string"}, at))
                 continue
             for step, inner in shape.inside.items():
-                if _reads(step, position, chosen):
+                if step == EACH or position == read[step]:
                     of_object = inner.form == "object" and not isinstance(entry, dict)
                     fitting = self.value(entry, inner, at)
                     # What is no object keeps its place: it can be the chosen entry, and is never a row.
@@ -124,13 +124,6 @@ class _Walk:
 def primary(entries: Sequence[Any]) -> int | None:
     """Return the position of the entry whose ``primary`` is true, else of the first that is not null."""
     present = [position for position, entry in enumerate(entries) if entry is not None]
-    marked = (p for p in present if isinstance(entries[p], dict) and _is_true(entries[p].get("primary")))
+    marks = {p: entries[p].get("primary") for p in present if isinstance(entries[p], dict)}
+    marked = (p for p, mark in marks.items() if mark is True or mark == "true")  # not 1, which equals True
     return next(marked, present[0] if present else None)
-
-
-def _is_true(value: Any) -> bool:
-    return value is True or value == "true"  # not 1, which equals True
-
-
-def _reads(step: Step, position: int, chosen: int | None) -> bool:
-    return step == EACH or (step == FIRST and position == 0) or (step == PRIMARY and position == chosen)

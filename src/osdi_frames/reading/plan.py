@@ -95,13 +95,7 @@ class Plan:
         """Compile a reading of tables, each with some of its columns or with all (None).
 
         `selected_by` names columns of an element type that are read with each of its tables, to select by.
-
-        Raises
-        ------
-        UnknownTable, UnknownColumn
-            With the names that are nearest.
-        InvalidArgument
-            For an unknown `dedupe`, or one that an element type does not have.
+        Raise UnknownTable or UnknownColumn, and InvalidArgument for a `dedupe` that an element type does not have.
         """
         asked: dict[Table, tuple[Column, ...]] = {}
         for name, columns in tables.items():
@@ -118,11 +112,6 @@ class Plan:
         }
         shapes = {element: _shape(chosen, prefixes) for element, chosen in selects.items()}
         return cls(selects, shapes, prefixes, identities, inspects)
-
-    @property
-    def types(self) -> tuple[ElementType, ...]:
-        """The element types that are read."""
-        return tuple(self.selects)
 
     @property
     def asked(self) -> dict[str, Select]:

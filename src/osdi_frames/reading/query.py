@@ -31,7 +31,7 @@ UNUSUAL = r"""SELECT number FROM documents
 
 def types_at(paths: Iterable[Keys]) -> str:
     """Return the query that gives the JSON types at some paths, and the documents that have these."""
-    return f"""SELECT json_type(document, {listed(map(json_path, paths))}) AS types,
+    return f"""SELECT json_type(document, {listed(paths)}) AS types,
         list(number) AS numbers FROM documents GROUP BY types"""
 
 
@@ -93,9 +93,9 @@ def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
         f"list_transform(json_extract(lists[{number}], '$[*]'), lambda entry: {entry}) AS \"{number}\""
         for number in range(1, len(lists) + 1)
     )
-    places, at_lists = (listed(map(json_path, steps)) for steps in (paths, lists))
     return f"""SELECT {", ".join(["number", "keys", *columns])} FROM (SELECT number,
-        json_keys(element, {places}::VARCHAR[]) AS keys, json_extract(element, {at_lists}::VARCHAR[]) AS lists
+        json_keys(element, {listed(paths)}::VARCHAR[]) AS keys,
+        json_extract(element, {listed(lists)}::VARCHAR[]) AS lists
         FROM elements WHERE element IS NOT NULL)"""
 
 
@@ -169,9 +169,9 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def listed(texts: Iterable[str]) -> str:
-    """Return a list of texts of SQL."""
-    return f"[{', '.join(map(literal, texts))}]"
+def listed(paths: Iterable[Keys]) -> str:
+    """Return a list of JSON paths, as a list of texts of SQL."""
+    return f"[{', '.join(literal(json_path(path)) for path in paths)}]"
 
 
 def json_path(keys: Iterable[str]) -> str:

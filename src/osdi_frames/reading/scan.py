@@ -120,14 +120,10 @@ def scan_tables(
     selection: Selection | None = None,
     observer: Observer | None = None,
 ) -> Iterator[tuple[str, pa.Table]]:
-    """Read several tables of an archive in one pass, in bounded memory.
+    """Read several tables of an archive in one pass, in bounded memory: pairs of a table's name and some of its rows.
 
-    Errors are those of `read_tables`; a `selection` leaves rows out. An `observer` takes notice of everything else.
-
-    Returns
-    -------
-    iterator
-        Pairs of a table's name and some of its rows; the rows of one table come in their order.
+    The rows of one table come in their order. Errors are those of `read_tables`; a `selection` leaves rows out.
+    An `observer` takes notice of everything else.
     """
     selection = selection or Selection.of({}, include=request.include)
     observer = observer or Observer(Policy(request.on_error))

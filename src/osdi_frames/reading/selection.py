@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import reduce
@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
+from osdi_frames.errors import InvalidArgument, UnknownValue, counted, nearest
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
@@ -42,31 +42,23 @@ class Filters(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter that can be asked for: the column of each element type that it is about, and how it compares.
-
-    Elements of other types are kept. `known` are values that may occur nowhere.
-    """
+    """A filter that can be asked for: the column of each element type that it is about; other types are kept."""
 
     columns: Mapping[ElementType, str]
-    compare: Callable[[Any, Any], Any] = pc.is_in
     known: tuple[str, ...] = ()
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether it is about a time."""
-        return self.compare is not pc.is_in
+    """Values that are no error if they occur nowhere."""
 
 
-#: The types whose titles are shown where an id is not found.
-_TITLED: Final = (EVENT_CAMPAIGN, PETITION)
-_DATES: Final = {element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)}
-FILTERS: Final[Mapping[str, Filter]] = {
-    "since": Filter(_DATES, pc.greater_equal),
-    "until": Filter(_DATES, pc.less),
+_DATES: Final = Filter({element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)})
+#: The filters that are about a time, and how they compare.
+_BOUNDS: Final = {"since": pc.greater_equal, "until": pc.less}
+FILTERS: Final[Mapping[str, Filter]] = dict.fromkeys(_BOUNDS, _DATES) | {
     "petition": Filter({SIGNATURE: "petition_id", PETITION: "petition_id"}),
     "campaign": Filter({EVENT: "event_campaign_id", EVENT_CAMPAIGN: "event_campaign_id"}),
-    "status": Filter({EVENT: "status"}, known=("confirmed", "tentative", "cancelled")),  # interface 3
+    "status": Filter({EVENT: "status"}, ("confirmed", "tentative", "cancelled")),  # interface 3
 }
+#: The types whose titles are shown where an id is not found.
+_TITLED: Final = (EVENT_CAMPAIGN, PETITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +83,11 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The value of a filter: as it is shown, and what a column is compared with."""
-
-    text: str
-    value: int | tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
     """What a reading keeps, and how many elements it left out of each kind."""
 
-    filters: Mapping[str, Asked] = field(default_factory=dict)
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The values that were asked for; of a time its text."""
     left_out: Mapping[str, Kind] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     met: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -130,23 +115,21 @@ class Selection:
                 raise InvalidArgument(
                     f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}"
                 )
-        unknown = [name for name in filters if name not in FILTERS]
-        if unknown:
+        if unknown := [name for name in filters if name not in FILTERS]:
             raise TypeError(f"there is no filter {unknown[0]!r}; there are: {', '.join(FILTERS)}")
-        given = {name: filters.get(name) for name in FILTERS}
-        asked = {name: _asked(name, value) for name, value in given.items() if value not in (None, ())}
-        bounds = [asked[name].value for name in ("since", "until") if name in asked]
-        if len(bounds) == 2 and bounds[0] >= bounds[1]:  # type: ignore[operator] # moments alone
-            raise InvalidArgument(f"since {asked['since'].text} is after until {asked['until'].text}")
+        given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
+        asked = {name: _texts(name, value) for name, value in given.items() if value not in (None, ())}
+        moments = [_moment(name, *asked[name]) for name in _BOUNDS if name in asked]
+        if len(moments) == 2 and moments[0] >= moments[1]:
+            raise InvalidArgument(f"since {asked['since'][0]} is after until {asked['until'][0]}")
         # Who asks for cancelled events by their status wants to count them.
-        statuses = asked["status"].value if "status" in asked else ()
-        included += ["cancelled"] * ("cancelled" in statuses)  # type: ignore[operator] # texts alone
+        included += {"cancelled"}.intersection(asked.get("status", ()))
         return cls(asked, {name: kind for name, kind in KINDS.items() if name not in included})
 
     @property
     def columns(self) -> dict[ElementType, list[str]]:
         """The columns of each element type that are needed to decide."""
-        needed: dict[ElementType, dict[str, None]] = defaultdict(dict)
+        needed: defaultdict[ElementType, dict[str, None]] = defaultdict(dict)
         for name in self.filters:
             for element, column in FILTERS[name].columns.items():
                 needed[element] |= dict.fromkeys((column, "title") if element in _TITLED else (column,))
@@ -156,29 +139,31 @@ class Selection:
         return {element: list(columns) for element, columns in needed.items()}
 
     def kept(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the rows of elements that are kept, without the columns that were read to decide.
-
-        Raises
-        ------
-        UnknownValue
-            At the end, for an id that was asked for and occurs nowhere.
-        """
+        """Yield the rows of elements that are kept; at the end, raise for an id that occurs nowhere."""
         yield from self.chosen(rows)
         self.refuse_unknown()
 
     def chosen(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the rows of elements that are kept; an id may occur in other parts of the archive."""
+        """Yield the rows of elements that are kept, without the columns that were read to decide."""
         columns = self.columns
         for name, some in rows:
-            element = TABLES[name].element
-            kept = self._filtered(some, element)
+            table = TABLES[name]
+            read = {column: some[f"{SELECTED_BY}{column}"] for column in columns.get(table.element, ())}
+            keeps = [
+                self._passes(asked, read[FILTERS[asked].columns[table.element]], read.get("title"))
+                for asked in self.filters
+                if table.element in FILTERS[asked].columns
+            ]
             for reason, kind in self.left_out.items():
-                if element in kind.elements:
-                    is_one = _all(_equals(kept, column, value) for column, value in kind.values.items())
-                    if not TABLES[name].rows:
-                        self.counts[reason] += pc.sum(is_one).as_py() or 0
-                    kept = kept.filter(pc.invert(is_one))
-            yield name, kept.drop_columns([f"{SELECTED_BY}{column}" for column in columns.get(element, ())])
+                if table.element in kind.elements:
+                    is_one = reduce(
+                        pc.and_, (_equals(read[key], value) for key, value in kind.values.items())
+                    )
+                    if not table.rows:
+                        self.counts[reason] += pc.sum(reduce(pc.and_, keeps, is_one)).as_py() or 0
+                    keeps.append(pc.invert(is_one))
+            kept = some.filter(reduce(pc.and_, keeps)) if keeps else some
+            yield name, kept.drop_columns([f"{SELECTED_BY}{column}" for column in read])
 
     def add(self, other: Selection) -> None:
         """Add what the same selection met in another part of the archive."""
@@ -187,65 +172,48 @@ class Selection:
         for name, values in other.met.items():
             self.met[name] |= values
 
-    def _filtered(self, rows: pa.Table, element: ElementType) -> pa.Table:
-        passes = []
-        for name, asked in self.filters.items():
-            chosen = FILTERS[name]
-            if element not in chosen.columns:
-                continue
-            column = rows[f"{SELECTED_BY}{chosen.columns[element]}"]
-            if not chosen.is_bound:  # also rows that other filters leave out show that an id exists
-                self.met[name].update(pc.unique(column).drop_null().to_pylist())
-                if element in _TITLED:
-                    titles = zip(column.to_pylist(), rows[f"{SELECTED_BY}title"].to_pylist(), strict=True)
-                    self.titles.update(
-                        (id_, title) for id_, title in titles if title and not _PERSONAL.search(title)
-                    )
-            value = pa.scalar(asked.value, column.type) if chosen.is_bound else pa.array(asked.value)
-            passes.append(pc.fill_null(chosen.compare(column, value), False))
-        return rows.filter(_all(passes)) if passes else rows
+    def _passes(self, name: str, column: pa.ChunkedArray, titles: pa.ChunkedArray | None) -> pa.ChunkedArray:
+        """Return which rows pass a filter; note their ids, also those that other filters leave out."""
+        asked = self.filters[name]
+        if name in _BOUNDS:
+            moment = pa.scalar(_moment(name, *asked), column.type)
+            return pc.fill_null(_BOUNDS[name](column, moment), False)
+        self.met[name].update(pc.unique(column).drop_null().to_pylist())
+        if titles is not None:
+            pairs = zip(column.to_pylist(), titles.to_pylist(), strict=True)
+            self.titles.update((id_, title) for id_, title in pairs if title and not _PERSONAL.search(title))
+        return pc.is_in(column, pa.array(asked, pa.string()))
 
     def refuse_unknown(self) -> None:
         """Raise UnknownValue for an id that was asked for and occurs nowhere."""
         for name, asked in self.filters.items():
-            if FILTERS[name].is_bound:
-                continue
             found = sorted({*self.met[name], *FILTERS[name].known})
-            for value in asked.value:  # type: ignore[union-attr] # texts alone
+            for value in asked if name not in _BOUNDS else ():
                 if value not in found:
                     hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
                     raise UnknownValue(f"no {name} is {value!r}; {shorten(hint, _HINT, placeholder=' …')}")
 
     def lines(self, *elements: ElementType) -> list[str]:
         """Return what to say of it: the filters, and what is not counted; of some element types, or of all."""
-        shown = elements or tuple(table.element for table in TABLES.values())
+        shown = {*elements} or {table.element for table in TABLES.values()}
         asked = [
-            f"{name} {asked.text} ({', '.join(_plural(element) for element in FILTERS[name].columns)})"
-            for name, asked in self.filters.items()
-            if any(element in shown for element in FILTERS[name].columns)
+            f"{name} {', '.join(values)} ({', '.join(map(_plural, FILTERS[name].columns))})"
+            for name, values in self.filters.items()
+            if shown.intersection(FILTERS[name].columns)
         ]
         left_out = {
-            name: f"{self.counts[name]:,} {kind.word}{'' if self.counts[name] == 1 else 's'}"
+            name: counted(self.counts[name], kind.word)
             for name, kind in self.left_out.items()
-            if self.counts[name] and any(element in shown for element in kind.elements)
+            if self.counts[name] and shown.intersection(kind.elements)
         }
-        names = ",".join(left_out)
-        return [
-            *([f"only: {'; '.join(asked)}"] if asked else []),
-            *(
-                [f"not counted: {', '.join(left_out.values())}; include= (--include {names}) counts them"]
-                if names
-                else []
-            ),
-        ]
+        said = [f"only: {'; '.join(asked)}"] if asked else []
+        if left_out:
+            kinds, names = ", ".join(left_out.values()), ",".join(left_out)
+            said.append(f"not counted: {kinds}; include= (--include {names}) counts them")
+        return said
 
 
-def _all(masks: Iterable[Any]) -> Any:
-    return reduce(pc.and_, masks)
-
-
-def _equals(rows: pa.Table, column: str, value: str | bool | None) -> Any:
-    values = rows[f"{SELECTED_BY}{column}"]
+def _equals(values: pa.ChunkedArray, value: str | bool | None) -> pa.ChunkedArray:
     return values.is_null() if value is None else pc.fill_null(pc.equal(values, value), False)
 
 
@@ -253,14 +221,16 @@ def _plural(element: ElementType) -> str:
     return f"{element.name.replace('_', ' ')}s"
 
 
-def _asked(name: str, value: Any) -> Asked:
-    """Return the value of a filter as columns are compared with it."""
-    if FILTERS[name].is_bound:
-        return _moment(name, value)
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """Return the values of a filter as texts."""
+    if name in _BOUNDS:
+        if isinstance(value, datetime):
+            value = (value.astimezone(UTC) if value.tzinfo else value).strftime("%Y-%m-%d %H:%M:%S")
+        return (str(value),)
     values = (value,) if isinstance(value, str) else tuple(value)
     if not all(isinstance(text, str) for text in values):
         raise InvalidArgument(f"{name} is a text or a list of texts, not {value!r}")
-    return Asked(", ".join(values), values)
+    return values
 
 
 #: What an e-mail address, a phone number or a query has: titles with one of these are not shown in an error.
@@ -269,11 +239,8 @@ _HINT: Final = 300  # characters of the ids and titles that an error lists
 _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
 
-def _moment(name: str, value: object) -> Asked:
+def _moment(name: str, text: str) -> int:
     """Return the first moment of a year, month, day, minute or second; for `until`, of the one after it."""
-    if isinstance(value, datetime):
-        value = (value.astimezone(UTC) if value.tzinfo else value).strftime("%Y-%m-%d %H:%M:%S")
-    text = str(value)
     try:
         period = pd.Period(text if _MOMENT.fullmatch(text) else "none")
         first = (period + int(name == "until")).to_timestamp(how="start").as_unit("us")
@@ -281,4 +248,4 @@ def _moment(name: str, value: object) -> Asked:
         raise InvalidArgument(
             f"{name} is a year, a month, a day or a time (UTC), as 2026, 2026-05 or 2026-05-31, not {text!r}"
         ) from error
-    return Asked(text, int(first.asm8.astype("int64")))
+    return int(first.asm8.astype("int64"))

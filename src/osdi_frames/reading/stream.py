@@ -89,7 +89,7 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     else:
         return
     warn_caller(
-        f"no {' and no '.join(element.name for element in plan.types)} was found; the source begins with {held}",
+        f"no {' and no '.join(element.name for element in plan.selects)} was found; the source begins with {held}",
         SourceWarning,
     )
 
