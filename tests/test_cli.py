@@ -51,6 +51,14 @@ def test_report_and_export_take_filters_and_say_them(tmp_path):
     assert "no petition is '55'; nearest: 5" in ran.stderr
 
 
+def test_what_is_counted_too_may_be_named_in_several_options(data):
+    together, apart = (
+        run("report", data, "--include", "tests,hidden"),
+        ["--include", "tests", "--include", "hidden"],
+    )
+    assert run("report", data, *apart).stdout == together.stdout
+
+
 def test_report_replaces_an_earlier_report(tmp_path):
     (tmp_path / "a.json").write_text('{"total_accepted": 1}')
     assert [run("report", "a.json", "--out", "report", cwd=tmp_path).returncode for _ in range(2)] == [0, 0]
@@ -306,6 +314,7 @@ def test_h_is_help(command):
             "there is no command 'verfiy'; nearest: verify",
         ),
         "a mistyped option": (["report", "a", "--otu", "b"], "'--out'"),
+        "files without a folder": (["report", "a", "--format", "xlsx"], "name their folder with --out"),
         "no rows": (["report", "a", "--top", "0"], "0 is not in the range x>=1"),
         "a port that is none": (["receive", "a", "--port", "99999"], "99999 is not in the range"),
     }.values(),

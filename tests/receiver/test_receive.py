@@ -167,6 +167,8 @@ def test_without_the_extra_the_error_says_what_to_install_and_the_archive_can_st
         "print(receiver.verify.__name__, receiver.erase.__name__)\n"
         "try: receiver.create_app\n"
         "except errors.MissingExtra as error: print(error)\n"
+        "from osdi_frames.cli import group\n"
+        "group(['receive', '--help'], prog_name='osdi-frames')\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program],
@@ -177,3 +179,4 @@ def test_without_the_extra_the_error_says_what_to_install_and_the_archive_can_st
     )
     assert ran.stdout.splitlines()[0] == "verify erase"
     assert "pip install 'osdi-frames[serve]'" in ran.stdout
+    assert "Example:" in ran.stdout

@@ -71,9 +71,9 @@ def port(default: int) -> Callable[[Function], Function]:
     return click.option("--port", default=default, type=kind, help="Port to listen on; 0 takes a free one.")
 
 
-def listed(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str]:
-    """Read names with commas between them."""
-    return [name.strip() for name in (value or "").split(",") if name.strip()]
+def listed(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    """Read names with commas between them; the option may be repeated."""
+    return [name.strip() for name in ",".join(value).split(",") if name.strip()]
 
 
 #: Settings of every command, and of the group of all.

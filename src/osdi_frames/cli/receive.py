@@ -15,6 +15,7 @@ import click
 from osdi_frames import receiver
 from osdi_frames.archive.durable import sync, write_file
 from osdi_frames.cli.options import port, runs
+from osdi_frames.receiver.delivery_queue import Limits
 from osdi_frames.receiver.worker import is_locked, locked, make_archive
 
 
@@ -32,7 +33,7 @@ from osdi_frames.receiver.worker import is_locked, locked, make_archive
     "Without any, the lines of ARCHIVE/.tokens are valid, which is made when it is not there.",
 )
 @click.option("--worker", default="main", help="This process's own folder in ARCHIVE, where several run.")
-@click.option("--max-body", default=receiver.Limits().body_bytes, help="Bytes in a body.")
+@click.option("--max-body", default=Limits().body_bytes, help="Bytes in a body.")
 def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int, **options: Any) -> None:
     """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
 
@@ -44,7 +45,7 @@ def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int,
     """
     os.umask(0o077)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    limits = receiver.Limits(body_bytes=max_body)
+    limits = Limits(body_bytes=max_body)
     tokens = tokens or _kept_tokens(archive, worker)
     receiver.serve(archive, tokens=tokens, worker=worker, limits=limits, **options)
 

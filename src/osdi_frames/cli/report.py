@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import pandas as pd
+from click.core import ParameterSource
 
 from osdi_frames.cli.options import as_json, bom, listed, positive, reading, runs, sources, with_options
 from osdi_frames.errors import counted, printable
@@ -36,7 +37,7 @@ _WIDTH = 60  # characters of a label
     help="The files of each report; repeat it for several.",
 )
 @bom
-@click.option("--include", callback=listed, help="Count these, too: tests,cancelled,hidden, or some of them.")
+@click.option("--include", callback=listed, multiple=True, help="Count also tests,cancelled,hidden, or some.")
 @as_json
 @reading
 def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool, **options: Any) -> None:
@@ -48,6 +49,8 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     files, or a file was changed since, nothing is written.
     """
     writing = {name: options.pop(name) for name in ("formats", "bom")}
+    if not out and any(_is_given(name) for name in writing):
+        raise click.UsageError("--format and --bom are about files: name their folder with --out")
     if out:
         from osdi_frames import page  # matplotlib takes its time
 
@@ -71,6 +74,10 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in writing["formats"])
         click.echo(f"\nwritten to {out}: {count}, each as {kinds}, and report.html", err=as_json)
+
+
+def _is_given(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:

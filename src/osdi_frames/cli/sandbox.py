@@ -41,6 +41,7 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
     "--allow-webhook-hosts",
     "webhook_hosts",
     callback=listed,
+    multiple=True,
     metavar="HOST,…",
     help="Hosts besides this machine to which webhooks may be delivered.",
 )

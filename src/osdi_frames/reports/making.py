@@ -124,7 +124,8 @@ def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timede
         if missing:
             raise InvalidColumn(
                 f"{report.name}: {missing} of {len(rows)} rows have no {column} and cannot be followed "
-                f"through time; to leave them out: frame[frame.{column}.notna()]"
+                f"through time; read every state, with dedupe=False, and leave these out: "
+                f"frame[frame.{column}.notna()]"
             )
     states = _states(rows.assign(group=groups.number), pause=pause)
     # What each pull adds to a group, and takes from the group that the event was in before.
