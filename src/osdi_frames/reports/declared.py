@@ -41,6 +41,7 @@ class Subject:
 # A webhook leaves a missing source out; the service's REST API writes the literal `none`.
 _NO_SOURCE: Final = ("", "none")
 _NONE: Final = "What has no value is the row ``(none)``, so the counts sum to the total"
+_NONE_SOURCE: Final = f"{_NONE}, and so is the literal\n``none`` of the service's API"
 
 EVENTS: Final = Subject(
     "events",
@@ -80,7 +81,7 @@ ATTENDANCES: Final = Subject(
     "RSVPs",
     measures.OF_ATTENDANCES,
     EVENT,
-    f"Counts attendances and people. {_NONE}; `people` does not,\nas one person can RSVP to two events.",
+    f"Counts attendances and people. {_NONE_SOURCE};\n`people` has no total, as one person can RSVP to two events.",
     """>>> attendances = pd.DataFrame({
 ...     "source": ["email", "email", None],
 ...     "referrer": ["group-a", None, None],
@@ -96,7 +97,7 @@ SIGNATURES: Final = Subject(
     measures.OF_SIGNATURES,
     PETITION,
     "Counts signatures and people: the service's own charts count people once, its tables count\n"
-    f"signatures. {_NONE}, and so is the literal ``none`` of the service's API;\n"
+    f"signatures. {_NONE_SOURCE};\n"
     "`people` has no total, as one person can sign through two sources.",
     """>>> signatures = pd.DataFrame({
 ...     "source": ["email", "email", "none", "email"],

@@ -40,7 +40,7 @@ _DELIVERED = (
 _REFERRER_DATA = tuple(
     column(key, meaning, f"<p>:referrer_data.{key}", f"referrer_data.{key}", privacy=SENSITIVE)
     for key, meaning in {
-        "source": "Source code of the {}.",
+        "source": "Source code; the text none counts as missing.",
         "referrer": "Referrer code; often the sponsoring group's own.",
         "website": "Where the person came from: a host, or an address.",
         "email_referrer": "Id of the e-mail that the person came from.",
@@ -69,7 +69,7 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
         column("person_id", "Person who acted.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID),
         *dates,
         own,
-        *placed(_REFERRER_DATA, "", name),
+        *placed(_REFERRER_DATA, ""),
         *placed((*NAMES, *_DATES, *CONTACT), "person."),
         column("add_tags", tags, kind="list<string>", privacy=SENSITIVE),
         *placed([CUSTOM_FIELDS], "person."),
