@@ -82,6 +82,16 @@ def test_a_wrong_entry_of_a_delivery_is_a_problem_whatever_is_read(entry, proble
             of.read_table(path, table, on_error="skip")
 
 
+def test_as_many_wrong_entries_as_documents_are_each_a_problem(tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_text("[{}, {}]\n[true]\n")
+    with pytest.warns(ProblemsWarning, match="skipped 3 problems"):
+        assert of.read_signatures(path, on_error="skip").empty
+    assert of.check(path)[["source_line", "severity"]].to_numpy().tolist() == [[1, "error"]] * 2 + [
+        [2, "error"]
+    ]
+
+
 def test_an_envelope_without_a_time_is_a_warning_of_check():
     found = of.check({"body": [ELEMENT]})
     assert found[["severity", "problem", "detail"]].to_numpy().tolist() == [

@@ -218,7 +218,7 @@ class _Reader:
         doubtful = ~np.logical_and.reduce(list(types.values()))
         if not doubtful.any():
             return
-        doubted = only(documents, parsed.elements[doubtful] >> POSITIONS)
+        doubted = only(documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
         for keys, numbers, positions in self._entry_keys(parsed.form, doubted):
             at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
             for name in types.keys() & keys:
