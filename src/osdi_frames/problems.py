@@ -205,17 +205,12 @@ def shown(value: Any) -> str:
     >>> shown({"capacity": "lots"})
     '{"capacity": "lots"}'
     """
-    text = value if isinstance(value, _Verbatim) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, Verbatim) else json.dumps(value, ensure_ascii=False, default=str)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-class _Verbatim(str):
-    """Text that a message shows as it is."""
+class Verbatim(str):
+    """Text that a message shows as it is, not as JSON."""
 
     __slots__ = ()
-
-
-def verbatim(text: str) -> str:
-    """Mark a text to be shown as it is, not as JSON."""
-    return _Verbatim(text)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import is_lines
 from osdi_frames.archive.streams import Reader
-from osdi_frames.problems import Finding, Place, Problem, ProblemKind, verbatim
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind, Verbatim
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST, _BLOCK = 1 << 16, 4 << 20  # bytes read at a time: first, then
@@ -234,7 +234,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         # Without the line's end, so that an error at it is not reported for the next line.
         text = document.removeprefix(_BOM).decode().rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
-        yield 0, Finding(ProblemKind.NOT_UTF8, value=verbatim(f"{error.reason} at byte {error.start}"))
+        yield 0, Finding(ProblemKind.NOT_UTF8, value=Verbatim(f"{error.reason} at byte {error.start}"))
         return
     decoder = json.JSONDecoder(
         object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=str
@@ -244,7 +244,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         line, before = line + text.count("\n", before, at), at
         if errors == _ERRORS:
             reason = f"{errors:,} errors; what follows was not read"
-            yield line, Finding(ProblemKind.NOT_JSON, value=verbatim(reason))
+            yield line, Finding(ProblemKind.NOT_JSON, value=Verbatim(reason))
             return
         try:
             value, end = decoder.raw_decode(text, at)
@@ -252,7 +252,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             if spelled := _constant(text, error):
                 text = f'{text[: spelled.start()]}"{spelled[0]}"{text[spelled.end() :]}'
                 continue
-            value = Finding(ProblemKind.NOT_JSON, value=verbatim(_reason(error)))
+            value = Finding(ProblemKind.NOT_JSON, value=Verbatim(_reason(error)))
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)

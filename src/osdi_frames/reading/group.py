@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.archive.layout import Chunk, split
-from osdi_frames.problems import Finding, Place, ProblemKind, verbatim
+from osdi_frames.problems import Finding, Place, ProblemKind, Verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import Mask, only, valid
 from osdi_frames.reading.columns import rows
@@ -242,7 +242,7 @@ class _Reader:
         self.engine.put("documents", documents)
         for (number,) in self.engine.connection.sql(query.UNUSUAL).fetchall():
             for text in unusual_numbers(self._candidate(number)):
-                finding = Finding(ProblemKind.ODD_NUMBER, value=verbatim(text), severity="warning")
+                finding = Finding(ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning")
                 self.reading.met.append((_place(self.group, number), finding, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
