@@ -1,7 +1,5 @@
 """The command line: words to calls of the library, one module a command."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import os

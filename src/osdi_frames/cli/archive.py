@@ -1,7 +1,5 @@
 """``osdi-frames archive``: check an archive of the receiver, erase a person from it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """``osdi-frames check``: every problem of an archive, and every key that no table declares."""
 
-from __future__ import annotations
-
 import json
 import sys
 

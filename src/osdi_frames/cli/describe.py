@@ -1,7 +1,5 @@
 """``osdi-frames describe``: the data dictionary."""
 
-from __future__ import annotations
-
 import click
 
 from osdi_frames.cli.options import runs

@@ -1,7 +1,5 @@
 """``osdi-frames export``: tables to Parquet or CSV."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

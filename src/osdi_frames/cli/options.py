@@ -1,7 +1,5 @@
 """Options that several commands have, said once."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

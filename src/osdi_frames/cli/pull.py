@@ -1,7 +1,5 @@
 """`osdi-frames pull`: every page of a service's events into an archive."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

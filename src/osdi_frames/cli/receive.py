@@ -1,7 +1,5 @@
 """``osdi-frames receive``: take signature webhooks in, durably."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

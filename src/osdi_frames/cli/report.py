@@ -1,7 +1,5 @@
 """``osdi-frames report``: the reports of an archive, as tables and files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """`osdi-frames sample`: write an archive that looks real and is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``osdi-frames sandbox``: the whole interface, served on this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The axes that a plot draws on: the caller's, or those of a new figure, and what all plots write on them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import matplotlib as mpl

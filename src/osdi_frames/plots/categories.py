@@ -1,7 +1,5 @@
 """One horizontal bar for each value of a report, the largest on top."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

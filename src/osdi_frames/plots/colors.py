@@ -1,7 +1,5 @@
 """Colours and patterns that also the colour-blind tell apart, on white and on dark backgrounds."""
 
-from __future__ import annotations
-
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd

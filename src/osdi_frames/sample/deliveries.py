@@ -1,7 +1,5 @@
 """Webhook deliveries: what a deployment sends of its signatures and RSVPs, as often as it is sent in life."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from heapq import heappop, heappush

@@ -1,7 +1,5 @@
 """One deployment of the service: its prefix, its addresses, its identifiers and its random draws."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

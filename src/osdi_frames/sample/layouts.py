@@ -3,8 +3,6 @@
 The same documents make the same bytes: no file or member carries a clock, an owner or a host.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """People and what they do: RSVPs, as events count them, and signatures in the order of their making."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 from datetime import datetime

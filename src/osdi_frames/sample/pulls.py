@@ -3,8 +3,6 @@
 One event is seen by several pulls, each time as it was then; the last weekly pull has the newest of each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

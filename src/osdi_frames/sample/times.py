@@ -1,7 +1,5 @@
 """When things happen in the sample, and how the service writes it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 MINUTE = timedelta(minutes=1)

@@ -4,8 +4,6 @@ They are in ``words.json``. Every host is under example.org, example.net or exam
 the range 555-0100 to 555-0199 that is kept free for fiction, and no name is meant for anybody.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sandbox: the whole service of the interface, over real HTTP with a real database, on this machine."""
 
-from __future__ import annotations
-
 from osdi_frames.errors import MissingExtra
 
 try:

@@ -1,7 +1,5 @@
 """The admin interface under /sandbox/: what the real service does in its own pages, and what only a sandbox can."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

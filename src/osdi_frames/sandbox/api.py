@@ -1,7 +1,5 @@
 """The addresses of interface 4, and of what the links of 2.5 and 2.7 lead to: from a call to its answer."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

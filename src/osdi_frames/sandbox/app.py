@@ -1,7 +1,5 @@
 """The ASGI application: what of it can be set, its life, and its addresses, from a request to its response."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

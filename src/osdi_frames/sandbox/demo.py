@@ -1,7 +1,5 @@
 """Fill an empty sandbox with a made-up world: people, campaigns, events with their RSVPs, petitions, signatures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from random import Random

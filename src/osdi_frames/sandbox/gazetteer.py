@@ -1,7 +1,5 @@
 """A geocoder without network: a bundled list of places, so that the same address always has the same coordinates."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ the same for all kinds. A resource of which the sandbox keeps nothing is declare
 collection: that is then empty.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """People and accounts: whom a key belongs to, who may create for it, what a person's record keeps (interface 4, 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Serve the sandbox over HTTP: in a thread of this process, or until the process is stopped."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json

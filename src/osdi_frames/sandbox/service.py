@@ -1,7 +1,5 @@
 """What the service does: each act reads and writes the store, and decides by the rules of the other modules."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Addresses: where the sandbox stands for one request, and the links and names that follow from it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from osdi_frames.tables.fields import Field

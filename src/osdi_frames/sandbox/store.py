@@ -6,8 +6,6 @@ identifiers, e-mail addresses and referrer codes. `message` is the outbox of the
 The connection belongs to one thread, the one of the event loop.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
