@@ -455,7 +455,7 @@ def test_two_pulls_into_one_folder_at_once_are_refused(stocked, tmp_path):
     with stocked(pages=2) as served, served.client() as client, ThreadPoolExecutor(1) as thread:
         served.running.inject("latency", seconds=0.5, times=1)
         first = thread.submit(client.pull, tmp_path)
-        while not list(tmp_path.glob("*")):
+        while not any(path.is_dir() for path in tmp_path.iterdir()):  # made under the lock
             time.sleep(0.01)
         with pytest.raises(ArchiveLocked):
             client.pull(tmp_path)
