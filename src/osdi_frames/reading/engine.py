@@ -7,17 +7,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import one
+from osdi_frames.reading.lines import Lines
 from osdi_frames.tables.forms import Form
-
-if TYPE_CHECKING:
-    from osdi_frames.reading.lines import Lines
 
 # A batch costs a query something, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
@@ -26,15 +24,18 @@ _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_e
 REFUSED = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
 
-#: To open a database takes 20 ms. By process: the threads of a database do not survive a fork.
-_databases: dict[int, tuple[duckdb.DuckDBPyConnection, Lines]] = {}
+#: To open a database takes 20 ms. By process, with files that no connection uses: threads do not survive a fork.
+_databases: dict[int, tuple[duckdb.DuckDBPyConnection, list[Lines]]] = {}
 
 
 @contextmanager
 def engine() -> Iterator[Engine]:
     """Open a connection; what it holds goes with it."""
-    database, lines = _database()
-    connection = database.cursor()
+    if os.getpid() not in _databases:
+        # Who asks several queries at a time has threads of its own, which would wait for those of the database.
+        _databases.setdefault(os.getpid(), (duckdb.connect(config={"threads": 1}), []))
+    database, idle = _databases[os.getpid()]
+    connection, lines = database.cursor(), idle.pop() if idle else Lines()
     try:
         connection.execute(_SETTINGS)
         yield Engine(connection, lines)
@@ -44,17 +45,7 @@ def engine() -> Iterator[Engine]:
         raise
     finally:
         connection.close()
-
-
-def _database() -> tuple[duckdb.DuckDBPyConnection, Lines]:
-    if os.getpid() not in _databases:
-        from osdi_frames.reading.lines import Lines  # fsspec takes its time to import
-
-        # Who asks several queries at a time has threads of its own, which would wait for those of the database.
-        database, lines = duckdb.connect(config={"threads": 1}), Lines()
-        database.register_filesystem(lines)
-        _databases.setdefault(os.getpid(), (database, lines))
-    return _databases[os.getpid()]
+        idle.append(lines)
 
 
 @atexit.register
@@ -85,20 +76,15 @@ class Engine:
         self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
 
     def parse(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
-        """Look for a structure in documents; see `query.parse`."""
-        self.put("documents", documents)
-        return self.connection.sql(query.parse(form, structure)).to_arrow_table()
-
-    def parse_strictly(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         """Look for a structure in documents, as `query.parse` does.
 
         One of REFUSED is raised where one has anything else in the place of an object or a list, has a declared
         key twice, or is no JSON.
         """
-        texts = one(documents["document"])
-        with self.lines.file(texts) as address:
-            found = self.connection.sql(query.parse_strictly(address, form, structure)).to_arrow_table()
-        if len(found) != len(texts):
+        self.lines.write(one(documents["document"]))
+        parse = query.parse(self.lines.address, self.lines.size, form, structure)
+        found = self.connection.sql(parse).to_arrow_table()
+        if len(found) != len(documents):
             raise duckdb.InvalidInputException("some are not one document")
         return found
 

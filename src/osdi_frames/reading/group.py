@@ -7,7 +7,7 @@ not fit are mended in Python, and read the same way.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from operator import itemgetter
@@ -27,7 +27,7 @@ from osdi_frames.reading.documents import Element, Other, elements, is_wrapper
 from osdi_frames.reading.engine import REFUSED, Engine, engine
 from osdi_frames.reading.keys import Keys, count_keys
 from osdi_frames.reading.mend import mend
-from osdi_frames.reading.parsed import POSITIONS, Parsed, containers, is_plain, misfits
+from osdi_frames.reading.parsed import POSITIONS, Parsed, is_plain, misfits
 from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables import element_types
@@ -158,22 +158,22 @@ class _Reader:
     def _parse(self, documents: pa.Table) -> tuple[pa.Table, list[tuple[Parsed, pa.Table]]]:
         """Parse documents; give those that are JSON, and by their form their elements with their documents."""
         try:
-            forms = self._forms(documents)
-            return documents, [
-                (self._parsed(form, some, self.engine.parse_strictly), some) for form, some in forms
-            ]
+            return documents, [(self._parsed(form, some), some) for form, some in self._forms(documents)]
         except REFUSED:
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
             self.odd.update(number for (number,) in self.engine.connection.sql(query.INVALID).fetchall())
         documents = only(documents, self.odd, invert=True)
-        parsed = []
-        for form, some in self._forms(documents):
-            expected = containers(query.inside_of(form, self._structure(form)))
-            plain = np.array([is_plain(text, expected) for text in some["document"].to_pylist()], bool)
-            self.suspects |= dict.fromkeys(some["number"].filter(pa.array(~plain)).to_pylist())
-            parsed.append((self._parsed(form, some.filter(pa.array(plain)), self.engine.parse), some))
-        return documents, parsed
+        return documents, [
+            (self._parsed(form, self._plain(form, some)), some) for form, some in self._forms(documents)
+        ]
+
+    def _plain(self, form: Form, documents: pa.Table) -> pa.Table:
+        """Return the documents in which nothing is misplaced; the others are suspect."""
+        expected = query.inside_of(form, self._structure(form))
+        plain = pa.array([is_plain(text, expected) for text in documents["document"].to_pylist()], pa.bool_())
+        self.suspects |= dict.fromkeys(documents["number"].filter(pc.invert(plain)).to_pylist())
+        return documents.filter(plain)
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
         """Sort documents by their form; note those that need a closer look."""
@@ -205,8 +205,8 @@ class _Reader:
             for form, some in parts.items()
         ]
 
-    def _parsed(self, form: Form, documents: pa.Table, parse: Callable[..., pa.Table]) -> Parsed:
-        found = parse(form, self._structure(form), documents)
+    def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
+        found = self.engine.parse(form, self._structure(form), documents)
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
     def _structure(self, form: Form) -> Any:
@@ -267,7 +267,7 @@ class _Reader:
         for (form, is_odd), some in parts.items():
             numbered = [document | {"number": number} for number, document in enumerate(some)]
             documents = pa.Table.from_pylist(numbered, schema)
-            parsed = self._parsed(form, documents, self.engine.parse)
+            parsed = self._parsed(form, documents)
             self._add(parsed, np.ones(len(parsed.elements), bool), found)
             if self.plan.inspects and is_odd:
                 self._list_keys([(form, documents)], documents)

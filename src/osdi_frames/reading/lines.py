@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from itertools import count
-from typing import Any
+import os
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from fsspec import AbstractFileSystem
-
-_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Lines(AbstractFileSystem):  # type: ignore[misc] # fsspec has no types
-    """A file system of files in memory, each for a while."""
-
-    protocol = "osdi-frames"
-    cachable = False
+class Lines:
+    """A file that is written anew for each query; it is in memory where the system has such files."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._numbers = count()
-        self._files: dict[str, pa.Buffer] = {}
+        if hasattr(os, "memfd_create"):
+            self._file = os.fdopen(os.memfd_create("osdi-frames"), "wb")
+            self.address = f"/proc/self/fd/{self._file.fileno()}"
+        else:
+            self._file = NamedTemporaryFile(prefix="osdi-frames-")  # noqa: SIM115 (as long as the process)
+            self.address = self._file.name
+        self.size = 0
 
-    @contextmanager
-    def file(self, documents: pa.StringArray) -> Iterator[str]:
-        """Make a file with a line for each document; give its address."""
-        address = f"{self.protocol}://{next(self._numbers)}"
-        self._files[address] = _lines(documents)
-        try:
-            yield address
-        finally:
-            del self._files[address]
-
-    def open(self, path: str, *_: Any, **__: Any) -> pa.NativeFile:
-        """Open a file."""
-        return pa.BufferReader(self._files[path])
-
-    def glob(self, path: str, **_: Any) -> list[str]:
-        """Return the file."""
-        return [path]
-
-    def size(self, path: str) -> int:
-        """Return the size of a file in bytes."""
-        return int(self._files[path].size)
-
-    def modified(self, _: str) -> datetime:
-        """Return a time: files do not change."""
-        return _NEVER
+    def write(self, documents: pa.StringArray) -> None:
+        """Replace what the file holds by a line for each document."""
+        self._file.seek(0)
+        self.size = self._file.write(_lines(documents))
+        self._file.truncate()
 
 
 def _lines(documents: pa.StringArray) -> pa.Buffer:

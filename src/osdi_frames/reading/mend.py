@@ -111,13 +111,14 @@ class _Walk:
             if "list<string>" in shape.types:
                 mended.append(self.leaf(entry, {"string"}, at))
                 continue
+            fitting = None
             for step, inner in shape.inside.items():
                 if step == EACH or position == read[step]:
                     of_object = inner.form == "object" and not isinstance(entry, dict)
-                    fitting = self.value(entry, inner, at)
+                    found = self.value(entry, inner, at)
                     # What is no object keeps its place: it can be the chosen entry, and is never a row.
-                    entry = {MISPLACED: True} if of_object else fitting
-            mended.append(entry)
+                    fitting = {MISPLACED: True} if of_object else found
+            mended.append(fitting)
         return [entry for entry in mended if entry is not None] if "list<string>" in shape.types else mended
 
 

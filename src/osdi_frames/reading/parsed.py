@@ -162,34 +162,26 @@ def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
             yield number
 
 
-def containers(structure: Any) -> Any:
-    """Return the objects and lists of a structure; None for a text."""
-    if isinstance(structure, list):
-        return [containers(structure[0])]
-    if isinstance(structure, str):
-        return None
-    inside = {key: containers(below) for key, below in structure.items()}
-    return {key: below for key, below in inside.items() if below is not None}
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key twice")
+    return found
 
 
-#: Of equal keys the query reads the first.
-_DECODER = json.JSONDecoder(object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def is_plain(document: str, expected: Any) -> bool:
-    """Return whether a document is JSON, and nothing but null stands in the place of expected objects and lists."""
+def is_plain(document: str, structure: Any) -> bool:
+    """Return whether a document is JSON without a key twice, and has but null in the place of expected objects and lists."""
     try:
-        return _has(_DECODER.decode(document), expected)
+        return _has(_DECODER.decode(document), structure)
     except (ValueError, RecursionError):
         return False
 
 
-def _has(value: Any, expected: Any) -> bool:
-    if isinstance(expected, dict) and isinstance(value, dict):
-        for key, below in expected.items():
-            if (inner := value.get(key)) is not None and not _has(inner, below):
-                return False
+def _has(value: Any, structure: Any) -> bool:
+    if value is None or isinstance(structure, str):
         return True
-    if isinstance(expected, list) and isinstance(value, list):
-        return all(entry is None or _has(entry, expected[0]) for entry in value)
-    return expected is None
+    if isinstance(structure, list):
+        return isinstance(value, list) and all(_has(entry, structure[0]) for entry in value)
+    return isinstance(value, dict) and all(_has(value.get(key), below) for key, below in structure.items())

@@ -19,7 +19,7 @@ MISPLACED = "osdi-frames:misplaced"
 #: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
 LAX = r",\s*[\]}]"
 
-_LARGEST = 1 << 24  # bytes of a document that is parsed as a line, which is what DuckDB has buffers for
+_LARGEST = 1 << 24  # bytes of a document for which DuckDB has buffers in any case
 
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
@@ -35,30 +35,17 @@ def types_at(paths: Iterable[Keys]) -> str:
         list(number) AS numbers FROM documents GROUP BY types"""
 
 
-def parse(form: Form, structure: Any) -> str:
+def parse(address: str, size: int, form: Form, structure: Any) -> str:
     """Return the query that looks for a structure in each element of the documents of one form.
 
-    The relation ``documents`` has the column document. The result has, in the same order, the timestamps of an
-    envelope, and list: the elements, of a delivery with their siblings. Other values in the places of objects and
-    lists are passed over.
+    They are the lines of a file of some bytes. The result has, in the same order, the timestamps of an envelope,
+    and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
+    anything else but null is there, or such a key twice.
     """
-    return f"""SELECT {_columns(form)} FROM (SELECT json_transform(document,
-        {structure_of(inside_of(form, structure))}) AS doc FROM documents)"""
-
-
-def parse_strictly(address: str, form: Form, structure: Any) -> str:
-    """Return the query that does as `parse`, in a file with a line for each document.
-
-    It fails where an object or a list is looked for and anything else but null is there, or such a key twice.
-    """
-    return f"""SELECT {_columns(form)}
+    columns = [f"{_list_of(form, 'doc')} AS list", *(f"doc.{name}" for name in TIMESTAMPS if form.enveloped)]
+    return f"""SELECT {", ".join(columns)}
         FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
-        columns = {{doc: {literal(_type(inside_of(form, structure)))}}}, maximum_object_size = {_LARGEST})"""
-
-
-def _columns(form: Form) -> str:
-    timestamps = (f"doc.{name}" for name in TIMESTAMPS if form.enveloped)
-    return ", ".join([f"{_list_of(form, 'doc')} AS list", *timestamps])
+        columns = {{doc: {literal(_type(inside_of(form, structure)))}}}, maximum_object_size = {max(_LARGEST, size)})"""
 
 
 def _type(structure: Any) -> str:
@@ -130,7 +117,7 @@ def entry_shape(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Shape
 
 
 def structure(shape: Shape) -> Any:
-    """Return what `json_transform` is to look for: leaves as text, objects of which all is read as JSON.
+    """Return what is to be looked for: leaves as text, objects of which all is read as JSON.
 
     DuckDB refuses an empty structure, so that there is always a key.
     """
