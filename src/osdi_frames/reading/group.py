@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from operator import itemgetter
 from typing import Any
 
@@ -178,12 +178,13 @@ class _Reader:
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
         """Sort documents by their form; note those that need a closer look."""
         types = element_types()
-        is_array = pc.starts_with(documents["document"], "[")
         numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
-        if deliveries := documents["number"].filter(is_array).to_pylist():
-            numbers_of[form_by({(): "ARRAY"}, types)] = deliveries
-        if len(deliveries) < len(documents):
-            self.engine.put("documents", documents.filter(pc.invert(is_array)))
+        for pattern, present in query.DELIVERIES:
+            begun = pc.match_substring_regex(documents["document"], pattern)
+            if numbers := documents["number"].filter(begun).to_pylist():
+                numbers_of[form_by(present, types)] = numbers
+        if len(rest := only(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
+            self.engine.put("documents", rest)
             paths = probes(types, self.plan.prefixes)
             for kinds, numbers in self.engine.connection.sql(query.types_at(paths)).fetchall():
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}

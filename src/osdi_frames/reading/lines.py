@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from tempfile import NamedTemporaryFile
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ class Lines:
 
     def __init__(self) -> None:
         if hasattr(os, "memfd_create"):
-            self._file = os.fdopen(os.memfd_create("osdi-frames"), "wb")
+            self._file: IO[bytes] = os.fdopen(os.memfd_create("osdi-frames"), "wb")
             self.address = f"/proc/self/fd/{self._file.fileno()}"
         else:
             self._file = NamedTemporaryFile(prefix="osdi-frames-")  # noqa: SIM115 (as long as the process)

@@ -172,7 +172,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def is_plain(document: str, structure: Any) -> bool:
-    """Return whether a document is JSON without a key twice, and has but null in the place of expected objects and lists."""
+    """Return whether a document is JSON in which no key is twice and no object or list is misplaced."""
     try:
         return _has(_DECODER.decode(document), structure)
     except (ValueError, RecursionError):

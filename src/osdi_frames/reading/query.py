@@ -6,7 +6,7 @@ Every value comes as text first, since a typed extraction turns a misfit into NU
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
@@ -18,6 +18,15 @@ MISPLACED = "osdi-frames:misplaced"
 
 #: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
 LAX = r",\s*[\]}]"
+
+#: What deliveries begin with, and what that says of them, which saves a parse: bare, and in an envelope.
+DELIVERIES: Sequence[tuple[str, Mapping[Keys, str]]] = (
+    (r"^\[", {(): "ARRAY"}),
+    (
+        r'^\{(?:"\w+": ?(?:"[^"\\]*"|\d+), ?)*"(?:received|fetched)_at": ?"[^"\\]*", ?"body": ?\[',
+        {(TIMESTAMPS[0],): "VARCHAR", (BODY,): "ARRAY"},
+    ),
+)
 
 _LARGEST = 1 << 24  # bytes of a document for which DuckDB has buffers in any case
 
