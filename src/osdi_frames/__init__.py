@@ -1,7 +1,6 @@
 """OSDI event collections and signature webhooks as typed DataFrames, reports and Parquet."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.errors import nearest
@@ -67,6 +66,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"osdi_frames.{name}")
     if name == "__version__":
+        from importlib.metadata import version  # takes a tenth of the import of pandas
+
         return version("osdi-frames")
     if name == "__all__":
         return __dir__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from urllib.request import url2pathname
+from urllib.parse import unquote
 
 #: Suffixes of files that hold documents; in folders and containers, files of other types are ignored.
 LINES = frozenset({".jsonl", ".ndjson"})
@@ -32,7 +32,7 @@ def local_path(path: str) -> str:
     if not path.startswith(_LOCAL):
         return path
     path = path.removeprefix(_LOCAL).removeprefix("localhost")
-    return path if os.path.lexists(path) else url2pathname(path)
+    return path if os.path.lexists(path) else unquote(path)
 
 
 def is_readable(name: str) -> bool:
