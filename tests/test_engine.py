@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 from typing import Any
 
 import pandas as pd
@@ -34,6 +35,7 @@ def test_readings_share_a_database_and_leave_nothing_in_it():
     of.read_tables([delivery(1), delivery(1), {"page": 1}], dedupe=True)
     of.check(delivery(1))
     assert engines._databases == {os.getpid(): shared}
+    assert not any(lines.size for lines in shared[1])
     for relations in ("duckdb_tables()", "duckdb_views() WHERE NOT internal", "duckdb_prepared_statements()"):
         assert shared[0].sql(f"FROM {relations}").fetchall() == []
 
@@ -69,6 +71,15 @@ def test_what_large_archives_need_changes_no_row(setting, limit, monkeypatch):
     for name, frame in of.read_tables(source, ["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])
     assert len(whole["signatures"]) == len(whole["signature_identifiers"]) == 300
+
+
+def test_without_files_in_memory_a_temporary_file_is_read_and_removed(monkeypatch, tmp_path):
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(engines, "_databases", {})
+    assert ids(1, 2, 2) == ["1", "2"]
+    engines._databases.clear()
+    assert list(tmp_path.iterdir()) == []
 
 
 def read_in_child(answers: Any) -> None:

@@ -24,7 +24,7 @@ _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_e
 REFUSED = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
 
-#: To open a database takes 20 ms. By process, with files that no connection uses: threads do not survive a fork.
+#: To open a database takes 20 ms. By process, since threads do not survive a fork; with the files that wait for use.
 _databases: dict[int, tuple[duckdb.DuckDBPyConnection, list[Lines]]] = {}
 
 
@@ -60,12 +60,13 @@ class Engine:
 
     connection: duckdb.DuckDBPyConnection
     lines: Lines
-    """Documents that a query reads as files."""
+    """Documents that a query reads as a file."""
 
     def release(self) -> None:
         """Give the memory of ended queries back to the system, for what is made of their rows."""
         # DuckDB keeps what queries have freed for the next ones; whenever its limit is set, it gives that back.
         self.connection.execute("RESET memory_limit")
+        _databases[os.getpid()][1].clear()
         pa.default_memory_pool().release_unused()
 
     def put(self, name: str, table: pa.Table) -> None:

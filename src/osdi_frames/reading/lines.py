@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from tempfile import NamedTemporaryFile
-from typing import IO
+import tempfile
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -12,22 +12,25 @@ import pyarrow.compute as pc
 
 
 class Lines:
-    """A file that is written anew for each query; it is in memory where the system has such files."""
+    """A file that is written anew for each query: in memory, or where the system has no such files, temporary."""
 
     def __init__(self) -> None:
-        if hasattr(os, "memfd_create"):
-            self._file: IO[bytes] = os.fdopen(os.memfd_create("osdi-frames"), "wb")
-            self.address = f"/proc/self/fd/{self._file.fileno()}"
-        else:
-            self._file = NamedTemporaryFile(prefix="osdi-frames-")  # noqa: SIM115 (as long as the process)
-            self.address = self._file.name
         self.size = 0
+        if hasattr(os, "memfd_create"):
+            descriptor = os.memfd_create("osdi-frames")
+            self.address = f"/proc/self/fd/{descriptor}"
+            weakref.finalize(self, os.close, descriptor)
+        else:
+            descriptor, self.address = tempfile.mkstemp(prefix="osdi-frames-")
+            os.close(descriptor)
+            weakref.finalize(self, os.unlink, self.address)
 
     def write(self, documents: pa.StringArray) -> None:
         """Replace what the file holds by a line for each document."""
-        self._file.seek(0)
-        self.size = self._file.write(_lines(documents))
-        self._file.truncate()
+        # Its memory is used again, so it is not emptied before.
+        with os.fdopen(os.open(self.address, os.O_WRONLY), "wb") as file:
+            self.size = file.write(_lines(documents))
+            file.truncate()
 
 
 def _lines(documents: pa.StringArray) -> pa.Buffer:
