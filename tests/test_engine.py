@@ -82,6 +82,38 @@ def test_without_files_in_memory_a_temporary_file_is_read_and_removed(monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+BODY = '[{"osdi:signature": {"identifiers": ["platform:1"]}}]'
+AT = '"received_at": "2026-05-01T10:00:00Z"'
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f'{{{AT}, "body": {BODY}}}',
+        f'{{{AT},"body":{BODY}}}',
+        f'{{"checksum":"0a", "sequence":7,{AT},"body":{BODY}}}',
+        f'{{"note": "a \\" quote", {AT}, "body": {BODY}}}',
+        f'{{"body": {BODY}, {AT}}}',
+        f' {{ {AT} , "body" : {BODY} }}',
+        f'{{{AT}, "body": {BODY}, "body": {{"page": 1}}}}',
+        f'{{{AT}, "body": {BODY}, "body": []}}',
+    ],
+)
+def test_a_delivery_in_an_envelope_is_read_alike_however_the_envelope_is_written(document, tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_text(f"{document}\n")
+    read = of.scan(path, "signatures", columns=["signature_id", "received_at"]).read_all().to_pylist()
+    assert [(row["signature_id"], row["received_at"].hour) for row in read] == [("1", 10)]
+
+
+@pytest.mark.parametrize("end", ["", "}", ', "body": 7', "}]"])
+def test_what_begins_as_a_delivery_in_an_envelope_and_is_none_is_named(end, tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_text(f'{{{AT}, "body": [{end}\n')
+    with pytest.raises(of.errors.BadDocument, match=r"a\.ndjson:1: not JSON"):
+        of.scan(path, "signatures").read_all()
+
+
 def read_in_child(answers: Any) -> None:
     answers.put(ids(4, 4, 5))
 
