@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from osdi_frames.archive.layout import Chunk, split
 from osdi_frames.problems import Finding, Place, ProblemKind, Verbatim
 from osdi_frames.reading import query
-from osdi_frames.reading.arrays import Mask, only, valid
+from osdi_frames.reading.arrays import Mask, one, only, valid
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.documents import Element, Other, elements, is_wrapper
@@ -55,7 +55,9 @@ def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
 
 def _joined(chunks: list[Chunk], before: int) -> pa.Table:
     names = pa.array([chunk.name for chunk in chunks], pa.string())
-    documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
+    documents = one(
+        pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
+    )  # a small file is a chunk
     files = names.take(np.repeat(np.arange(len(chunks)), [len(chunk.documents) for chunk in chunks]))
     numbers = before + np.arange(len(files))
     return pa.table(
@@ -108,7 +110,9 @@ class _Reader:
     """By the number of a document, the positions of the elements that are mended; None for all."""
 
     def read(self) -> Reading:
-        found: dict[Select, list[pa.Table]] = {one: [] for some in self.plan.selects.values() for one in some}
+        found: dict[Select, list[pa.Table]] = {
+            select: [] for selects in self.plan.selects.values() for select in selects
+        }
         self._read_plain(found)
         self._read_mended(found)
         mains = {element: selects[0] for element, selects in self.plan.selects.items()}
@@ -199,8 +203,8 @@ class _Reader:
             if not held and form.kind == "delivery":
                 for keys, owners, _ in self._entry_keys(form, chosen):
                     self.odd.update(() if is_wrapper(keys) else owners)
-            for one in held:  # several forms are one where only some of their types are read
-                parts[one].append(chosen)
+            for narrower in held:  # several forms are one where only some of their types are read
+                parts[narrower].append(chosen)
         return [
             (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
             for form, some in parts.items()
