@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Unpack
@@ -12,6 +12,7 @@ from typing import Final, Unpack
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from osdi_frames.archive.source import Source
 from osdi_frames.client.folder import MANIFEST, manifests, read_manifest
@@ -178,11 +179,8 @@ def read(
     rows = scan_tables(source, request, selection=selection, observer=inspector)
     if not show_addresses:
         rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
-    tables = collect(columns, rows, categories={key for declared in reports for key in declared.keys})
-    for frame in tables.values():
-        if "person_id" in frame:  # distinct people are counted by every report
-            frame["person_id"] = pd.Categorical.from_codes(*pd.factorize(frame["person_id"]))
-    pa.default_memory_pool().release_unused()  # what it took to number the people
+    keys = {key for declared in reports for key in declared.keys}
+    tables = collect(columns, rows, condense=lambda some: _condensed(some, keys))
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
     if tables["events"].empty and tables["signatures"].empty:
@@ -203,6 +201,21 @@ def read(
     reading = reading if min_count is None else _suppressed(reading, min_count)
     _annotate(reading, snapshots, selection)
     return reading
+
+
+def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
+    """Return rows with keys as categories, and with numbers for people, who are only counted and have long ids."""
+    for number, name in enumerate(rows.column_names):
+        column = rows[name]
+        if name == "person_id":
+            blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
+            # Of 64 bits: two of a million people have the same with a probability of one to 37 million.
+            hashed = pd.util.hash_array(pc.if_else(blank, "", column).to_numpy(), categorize=False)
+            column = pa.chunked_array([pa.array(hashed.view("int64"), mask=blank.to_numpy())])
+        elif name in keys and pa.types.is_string(column.type):
+            column = column.dictionary_encode()
+        rows = rows.set_column(number, name, column)
+    return rows
 
 
 def _snapshots(source: Source, events: pd.DataFrame, prefix: str | None) -> tuple[pd.DataFrame, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pandas as pd
 import pyarrow as pa
@@ -224,17 +224,17 @@ def _read(source: Source, request: Request) -> dict[str, pd.DataFrame]:
 
 
 def collect(
-    tables: Mapping[str, Columns], rows: Iterable[tuple[str, pa.Table]], *, categories: Collection[str] = ()
+    tables: Mapping[str, Columns],
+    rows: Iterable[tuple[str, pa.Table]],
+    *,
+    condense: Callable[[pa.Table], pa.Table] | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Put the rows of several tables together, as DataFrames; some columns of text as categories."""
+    """Put the rows of several tables together, as DataFrames; `condense` makes them smaller, some at a time."""
     parts: dict[str, list[pa.Table]] = {name: [] for name in tables}
     empty = (
         (name, declared(name).schema(declared(name).select(columns)).empty_table())
         for name, columns in tables.items()
     )
     for name, some in itertools.chain(empty, rows):
-        for number, column in enumerate(some.column_names):
-            if column in categories and pa.types.is_string(some.schema.field(number).type):
-                some = some.set_column(number, column, some[column].dictionary_encode())
-        parts[name].append(some)
+        parts[name].append(condense(some) if condense else some)
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in tables}

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
+from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_list_like, is_numeric_dtype
 
 from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
 from osdi_frames.reading.doubtful import FAR, trusted_years
@@ -116,6 +116,8 @@ def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
 
 def identity(column: pd.Series) -> pd.Series:
     """Convert the values of an id to numbers; blank is missing."""
+    if is_integer_dtype(column.dtype):
+        return column
     codes, texts = coded(column)
     blank = np.append(texts.str.strip() == "", True)
     return pd.Series(codes).mask(blank[codes])
