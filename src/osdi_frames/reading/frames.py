@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import Source
-from osdi_frames.problems import OnError
+from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.interchange import frame
-from osdi_frames.reading.plan import Columns, Dedupe, Request, named_tables
+from osdi_frames.reading.plan import Dedupe, Plan, Tables
 from osdi_frames.reading.scan import scan_tables
-from osdi_frames.tables import table as declared
+from osdi_frames.reading.selection import Selection
+from osdi_frames.reading.stream import Observer
 
 
 def read_table(
@@ -84,9 +85,9 @@ def read_table(
     0              5f  river
     1              5f    new
     """
-    return _read(
-        source, Request(named_tables({table: columns}), prefix, dedupe, on_error, include, limits, progress)
-    )[table]
+    selection = Selection.of(include=include)
+    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    return _read(source, plan, on_error, limits, progress)[table]
 
 
 def read_events(
@@ -128,8 +129,9 @@ def read_events(
        title          start_date location_locality
     0  March 2026-05-01 18:00:00           Oakland
     """
-    tables = named_tables({"events": columns})
-    return _read(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))["events"]
+    selection = Selection.of(include=include)
+    plan = Plan.of({"events": columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    return _read(source, plan, on_error, limits, progress)["events"]
 
 
 def read_signatures(
@@ -170,13 +172,14 @@ def read_signatures(
       source add_tags
     0  email  [river]
     """
-    tables = named_tables({"signatures": columns})
-    return _read(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))["signatures"]
+    selection = Selection.of(include=include)
+    plan = Plan.of({"signatures": columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    return _read(source, plan, on_error, limits, progress)["signatures"]
 
 
 def read_tables(
     source: Source,
-    tables: Iterable[str] | Mapping[str, Columns] | None = None,
+    tables: Tables = None,
     *,
     prefix: str | None = None,
     dedupe: Dedupe = True,
@@ -216,25 +219,27 @@ def read_tables(
          tag
     0  river
     """
-    return _read(source, Request(named_tables(tables), prefix, dedupe, on_error, include, limits, progress))
+    selection = Selection.of(include=include)
+    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selection=selection)
+    return _read(source, plan, on_error, limits, progress)
 
 
-def _read(source: Source, request: Request) -> dict[str, pd.DataFrame]:
-    return collect(request.tables, scan_tables(source, request))
+def _read(
+    source: Source, plan: Plan, on_error: OnError, limits: Limits | None, progress: bool | None
+) -> dict[str, pd.DataFrame]:
+    rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
+    return collect(plan, rows)
 
 
 def collect(
-    tables: Mapping[str, Columns], rows: Iterable[tuple[str, pa.Table]], *, categories: Collection[str] = ()
+    plan: Plan, rows: Iterable[tuple[str, pa.Table]], *, categories: Collection[str] = ()
 ) -> dict[str, pd.DataFrame]:
-    """Put the rows of several tables together, as DataFrames; some columns of text as categories."""
-    parts: dict[str, list[pa.Table]] = {name: [] for name in tables}
-    empty = (
-        (name, declared(name).schema(declared(name).select(columns)).empty_table())
-        for name, columns in tables.items()
-    )
+    """Put the rows of the tables of a plan together, as DataFrames; some columns of text as categories."""
+    parts: dict[str, list[pa.Table]] = {name: [] for name in plan.schemas}
+    empty = ((name, schema.empty_table()) for name, schema in plan.schemas.items())
     for name, some in itertools.chain(empty, rows):
-        for number, column in enumerate(some.column_names):
-            if column in categories and pa.types.is_string(some.schema.field(number).type):
-                some = some.set_column(number, column, some[column].dictionary_encode())
+        for number, field in enumerate(some.schema):
+            if field.name in categories and pa.types.is_string(field.type):
+                some = some.set_column(number, field.name, some[number].dictionary_encode())
         parts[name].append(some)
-    return {name: frame(pa.concat_tables(parts.pop(name))) for name in tables}
+    return {name: frame(pa.concat_tables(parts.pop(name))) for name in plan.schemas}

@@ -5,50 +5,29 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import pyarrow as pa
 
-from osdi_frames.archive.limits import Limits
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.problems import OnError
+from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
-from osdi_frames.tables.schema import SELECTED_BY, Column, ElementType, Identities, Table
+from osdi_frames.tables.schema import IDENTITY, Column, ElementType, Identities, Table
 from osdi_frames.tables.shape import ElementShape, Shape, element_shape
 
 Dedupe = bool | Literal["message"]
 Columns = Iterable[str] | None
-
-#: What the names of the columns that identify an element begin with.
-IDENTITY = "_identity_"
+Tables = Iterable[str] | Mapping[str, Columns] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a reader is asked for, as `read_table` explains it."""
-
-    tables: Mapping[str, Columns]
-    prefix: str | None = None
-    dedupe: Dedupe = True
-    on_error: OnError = "raise"
-    include: Iterable[str] | None = None
-    limits: Limits | None = None
-    progress: bool | None = None
-    selected_by: Mapping[ElementType, Sequence[str]] | None = None
-    """Columns of an element type that workers read with each of its tables, to select by."""
-
-
-def named_tables(tables: Iterable[str] | Mapping[str, Columns] | None) -> dict[str, Columns]:
+def named_tables(tables: Tables) -> Mapping[str, Columns]:
     """Return the columns by the name of each table; None stands for all columns."""
     if isinstance(tables, str):
         raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
-    named = tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
-    # What can be iterated once is asked for twice.
-    return {
-        name: tuple(columns) if isinstance(columns, Iterator) else columns for name, columns in named.items()
-    }
+    return tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,83 +35,76 @@ class Select:
     """One query over the elements of a type: the rows of a table."""
 
     table: Table
-    asked: tuple[Column, ...] | None
-    """The columns asked for; None where nobody asked for the table."""
+    schema: pa.Schema
+    """Of the columns asked for, and of those to select by; None where nobody asked for the table."""
     columns: tuple[Column, ...]
-    """Those, and those of IDENTITY."""
+    """Those, and those to deduplicate by."""
     checked: tuple[Column, ...]
     """The columns whose values are checked: all in an inspection."""
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The Arrow schema of the columns asked for."""
-        return self.table.schema(self.asked)
+    def given(self, rows: pa.Table) -> pa.Table:
+        """Return the columns of the schema alone."""
+        return rows.select(self.schema.names).cast(self.schema)
 
 
 @dataclass(frozen=True)
 class Plan:
     """A reading: which tables, which columns of them, and what else they need."""
 
+    schemas: Mapping[str, pa.Schema]
+    """What is given of each table asked for."""
     selects: Mapping[ElementType, tuple[Select, ...]]
     """For each element type first the select of its main table, which gives a row per element."""
     shapes: Mapping[ElementType, ElementShape]
     prefixes: tuple[str, ...]
     identities: Mapping[ElementType, Identities]
     """By what elements are deduplicated; empty for those that are not."""
-    inspects: bool = False
+    selection: Selection
+    inspects: bool
     """Whether all values of all tables are checked, and all keys are listed."""
 
     @classmethod
     def of(
         cls,
-        tables: Mapping[str, Columns],
+        tables: Tables,
         *,
         prefix: str | None = None,
-        dedupe: Dedupe = False,
+        dedupe: Dedupe = True,
+        selection: Selection | None = None,
         inspects: bool = False,
-        selected_by: Mapping[ElementType, Sequence[str]] | None = None,
     ) -> Plan:
         """Compile a reading of tables, each with some of its columns or with all (None).
 
-        `selected_by` names columns of an element type that are read with each of its tables, to select by.
         Raise UnknownTable or UnknownColumn, and InvalidArgument for a `dedupe` that an element type does not have.
         """
-        asked: dict[Table, tuple[Column, ...]] = {}
-        for name, columns in tables.items():
-            element = (table := declared(name)).element
-            added = _of_main(element, (selected_by or {}).get(element, ()), SELECTED_BY)
-            asked[table] = (*table.select(columns), *added)
-        prefixes = known_prefixes(prefix)
-        types = element_types() if inspects else dict.fromkeys(table.element for table in asked)
-        read = {table.element for table in asked}
-        identities = {element: _identities(element, dedupe) if element in read else () for element in types}
+        asked = {
+            declared(name): declared(name).select(columns) for name, columns in named_tables(tables).items()
+        }
+        schemas = {table.name: table.schema(columns) for table, columns in asked.items()}
+        prefixes, selection = known_prefixes(prefix), selection or Selection()
+        identities = {table.element: _identities(table.element, dedupe) for table in asked}
         selects = {
-            element: tuple(_selects(element, asked, identities[element], inspects=inspects))
-            for element in types
+            element: tuple(
+                _selects(element, asked, identities.get(element, ()), selection, inspects=inspects)
+            )
+            for element in (element_types() if inspects else identities)
         }
         shapes = {element: _shape(chosen, prefixes) for element, chosen in selects.items()}
-        return cls(selects, shapes, prefixes, identities, inspects)
+        return cls(schemas, selects, shapes, prefixes, identities, selection, inspects)
 
     @property
     def asked(self) -> dict[str, Select]:
         """The selects that were asked for, by the names of their tables."""
         return {
-            select.table.name: select
-            for chosen in self.selects.values()
-            for select in chosen
-            if select.asked is not None
+            one.table.name: one for some in self.selects.values() for one in some if one.schema is not None
         }
 
-    @property
+    @cached_property
     def timestamps(self) -> frozenset[str]:
         """The timestamps of envelopes that are read."""
-        return frozenset(
-            column.v2[0]
-            for chosen in self.selects.values()
-            for select in chosen
-            for column in select.checked
-            if column.origin == "envelope"
-        )
+        selects = itertools.chain.from_iterable(self.selects.values())
+        checked = itertools.chain.from_iterable(select.checked for select in selects)
+        return frozenset(column.v2[0] for column in checked if column.origin == "envelope")
 
     def holds(self, form: Form) -> list[Form]:
         """Return the form of a document once for each query that its elements take."""
@@ -156,28 +128,28 @@ def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
 
 
 def _selects(
-    element: ElementType, asked: Mapping[Table, tuple[Column, ...]], identities: Identities, *, inspects: bool
-) -> Iterable[Select]:
+    element: ElementType,
+    asked: Mapping[Table, tuple[Column, ...]],
+    identities: Identities,
+    selection: Selection,
+    *,
+    inspects: bool,
+) -> Iterator[Select]:
     main = main_table(element)
     needed = [*identities, element.newest] if identities else []
     if inspects and element.month:
         needed.append((element.month, "source_file", "source_line"))
-    keys = _of_main(element, itertools.chain.from_iterable(needed), IDENTITY)
-    columns = (*asked.get(main, ()), *keys)
-    yield Select(main, asked.get(main), columns, main.columns if inspects else columns)
-    for table in TABLES.values():
-        if table.element == element and table != main and (inspects or table in asked):
-            columns = asked.get(table, ())
-            # What is selected by is of the element, as its keys are.
-            added = tuple(column for column in columns if column not in table.columns)
-            wider = replace(table, keys=(*table.keys, *added)) if added else table
-            yield Select(wider, asked.get(table), columns, wider.columns if inspects else columns)
-
-
-def _of_main(element: ElementType, names: Iterable[str], prefix: str) -> tuple[Column, ...]:
-    """Return columns of the main table under names of their own."""
-    main = main_table(element)
-    return tuple(replace(main.column(name), name=f"{prefix}{name}") for name in dict.fromkeys(names))
+    keys, selected_by = (
+        tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in dict.fromkeys(names))
+        for names in (itertools.chain.from_iterable(needed), selection.columns.get(element, ()))
+    )
+    others = (table for table in TABLES.values() if table.element == element and table != main)
+    for table in (main, *others):
+        if table == main or inspects or table in asked:
+            given = (*asked[table], *selected_by) if table in asked else ()
+            columns = tuple(dict.fromkeys((*given, *keys))) if table == main else given
+            schema = table.schema(given) if table in asked else None
+            yield Select(table, schema, columns, (*table.columns, *columns) if inspects else columns)
 
 
 def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:

@@ -10,7 +10,7 @@ from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut, read
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.problems import OnError, Policy
-from osdi_frames.reading.plan import Dedupe, Plan, Request, named_tables
+from osdi_frames.reading.plan import Dedupe, Plan
 from osdi_frames.reading.selection import Selection
 from osdi_frames.reading.stream import Observer, stream
 
@@ -45,12 +45,11 @@ def scan(
     >>> of.scan(page, "events", columns=["title", "total_accepted"]).read_all().to_pylist()
     [{'title': 'March', 'total_accepted': 12}]
     """
-    tables = named_tables({table: columns})
-    rows = scan_tables(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))
-    schema = Plan.of(tables).asked[table].schema
-    return pa.RecordBatchReader.from_batches(
-        schema, (batch for _, table in rows for batch in table.to_batches())
-    )
+    selection = Selection.of(include=include)
+    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
+    batches = (batch for _, some in rows for batch in some.to_batches())
+    return pa.RecordBatchReader.from_batches(plan.schemas[table], batches)
 
 
 def partitions(
@@ -115,35 +114,21 @@ def partitions(
 
 def scan_tables(
     source: Source,
-    request: Request,
+    plan: Plan,
+    observer: Observer,
     *,
-    selection: Selection | None = None,
-    observer: Observer | None = None,
+    limits: Limits | None = None,
+    progress: bool | None = None,
 ) -> Iterator[tuple[str, pa.Table]]:
     """Read several tables of an archive in one pass, in bounded memory: pairs of a table's name and some of its rows.
 
-    The rows of one table come in their order. Errors are those of `read_tables`; a `selection` leaves rows out.
-    An `observer` takes notice of everything else.
+    The rows of one table come in their order. Errors are those of `read_tables`; `observer` takes notice of
+    everything else.
     """
-    selection = selection or Selection.of({}, include=request.include)
-    observer = observer or Observer(Policy(request.on_error))
-    plan = Plan.of(
-        request.tables,
-        prefix=request.prefix,
-        dedupe=request.dedupe,
-        inspects=observer.inspects,
-        selected_by=selection.columns,
-    )
-    chunks = read(
-        source,
-        observer.handle,
-        limits=request.limits,
-        progress=request.progress,
-        quarantines=observer.quarantines,
-    )
+    chunks = read(source, observer.handle, limits=limits, progress=progress, quarantines=observer.quarantines)
 
     def rows() -> Iterator[tuple[str, pa.Table]]:
-        yield from selection.kept(stream(plan, observer.watched(chunks), observer))
+        yield from plan.selection.kept(stream(plan, observer.watched(chunks), observer))
         observer.end(plan, whole=not isinstance(source, Partition))
 
     return rows()

@@ -24,7 +24,7 @@ from osdi_frames.tables import TABLES
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
 from osdi_frames.tables.events import EVENT
-from osdi_frames.tables.schema import SELECTED_BY, ElementType
+from osdi_frames.tables.schema import IDENTITY, ElementType
 
 Moment: TypeAlias = str | date | None
 Values: TypeAlias = str | Iterable[str] | None
@@ -40,23 +40,17 @@ class Filters(TypedDict, total=False):
     status: Values
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A filter that can be asked for: the column of each element type that it is about; other types are kept."""
-
-    columns: Mapping[ElementType, str]
-    known: tuple[str, ...] = ()
-    """Values that are no error if they occur nowhere."""
-
-
-_DATES: Final = Filter({element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)})
+_DATES: Final = {element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)}
 #: The filters that are about a time, and how they compare.
 _BOUNDS: Final = {"since": pc.greater_equal, "until": pc.less}
-FILTERS: Final[Mapping[str, Filter]] = dict.fromkeys(_BOUNDS, _DATES) | {
-    "petition": Filter({SIGNATURE: "petition_id", PETITION: "petition_id"}),
-    "campaign": Filter({EVENT: "event_campaign_id", EVENT_CAMPAIGN: "event_campaign_id"}),
-    "status": Filter({EVENT: "status"}, ("confirmed", "tentative", "cancelled")),  # interface 3
+#: What can be asked for: the column of each element type that a filter is about; elements of other types are kept.
+FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = dict.fromkeys(_BOUNDS, _DATES) | {
+    "petition": {SIGNATURE: "petition_id", PETITION: "petition_id"},
+    "campaign": {EVENT: "event_campaign_id", EVENT_CAMPAIGN: "event_campaign_id"},
+    "status": {EVENT: "status"},
 }
+#: Values that are no error if they occur nowhere (interface 3).
+_KNOWN: Final = {"status": ("confirmed", "tentative", "cancelled")}
 #: The types whose titles are shown where an id is not found.
 _TITLED: Final = (EVENT_CAMPAIGN, PETITION)
 
@@ -94,7 +88,7 @@ class Selection:
     titles: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, filters: Filters, *, include: Iterable[str] | None = None) -> Selection:
+    def of(cls, filters: Filters | None = None, *, include: Iterable[str] | None = None) -> Selection:
         r"""Return the selection by some filters, without the kinds that are not included.
 
         Raises
@@ -115,6 +109,7 @@ class Selection:
                 raise InvalidArgument(
                     f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}"
                 )
+        filters = filters or {}
         if unknown := [name for name in filters if name not in FILTERS]:
             raise TypeError(f"there is no filter {unknown[0]!r}; there are: {', '.join(FILTERS)}")
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
@@ -131,7 +126,7 @@ class Selection:
         """The columns of each element type that are needed to decide."""
         needed: defaultdict[ElementType, dict[str, None]] = defaultdict(dict)
         for name in self.filters:
-            for element, column in FILTERS[name].columns.items():
+            for element, column in FILTERS[name].items():
                 needed[element] |= dict.fromkeys((column, "title") if element in _TITLED else (column,))
         for kind in self.left_out.values():
             for element in kind.elements:
@@ -148,22 +143,25 @@ class Selection:
         columns = self.columns
         for name, some in rows:
             table = TABLES[name]
-            read = {column: some[f"{SELECTED_BY}{column}"] for column in columns.get(table.element, ())}
+            element = table.element
+            read = {column: some[f"{IDENTITY}{column}"] for column in columns.get(element, ())}
             keeps = [
-                self._passes(asked, read[FILTERS[asked].columns[table.element]], read.get("title"))
+                self._passes(asked, read[FILTERS[asked][element]], read.get("title"))
                 for asked in self.filters
-                if table.element in FILTERS[asked].columns
+                if element in FILTERS[asked]
             ]
             for reason, kind in self.left_out.items():
-                if table.element in kind.elements:
-                    is_one = reduce(
-                        pc.and_, (_equals(read[key], value) for key, value in kind.values.items())
+                if element in kind.elements:
+                    equal = (
+                        pc.is_in(read[key], pa.array([value], read[key].type))
+                        for key, value in kind.values.items()
                     )
+                    is_one = reduce(pc.and_, equal)
                     if not table.rows:
                         self.counts[reason] += pc.sum(reduce(pc.and_, keeps, is_one)).as_py() or 0
                     keeps.append(pc.invert(is_one))
             kept = some.filter(reduce(pc.and_, keeps)) if keeps else some
-            yield name, kept.drop_columns([f"{SELECTED_BY}{column}" for column in read])
+            yield name, kept.drop_columns([f"{IDENTITY}{column}" for column in read])
 
     def add(self, other: Selection) -> None:
         """Add what the same selection met in another part of the archive."""
@@ -187,7 +185,7 @@ class Selection:
     def refuse_unknown(self) -> None:
         """Raise UnknownValue for an id that was asked for and occurs nowhere."""
         for name, asked in self.filters.items():
-            found = sorted({*self.met[name], *FILTERS[name].known})
+            found = sorted({*self.met[name], *_KNOWN.get(name, ())})
             for value in asked if name not in _BOUNDS else ():
                 if value not in found:
                     hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
@@ -197,9 +195,9 @@ class Selection:
         """Return what to say of it: the filters, and what is not counted; of some element types, or of all."""
         shown = {*elements} or {table.element for table in TABLES.values()}
         asked = [
-            f"{name} {', '.join(values)} ({', '.join(map(_plural, FILTERS[name].columns))})"
+            f"{name} {', '.join(values)} ({', '.join(map(_plural, FILTERS[name]))})"
             for name, values in self.filters.items()
-            if shown.intersection(FILTERS[name].columns)
+            if shown.intersection(FILTERS[name])
         ]
         left_out = {
             name: counted(self.counts[name], kind.word)
@@ -211,10 +209,6 @@ class Selection:
             kinds, names = ", ".join(left_out.values()), ",".join(left_out)
             said.append(f"not counted: {kinds}; include= (--include {names}) counts them")
         return said
-
-
-def _equals(values: pa.ChunkedArray, value: str | bool | None) -> pa.ChunkedArray:
-    return values.is_null() if value is None else pc.fill_null(pc.equal(values, value), False)
 
 
 def _plural(element: ElementType) -> str:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
 
 import pyarrow as pa
 
@@ -19,7 +18,7 @@ from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.engine import Engine, engine
 from osdi_frames.reading.group import Reading, grouped, read
-from osdi_frames.reading.plan import Plan, Select
+from osdi_frames.reading.plan import Plan
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
@@ -40,9 +39,6 @@ class Observer:
     quarantines: list[str] = field(default_factory=list)
     """The folders of bodies that no reader reads."""
     first: list[bytes] = field(default_factory=list)
-
-    inspects: ClassVar[bool] = False
-    """Whether all values of all tables are checked, and all keys are listed."""
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
@@ -101,8 +97,8 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
     """
     selects = plan.asked
     with engine() as lent:
-        found = _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores())
-        yield from ((name, asked(selects[name], rows)) for name, rows in found)
+        for name, rows in _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores()):
+            yield name, selects[name].given(rows)
         lent.release()
 
 
@@ -110,7 +106,7 @@ def read_partition(
     plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer
 ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table]]:
     """Return the rows of a partition by table, with the numbers of their elements, and the keys for `superseded`."""
-    tables: dict[str, list[pa.Table]] = {name: [] for name in plan.asked}
+    tables: dict[str, list[pa.Table]] = {name: [] for name in plan.schemas}
     with engine() as lent:
         dedupe = _dedupe(plan, lent)
         for name, rows in _read(plan, chunks, observer, dedupe, cores=1):
@@ -119,11 +115,7 @@ def read_partition(
 
 
 def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
-    return {
-        element: Deduplication(element, identities, lent)
-        for element, identities in plan.identities.items()
-        if identities
-    }
+    return {element: Deduplication(element, by, lent) for element, by in plan.identities.items() if by}
 
 
 def _read(
@@ -142,7 +134,7 @@ def _read(
             kept = dedupe.get(select.table.element)
             if kept and not select.table.rows:
                 kept.see(rows)
-            if select.asked is None:
+            if select.schema is None:
                 continue
             found = rows.select([*select.schema.names, ELEMENT])
             if kept:
@@ -153,11 +145,6 @@ def _read(
         newest = deduplication.kept()
         observer.kept[element.name] = len(newest)
         yield from deduplication.rows(newest)
-
-
-def asked(select: Select, rows: pa.Table) -> pa.Table:
-    """Return the columns asked for alone, with their schema."""
-    return rows.select(select.schema.names).cast(select.schema)
 
 
 def _cores() -> int:
