@@ -17,7 +17,7 @@ from osdi_frames.privacy import Drop, Key, Pseudonyms
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.plan import Dedupe, Plan, named_tables
 from osdi_frames.reading.scan import scan_tables
-from osdi_frames.reading.selection import Filters, Selection
+from osdi_frames.reading.selection import Filters
 from osdi_frames.reading.stream import Observer
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
@@ -124,7 +124,6 @@ def export(
     schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
     partitions = _partitions(chosen.values(), schemas, partition_by)
     columns = {name: schema.names for name, schema in schemas.items()}
-    selection = Selection.of(filters)
     if engine is not None:
         if engine != "dask" or format != "parquet":
             raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
@@ -134,13 +133,13 @@ def export(
         return export_by_workers(
             source,
             destination,
-            Request(columns, selection, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits),
+            Request(columns, filters, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits),
             schemas,
             partitions=partitions,
             pseudonyms=pseudonyms,
             overwrite=overwrite,
         )
-    plan = Plan.of(columns, prefix=prefix, dedupe=dedupe, selection=selection)
+    plan = Plan.of(columns, prefix=prefix, dedupe=dedupe, filters=filters)
     rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
     if pseudonyms:
         rows = ((name, pseudonyms.replace(some, chosen[name])) for name, some in rows)

@@ -172,9 +172,8 @@ def read(
     """
     reports = list(reports)
     _refuse(reports, min_count)
-    selection = Selection.of(filters, include=include)
     columns = _columns(reports, places=places)
-    plan = Plan.of(columns, prefix=prefix, selection=selection, inspects=places)
+    plan = Plan.of(columns, prefix=prefix, include=include, filters=filters, inspects=places)
     observer = (Inspector if places else Observer)(Policy(on_error))
     rows = scan_tables(source, plan, observer, progress=progress)
     if not show_addresses:
@@ -186,8 +185,8 @@ def read(
     pa.default_memory_pool().release_unused()  # what it took to number the people
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
-    _warn(paths, tables, selection)
-    snapshots, notes = pd.DataFrame(), selection.lines()
+    _warn(paths, tables, plan.selection)
+    snapshots, notes = pd.DataFrame(), plan.selection.lines()
     is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
     if any(declared.kind == "growth" for declared in reports) and not is_stream:
         snapshots, partial = _snapshots(source, tables["events"], prefix)
@@ -196,7 +195,7 @@ def read(
     inspection = observer.inspection() if isinstance(observer, Inspector) else None
     reading = Reading(tables, made, inspection, tuple(notes))
     reading = reading if min_count is None else _suppressed(reading, min_count)
-    _annotate(reading, snapshots, selection)
+    _annotate(reading, snapshots, plan.selection)
     return reading
 
 

@@ -16,7 +16,6 @@ from osdi_frames.errors import MissingExtra
 from osdi_frames.problems import OnError
 from osdi_frames.reading.plan import Dedupe
 from osdi_frames.reading.scan import partitions
-from osdi_frames.reading.selection import Selection
 
 try:
     from dask.dataframe.dask_expr import new_collection
@@ -89,9 +88,7 @@ def read_table(
     0  March              12
     """
     chosen = None if columns is None else tuple(dict.fromkeys(columns))
-    request = Request(
-        {table: chosen}, Selection(), prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits
-    )
+    request = Request({table: chosen}, {}, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits)
     request.plan()  # refuses unknown names
     cut = partitions(source, count=npartitions, size=blocksize, on_error=on_error, surveyed=surveyed)
     found: dd.DataFrame = new_collection(ReadTable(cut, request, uuid.uuid4().hex))

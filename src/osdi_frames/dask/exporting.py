@@ -44,7 +44,7 @@ def export(
 ) -> dict[str, int]:
     """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
     uploaded: set[str] = set()
-    selection = request.selection
+    selection = request.plan().selection
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
     output = output_folder(destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded)
     with output as folder:

@@ -6,6 +6,7 @@ is dropped where it was read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -26,7 +27,7 @@ from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.dedupe import ELEMENT, among, superseded
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
-from osdi_frames.reading.selection import Selection
+from osdi_frames.reading.selection import Filters
 from osdi_frames.reading.stream import Observer, read_partition
 from osdi_frames.tables.schema import ElementType
 
@@ -44,7 +45,7 @@ class Request:
     """What workers are asked for, as `osdi_frames.read_table` explains it: each compiles its plan, which is larger."""
 
     tables: Mapping[str, Columns] = field(kw_only=False)
-    selection: Selection = field(kw_only=False)
+    filters: Filters = field(kw_only=False)
     prefix: str | None
     dedupe: Dedupe
     on_error: OnError
@@ -52,7 +53,7 @@ class Request:
 
     def plan(self) -> Plan:
         """Compile what a worker is to read."""
-        return Plan.of(self.tables, prefix=self.prefix, dedupe=self.dedupe, selection=self.selection)
+        return Plan.of(self.tables, prefix=self.prefix, dedupe=self.dedupe, filters=self.filters)
 
 
 def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
@@ -119,7 +120,8 @@ def _kept(
     for element in keys if dropped else ():
         found = pa.concat_tables([part[element] for part in dropped])
         gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
-    for name, select in request.plan().asked.items():
+    for select in itertools.chain.from_iterable(request.plan().selects.values()):
+        name = select.table.name
         if name in tables:
             some = pa.ipc.open_stream(tables[name]).read_all()
             if select.table.element in gone:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.reading.engine import Engine, engine
+from osdi_frames.reading.plan import Select
 from osdi_frames.tables.schema import IDENTITY, ElementType, Identities
 
 #: The number of an element, in all rows that are read of it; it grows in the order of reading.
@@ -32,8 +33,8 @@ class Deduplication:
     element: ElementType
     identities: Identities
     engine: Engine
-    waiting: deque[tuple[str, pa.Table | None]] = field(default_factory=deque)
-    """Rows by the name of their table; None for the next ones in the file."""
+    waiting: deque[tuple[Select, pa.Table | None]] = field(default_factory=deque)
+    """Rows of tables; None for the next ones in the file."""
     file: IO[bytes] | None = None
     size: int = 0
     """Of the rows that wait, in bytes."""
@@ -64,26 +65,26 @@ class Deduplication:
             coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names}) FROM "rows\""""
         )
 
-    def wait(self, table: str, rows: pa.Table) -> None:
+    def wait(self, select: Select, rows: pa.Table) -> None:
         """Keep some rows of a table until the end: in memory while they are few, then in a file."""
         self.size += rows.nbytes
         is_small = self.size <= _IN_MEMORY
-        self.waiting.append((table, rows if is_small else None))
+        self.waiting.append((select, rows if is_small else None))
         if not is_small:
-            self.file = self.file or tempfile.TemporaryFile(prefix="osdi-frames-")
+            self.file = self.file or tempfile.TemporaryFile(prefix="osdi-frames-")  # noqa: SIM115 (see `rows`)
             with pa.ipc.new_stream(self.file, rows.schema) as stream:
                 stream.write_table(rows)
 
-    def rows(self, kept: np.ndarray) -> Iterator[tuple[str, pa.Table]]:
+    def rows(self, kept: np.ndarray) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the rows of the elements that are kept."""
         with self.file or contextlib.nullcontext():
             if self.file:
                 self.file.seek(0)
             while self.waiting:
-                table, rows = self.waiting.popleft()  # and let go of it
+                select, rows = self.waiting.popleft()  # and let go of it
                 if rows is None:
                     rows = pa.ipc.open_stream(self.file).read_all()
-                yield table, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
+                yield select, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
 
     def keys(self, partition: int) -> pa.Table:
         """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""

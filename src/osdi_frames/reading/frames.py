@@ -14,7 +14,6 @@ from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Dedupe, Plan, Tables
 from osdi_frames.reading.scan import scan_tables
-from osdi_frames.reading.selection import Selection
 from osdi_frames.reading.stream import Observer
 
 
@@ -85,8 +84,7 @@ def read_table(
     0              5f  river
     1              5f    new
     """
-    selection = Selection.of(include=include)
-    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, include=include)
     return _read(source, plan, on_error, limits, progress)[table]
 
 
@@ -129,8 +127,7 @@ def read_events(
        title          start_date location_locality
     0  March 2026-05-01 18:00:00           Oakland
     """
-    selection = Selection.of(include=include)
-    plan = Plan.of({"events": columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    plan = Plan.of({"events": columns}, prefix=prefix, dedupe=dedupe, include=include)
     return _read(source, plan, on_error, limits, progress)["events"]
 
 
@@ -172,8 +169,7 @@ def read_signatures(
       source add_tags
     0  email  [river]
     """
-    selection = Selection.of(include=include)
-    plan = Plan.of({"signatures": columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    plan = Plan.of({"signatures": columns}, prefix=prefix, dedupe=dedupe, include=include)
     return _read(source, plan, on_error, limits, progress)["signatures"]
 
 
@@ -219,8 +215,7 @@ def read_tables(
          tag
     0  river
     """
-    selection = Selection.of(include=include)
-    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, selection=selection)
+    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, include=include)
     return _read(source, plan, on_error, limits, progress)
 
 

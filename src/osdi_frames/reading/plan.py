@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -11,7 +11,7 @@ from typing import Literal
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.reading.selection import Selection
+from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
@@ -51,14 +51,10 @@ class Select:
 class Plan:
     """A reading: which tables, which columns of them, and what else they need."""
 
-    schemas: Mapping[str, pa.Schema]
-    """What is given of each table asked for."""
-    selects: Mapping[ElementType, tuple[Select, ...]]
-    """For each element type first the select of its main table, which gives a row per element."""
-    shapes: Mapping[ElementType, ElementShape]
+    asked: Mapping[Table, tuple[Column, ...]]
     prefixes: tuple[str, ...]
     identities: Mapping[ElementType, Identities]
-    """By what elements are deduplicated; empty for those that are not."""
+    """By what the elements of the tables asked for are deduplicated; empty for those that are not."""
     selection: Selection
     inspects: bool
     """Whether all values of all tables are checked, and all keys are listed."""
@@ -70,34 +66,61 @@ class Plan:
         *,
         prefix: str | None = None,
         dedupe: Dedupe = True,
-        selection: Selection | None = None,
+        include: Iterable[str] | None = None,
+        filters: Filters | None = None,
         inspects: bool = False,
     ) -> Plan:
         """Compile a reading of tables, each with some of its columns or with all (None).
 
-        Raise UnknownTable or UnknownColumn, and InvalidArgument for a `dedupe` that an element type does not have.
+        Raise UnknownTable or UnknownColumn, InvalidArgument for a `dedupe` that an element type does not have, and
+        what `Selection.of` raises.
         """
-        asked = {
-            declared(name): declared(name).select(columns) for name, columns in named_tables(tables).items()
-        }
-        schemas = {table.name: table.schema(columns) for table, columns in asked.items()}
-        prefixes, selection = known_prefixes(prefix), selection or Selection()
+        named = named_tables(tables)
+        asked = {declared(name): declared(name).select(columns) for name, columns in named.items()}
         identities = {table.element: _identities(table.element, dedupe) for table in asked}
-        selects = {
-            element: tuple(
-                _selects(element, asked, identities.get(element, ()), selection, inspects=inspects)
-            )
-            for element in (element_types() if inspects else identities)
-        }
-        shapes = {element: _shape(chosen, prefixes) for element, chosen in selects.items()}
-        return cls(schemas, selects, shapes, prefixes, identities, selection, inspects)
+        selection = Selection.of(filters or {}, include=include)
+        return cls(asked, known_prefixes(prefix), identities, selection, inspects)
 
-    @property
-    def asked(self) -> dict[str, Select]:
-        """The selects that were asked for, by the names of their tables."""
-        return {
-            one.table.name: one for some in self.selects.values() for one in some if one.schema is not None
-        }
+    @cached_property
+    def schemas(self) -> dict[str, pa.Schema]:
+        """What is given of each table asked for."""
+        return {table.name: table.schema(columns) for table, columns in self.asked.items()}
+
+    @cached_property
+    def selects(self) -> dict[ElementType, list[Select]]:
+        """For each element type first the select of its main table, which gives a row per element."""
+        types = element_types() if self.inspects else self.identities
+        return {element: list(self._selects(element)) for element in types}
+
+    def _selects(self, element: ElementType) -> Iterator[Select]:
+        main, identities = main_table(element), self.identities.get(element, ())
+        needed = [*identities, element.newest] if identities else []
+        if self.inspects and element.month:
+            needed.append((element.month, "source_file", "source_line"))
+        keys, selected_by = (
+            tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in dict.fromkeys(names))
+            for names in (itertools.chain.from_iterable(needed), self.selection.columns.get(element, ()))
+        )
+        others = (table for table in TABLES.values() if table.element == element and table != main)
+        for table in (main, *others):
+            if table == main or self.inspects or table in self.asked:
+                given = (*self.asked[table], *selected_by) if table in self.asked else ()
+                columns = tuple(dict.fromkeys((*given, *keys))) if table == main else given
+                schema = table.schema(given) if table in self.asked else None
+                yield Select(table, schema, columns, (*table.columns, *columns) if self.inspects else columns)
+
+    @cached_property
+    def shapes(self) -> dict[ElementType, ElementShape]:
+        """What all selects of each element type declare together."""
+        shapes = {}
+        for element, selects in self.selects.items():
+            shapes[element] = whole = ElementShape(Shape(form="object"), Shape(form="object"))
+            for select in selects:
+                shape = element_shape(select.table, select.checked, self.prefixes)
+                whole.of.merge(shape.of)
+                whole.siblings.merge(shape.siblings)
+            whole.of.fold()
+        return shapes
 
     @cached_property
     def timestamps(self) -> frozenset[str]:
@@ -125,39 +148,3 @@ def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
             f"dedupe='message' is about webhook messages; {element.name}s take True or False"
         )
     return element.messages if dedupe == "message" else element.identities if dedupe else ()
-
-
-def _selects(
-    element: ElementType,
-    asked: Mapping[Table, tuple[Column, ...]],
-    identities: Identities,
-    selection: Selection,
-    *,
-    inspects: bool,
-) -> Iterator[Select]:
-    main = main_table(element)
-    needed = [*identities, element.newest] if identities else []
-    if inspects and element.month:
-        needed.append((element.month, "source_file", "source_line"))
-    keys, selected_by = (
-        tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in dict.fromkeys(names))
-        for names in (itertools.chain.from_iterable(needed), selection.columns.get(element, ()))
-    )
-    others = (table for table in TABLES.values() if table.element == element and table != main)
-    for table in (main, *others):
-        if table == main or inspects or table in asked:
-            given = (*asked[table], *selected_by) if table in asked else ()
-            columns = tuple(dict.fromkeys((*given, *keys))) if table == main else given
-            schema = table.schema(given) if table in asked else None
-            yield Select(table, schema, columns, (*table.columns, *columns) if inspects else columns)
-
-
-def _shape(selects: Sequence[Select], prefixes: Sequence[str]) -> ElementShape:
-    """Return what all selects of an element type declare together."""
-    whole = ElementShape(Shape(form="object"), Shape(form="object"))
-    for select in selects:
-        shape = element_shape(select.table, select.checked, prefixes)
-        whole.of.merge(shape.of)
-        whole.siblings.merge(shape.siblings)
-    whole.of.fold()
-    return whole

@@ -11,7 +11,6 @@ from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut, read
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.plan import Dedupe, Plan
-from osdi_frames.reading.selection import Selection
 from osdi_frames.reading.stream import Observer, stream
 
 
@@ -45,8 +44,7 @@ def scan(
     >>> of.scan(page, "events", columns=["title", "total_accepted"]).read_all().to_pylist()
     [{'title': 'March', 'total_accepted': 12}]
     """
-    selection = Selection.of(include=include)
-    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, selection=selection)
+    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, include=include)
     rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
     batches = (batch for _, some in rows for batch in some.to_batches())
     return pa.RecordBatchReader.from_batches(plan.schemas[table], batches)
@@ -128,7 +126,8 @@ def scan_tables(
     chunks = read(source, observer.handle, limits=limits, progress=progress, quarantines=observer.quarantines)
 
     def rows() -> Iterator[tuple[str, pa.Table]]:
-        yield from plan.selection.kept(stream(plan, observer.watched(chunks), observer))
+        yield from plan.selection.chosen(stream(plan, observer.watched(chunks), observer))
+        plan.selection.refuse_unknown()
         observer.end(plan, whole=not isinstance(source, Partition))
 
     return rows()

@@ -88,7 +88,7 @@ class Selection:
     titles: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, filters: Filters | None = None, *, include: Iterable[str] | None = None) -> Selection:
+    def of(cls, filters: Filters, *, include: Iterable[str] | None = None) -> Selection:
         r"""Return the selection by some filters, without the kinds that are not included.
 
         Raises
@@ -109,7 +109,6 @@ class Selection:
                 raise InvalidArgument(
                     f"include takes {', '.join(KINDS)}, not {name!r}; {nearest(name, KINDS)}"
                 )
-        filters = filters or {}
         if unknown := [name for name in filters if name not in FILTERS]:
             raise TypeError(f"there is no filter {unknown[0]!r}; there are: {', '.join(FILTERS)}")
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
@@ -132,11 +131,6 @@ class Selection:
             for element in kind.elements:
                 needed[element] |= dict.fromkeys(kind.values)
         return {element: list(columns) for element, columns in needed.items()}
-
-    def kept(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the rows of elements that are kept; at the end, raise for an id that occurs nowhere."""
-        yield from self.chosen(rows)
-        self.refuse_unknown()
 
     def chosen(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows of elements that are kept, without the columns that were read to decide."""

@@ -18,7 +18,7 @@ from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other, elements
 from osdi_frames.reading.engine import Engine, engine
 from osdi_frames.reading.group import Reading, grouped, read
-from osdi_frames.reading.plan import Plan
+from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
@@ -95,10 +95,9 @@ def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[
 
     Tables that are deduplicated come when all has been read.
     """
-    selects = plan.asked
     with engine() as lent:
-        for name, rows in _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores()):
-            yield name, selects[name].given(rows)
+        for select, rows in _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores()):
+            yield select.table.name, select.given(rows)
         lent.release()
 
 
@@ -109,8 +108,8 @@ def read_partition(
     tables: dict[str, list[pa.Table]] = {name: [] for name in plan.schemas}
     with engine() as lent:
         dedupe = _dedupe(plan, lent)
-        for name, rows in _read(plan, chunks, observer, dedupe, cores=1):
-            tables[name].append(rows)
+        for select, rows in _read(plan, chunks, observer, dedupe, cores=1):
+            tables[select.table.name].append(rows)
         return tables, {element: kept.keys(number) for element, kept in dedupe.items()}
 
 
@@ -125,7 +124,7 @@ def _read(
     dedupe: Mapping[ElementType, Deduplication],
     *,
     cores: int,
-) -> Iterator[tuple[str, pa.Table]]:
+) -> Iterator[tuple[Select, pa.Table]]:
     """Yield the rows of every table asked for, with the number of their element."""
     one, groups = partial(read, plan), grouped(chunks)
     for reading in (result() for result in ahead(one, groups, cores)) if cores > 1 else map(one, groups):
@@ -138,9 +137,9 @@ def _read(
                 continue
             found = rows.select([*select.schema.names, ELEMENT])
             if kept:
-                kept.wait(select.table.name, found)
+                kept.wait(select, found)
             else:
-                yield select.table.name, found
+                yield select, found
     for element, deduplication in dedupe.items():
         newest = deduplication.kept()
         observer.kept[element.name] = len(newest)
