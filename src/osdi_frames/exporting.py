@@ -16,9 +16,8 @@ from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.plan import Dedupe, Plan, named_tables
-from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import Filters
-from osdi_frames.reading.stream import Observer
+from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table

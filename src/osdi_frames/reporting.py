@@ -21,9 +21,8 @@ from osdi_frames.problems import OnError, Policy, ProblemKind, warn_caller
 from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.frames import collect, read_table
 from osdi_frames.reading.plan import Plan
-from osdi_frames.reading.scan import scan_tables
 from osdi_frames.reading.selection import FILTERS, Filters, Selection
-from osdi_frames.reading.stream import Observer
+from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import SNAPSHOTS
 from osdi_frames.reports.making import make

@@ -20,8 +20,7 @@ from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.group import Reading
 from osdi_frames.reading.keys import Keys, written
 from osdi_frames.reading.plan import Plan
-from osdi_frames.reading.scan import scan_tables
-from osdi_frames.reading.stream import Observer
+from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.tables import element_types
 from osdi_frames.tables.schema import IDENTITY, ElementType
 

@@ -13,8 +13,7 @@ from osdi_frames.archive.source import Source
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Dedupe, Plan, Tables
-from osdi_frames.reading.scan import scan_tables
-from osdi_frames.reading.stream import Observer
+from osdi_frames.reading.stream import Observer, scan_tables
 
 
 def read_table(
@@ -186,25 +185,19 @@ def read_tables(
 ) -> dict[str, pd.DataFrame]:
     """Read several tables of an archive in one pass.
 
-    Each file is opened and each document parsed once, however many tables are read.
+    Each file is opened and each document parsed once, however many tables are read. Other parameters and errors
+    are those of `read_table`.
 
     Parameters
     ----------
     tables
         Names of tables, or a mapping of these to the columns to read (None for all of them); every
         declared table when not given.
-    source, prefix, dedupe, on_error, include, limits, progress
-        As for `read_table`.
 
     Returns
     -------
     dict
         A DataFrame by the name of each table, as `read_table` returns it.
-
-    Raises
-    ------
-    UnknownTable, UnknownColumn, SourceNotFound, BadDocument
-        As for `read_table`.
 
     Examples
     --------

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pyarrow as pa
 
 from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut, read
+from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.plan import Dedupe, Plan
-from osdi_frames.reading.stream import Observer, stream
+from osdi_frames.reading.stream import Observer, scan_tables
 
 
 def scan(
@@ -108,26 +108,3 @@ def partitions(
     found = cut(source, policy.handle, count=count, size=size, surveyed=surveyed)
     policy.close()
     return found
-
-
-def scan_tables(
-    source: Source,
-    plan: Plan,
-    observer: Observer,
-    *,
-    limits: Limits | None = None,
-    progress: bool | None = None,
-) -> Iterator[tuple[str, pa.Table]]:
-    """Read several tables of an archive in one pass, in bounded memory: pairs of a table's name and some of its rows.
-
-    The rows of one table come in their order. Errors are those of `read_tables`; `observer` takes notice of
-    everything else.
-    """
-    chunks = read(source, observer.handle, limits=limits, progress=progress, quarantines=observer.quarantines)
-
-    def rows() -> Iterator[tuple[str, pa.Table]]:
-        yield from plan.selection.chosen(stream(plan, observer.watched(chunks), observer))
-        plan.selection.refuse_unknown()
-        observer.end(plan, whole=not isinstance(source, Partition))
-
-    return rows()

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, counted, nearest
-from osdi_frames.tables import TABLES
+from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
 from osdi_frames.tables.events import EVENT
@@ -91,15 +91,9 @@ class Selection:
     def of(cls, filters: Filters, *, include: Iterable[str] | None = None) -> Selection:
         r"""Return the selection by some filters, without the kinds that are not included.
 
-        Raises
-        ------
-        InvalidArgument
-            For a time that cannot be read, or a kind that is not declared.
-        TypeError
-            For a filter that is not declared.
+        Raise InvalidArgument for a time that cannot be read or a kind that is not declared, TypeError for a filter
+        that is not.
 
-        Examples
-        --------
         >>> print(*Selection.of({"since": "2026-05", "petition": "5f"}).lines(), sep="\n")
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
@@ -187,26 +181,22 @@ class Selection:
 
     def lines(self, *elements: ElementType) -> list[str]:
         """Return what to say of it: the filters, and what is not counted; of some element types, or of all."""
-        shown = {*elements} or {table.element for table in TABLES.values()}
-        asked = [
-            f"{name} {', '.join(values)} ({', '.join(map(_plural, FILTERS[name]))})"
-            for name, values in self.filters.items()
-            if shown.intersection(FILTERS[name])
-        ]
+        shown = elements or element_types()
+        asked = []
+        for name, values in self.filters.items():
+            if FILTERS[name].keys() & shown:
+                types = ", ".join(f"{element.name.replace('_', ' ')}s" for element in FILTERS[name])
+                asked.append(f"{name} {', '.join(values)} ({types})")
         left_out = {
             name: counted(self.counts[name], kind.word)
             for name, kind in self.left_out.items()
-            if self.counts[name] and shown.intersection(kind.elements)
+            if self.counts[name] and {*kind.elements} & {*shown}
         }
         said = [f"only: {'; '.join(asked)}"] if asked else []
         if left_out:
             kinds, names = ", ".join(left_out.values()), ",".join(left_out)
             said.append(f"not counted: {kinds}; include= (--include {names}) counts them")
         return said
-
-
-def _plural(element: ElementType) -> str:
-    return f"{element.name.replace('_', ' ')}s"
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:

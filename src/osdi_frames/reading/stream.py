@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +12,9 @@ from functools import partial
 import pyarrow as pa
 
 from osdi_frames.archive.layout import Chunk, split
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.source import Partition, Source
+from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning
 from osdi_frames.problems import Finding, Policy, Problem, warn_caller
@@ -68,37 +72,49 @@ class Observer:
 
 def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     """Warn that nothing was found of what was asked for, and say what there is."""
-    found = [
-        element
-        for document in documents
-        for _, parsed in split(document)
-        if not isinstance(parsed, Finding)
-        for element in elements(parsed, element_types(), plan.prefixes)
-    ]
-    declared = dict.fromkeys(part.type for part in found if isinstance(part, Element))
-    others = dict.fromkeys(part.type for part in found if isinstance(part, Other) and ":" in part.type)
+    declared: dict[str, str] = {}
+    others: dict[str, None] = {}
+    for _, parsed in itertools.chain.from_iterable(map(split, documents)):
+        for part in () if isinstance(parsed, Finding) else elements(parsed, element_types(), plan.prefixes):
+            if isinstance(part, Element):
+                declared[part.type.name] = f"read_table(source, {main_table(part.type).name!r})"
+            elif isinstance(part, Other) and ":" in part.type:
+                others[part.type] = None
+    held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
-        tables = ", ".join(f"read_table(source, {main_table(element).name!r})" for element in declared)
-        held = f"{', '.join(element.name for element in declared)} elements, which {tables} reads"
-    elif others:
-        held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
-    else:
-        return
-    warn_caller(
-        f"no {' and no '.join(element.name for element in plan.selects)} was found; the source begins with {held}",
-        SourceWarning,
+        held = f"{', '.join(declared)} elements, which {', '.join(declared.values())} reads"
+    if declared or others:
+        nothing = " and no ".join(element.name for element in plan.selects)
+        warn_caller(f"no {nothing} was found; the source begins with {held}", SourceWarning)
+
+
+def scan_tables(
+    source: Source,
+    plan: Plan,
+    observer: Observer,
+    *,
+    limits: Limits | None = None,
+    progress: bool | None = None,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Read the tables of a plan in one pass, in bounded memory: pairs of a table's name and some of its rows.
+
+    The rows of one table come in their order; those of elements that are deduplicated when all has been read.
+    Errors are those of `read_tables`.
+    """
+    found = candidates(
+        source, observer.handle, limits=limits, progress=progress, quarantines=observer.quarantines
     )
 
+    def rows() -> Iterator[tuple[str, pa.Table]]:
+        with engine() as lent:
+            pairs = _read(plan, observer.watched(found), observer, _dedupe(plan, lent), cores=_cores())
+            given = ((select.table.name, select.given(some)) for select, some in pairs)
+            yield from plan.selection.chosen(given)
+            lent.release()
+        plan.selection.refuse_unknown()
+        observer.end(plan, whole=not isinstance(source, Partition))
 
-def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of every table asked for, as pairs of a table's name and some of its rows, in order.
-
-    Tables that are deduplicated come when all has been read.
-    """
-    with engine() as lent:
-        for select, rows in _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores()):
-            yield select.table.name, select.given(rows)
-        lent.release()
+    return rows()
 
 
 def read_partition(
