@@ -14,8 +14,8 @@ from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.errors import MissingExtra
 from osdi_frames.problems import OnError
+from osdi_frames.reading.frames import partitions
 from osdi_frames.reading.plan import Dedupe
-from osdi_frames.reading.scan import partitions
 
 try:
     from dask.dataframe.dask_expr import new_collection

@@ -19,7 +19,7 @@ from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.dask.graph import Request, graph, surveyed
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy import Pseudonyms
-from osdi_frames.reading.scan import partitions as partitions_of
+from osdi_frames.reading.frames import partitions as partitions_of
 from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import table as declared
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -28,6 +28,8 @@ from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
+
+ByType = dict[ElementType, Deduplication]
 
 
 @dataclass(slots=True)
@@ -129,17 +131,12 @@ def read_partition(
         return tables, {element: kept.keys(number) for element, kept in dedupe.items()}
 
 
-def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
+def _dedupe(plan: Plan, lent: Engine) -> ByType:
     return {element: Deduplication(element, by, lent) for element, by in plan.identities.items() if by}
 
 
 def _read(
-    plan: Plan,
-    chunks: Iterable[Chunk],
-    observer: Observer,
-    dedupe: Mapping[ElementType, Deduplication],
-    *,
-    cores: int,
+    plan: Plan, chunks: Iterable[Chunk], observer: Observer, dedupe: ByType, *, cores: int
 ) -> Iterator[tuple[Select, pa.Table]]:
     """Yield the rows of every table asked for, with the number of their element."""
     one, groups = partial(read, plan), grouped(chunks)
