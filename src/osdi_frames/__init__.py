@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from osdi_frames.page import write_report
     from osdi_frames.privacy import pseudonymize
     from osdi_frames.reading.check import check
-    from osdi_frames.reading.frames import read_events, read_signatures, read_table, read_tables
-    from osdi_frames.reading.scan import partitions, scan
+    from osdi_frames.reading.frames import (
+        partitions,
+        read_events,
+        read_signatures,
+        read_table,
+        read_tables,
+        scan,
+    )
     from osdi_frames.reporting import report
     from osdi_frames.tables import describe
     from osdi_frames.tables import describe as dictionary
@@ -41,8 +47,7 @@ _HOMES = {
     "page": ("write_report",),
     "privacy": ("pseudonymize",),
     "reading.check": ("check",),
-    "reading.frames": ("read_events", "read_signatures", "read_table", "read_tables"),
-    "reading.scan": ("partitions", "scan"),
+    "reading.frames": ("partitions", "read_events", "read_signatures", "read_table", "read_tables", "scan"),
     "reporting": ("report",),
     "tables": ("describe", "dictionary"),
 }

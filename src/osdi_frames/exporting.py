@@ -14,10 +14,10 @@ from osdi_frames.archive.source import Source
 from osdi_frames.errors import InvalidArgument, UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
-from osdi_frames.problems import OnError
-from osdi_frames.reading.plan import Dedupe, Request, named_tables
-from osdi_frames.reading.scan import scan_tables
-from osdi_frames.reading.selection import Filters, Selection
+from osdi_frames.problems import OnError, Policy
+from osdi_frames.reading.plan import Dedupe, Plan, named_tables
+from osdi_frames.reading.selection import Filters
+from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
@@ -123,24 +123,23 @@ def export(
     schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
     partitions = _partitions(chosen.values(), schemas, partition_by)
     columns = {name: schema.names for name, schema in schemas.items()}
-    selection = Selection.of(filters)
-    request = Request(columns, prefix, dedupe, on_error, None, limits, progress, selection.columns)
     if engine is not None:
         if engine != "dask" or format != "parquet":
             raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
-        from osdi_frames import dask  # an extra
+        from osdi_frames.dask import export as export_by_workers  # an extra
+        from osdi_frames.dask.graph import Request
 
-        return dask.export(
+        return export_by_workers(
             source,
             destination,
-            request,
+            Request(columns, filters, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits),
             schemas,
             partitions=partitions,
-            selection=selection,
             pseudonyms=pseudonyms,
             overwrite=overwrite,
         )
-    rows = scan_tables(source, request, selection=selection)
+    plan = Plan.of(columns, prefix=prefix, dedupe=dedupe, filters=filters)
+    rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
     if pseudonyms:
         rows = ((name, pseudonyms.replace(some, chosen[name])) for name, some in rows)
     with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:

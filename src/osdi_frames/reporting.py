@@ -21,9 +21,9 @@ from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import OnError, Policy, ProblemKind, warn_caller
 from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.frames import collect, read_table
-from osdi_frames.reading.plan import Request
-from osdi_frames.reading.scan import scan_tables
+from osdi_frames.reading.plan import Plan
 from osdi_frames.reading.selection import FILTERS, Filters, Selection
+from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import SNAPSHOTS
 from osdi_frames.reports.making import make
@@ -172,17 +172,32 @@ def read(
     """
     reports = list(reports)
     _refuse(reports, min_count)
-    selection = Selection.of(filters, include=include)
     columns = _columns(reports, places=places)
-    inspector = Inspector(Policy(on_error)) if places else None
-    request = Request(columns, prefix, on_error=on_error, progress=progress)
-    rows = scan_tables(source, request, selection=selection, observer=inspector)
+    plan = Plan.of(columns, prefix=prefix, include=include, filters=filters, inspects=places)
+    observer = (Inspector if places else Observer)(Policy(on_error))
+    rows = scan_tables(source, plan, observer, progress=progress)
     if not show_addresses:
         rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
     keys = {key for declared in reports for key in declared.keys}
-    tables = collect(columns, rows, condense=lambda some: _condensed(some, keys))
+    tables = collect(plan, rows, condense=lambda some: _condensed(some, keys))
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
+    _warn(paths, tables, plan.selection)
+    snapshots, notes = pd.DataFrame(), plan.selection.lines()
+    is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
+    if any(declared.kind == "growth" for declared in reports) and not is_stream:
+        snapshots, partial = _snapshots(source, tables["events"], prefix)
+        notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
+    made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
+    inspection = observer.inspection() if isinstance(observer, Inspector) else None
+    reading = Reading(tables, made, inspection, tuple(notes))
+    reading = reading if min_count is None else _suppressed(reading, min_count)
+    _annotate(reading, snapshots, plan.selection)
+    return reading
+
+
+def _warn(paths: list[str], tables: Mapping[str, pd.DataFrame], selection: Selection) -> None:
+    """Warn where there is nothing to report, and of a newest pull that is not complete."""
     if tables["events"].empty and tables["signatures"].empty:
         named = ", ".join(paths) or "the source"
         why = " passes the filters" if selection.filters else _NO_DOCUMENTS
@@ -190,17 +205,6 @@ def read(
     for newest in [pull for path in paths for pull in manifests(Path(path))[-1:]]:
         if not newest.complete:
             warn_caller(f"the newest pull is not complete: {newest}", SourceWarning)
-    snapshots, notes = pd.DataFrame(), selection.lines()
-    is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
-    if any(declared.kind == "growth" for declared in reports) and not is_stream:
-        snapshots, partial = _snapshots(source, tables["events"], prefix)
-        notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
-    made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
-    inspection = inspector.inspection() if inspector else None
-    reading = Reading(tables, made, inspection, tuple(notes))
-    reading = reading if min_count is None else _suppressed(reading, min_count)
-    _annotate(reading, snapshots, selection)
-    return reading
 
 
 def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
@@ -273,7 +277,7 @@ def _caveat(table: str, selection: Selection) -> str:
     """Say which filters do not apply to the rows of a table, and what is counted of elements that are left out."""
     declared = TABLES[table]
     columns = {column.name for column in declared.columns}
-    unfiltered = [name for name in selection.filters if declared.element not in FILTERS[name].columns]
+    unfiltered = [name for name in selection.filters if declared.element not in FILTERS[name]]
     related = [
         f"{kind.word}s"
         for name, kind in selection.left_out.items()

@@ -14,14 +14,14 @@ from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.errors import MissingExtra
 from osdi_frames.problems import OnError
-from osdi_frames.reading.plan import Dedupe, Request
-from osdi_frames.reading.scan import partitions
+from osdi_frames.reading.frames import partitions
+from osdi_frames.reading.plan import Dedupe
 
 try:
     from dask.dataframe.dask_expr import new_collection
 
     from osdi_frames.dask.exporting import export
-    from osdi_frames.dask.graph import ReadTable, compiled, surveyed
+    from osdi_frames.dask.graph import ReadTable, Request, surveyed
 except ImportError as error:
     raise MissingExtra.named("dask") from error
 
@@ -88,8 +88,8 @@ def read_table(
     0  March              12
     """
     chosen = None if columns is None else tuple(dict.fromkeys(columns))
-    request = Request({table: chosen}, prefix, dedupe, on_error, limits=limits)
-    compiled(request)  # refuses unknown names
+    request = Request({table: chosen}, {}, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits)
+    request.plan()  # refuses unknown names
     cut = partitions(source, count=npartitions, size=blocksize, on_error=on_error, surveyed=surveyed)
     found: dd.DataFrame = new_collection(ReadTable(cut, request, uuid.uuid4().hex))
     return found

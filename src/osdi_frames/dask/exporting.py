@@ -16,11 +16,10 @@ from dask.delayed import Delayed
 from osdi_frames.archive.names import is_address
 from osdi_frames.archive.output import output_folder, remove, upload
 from osdi_frames.archive.source import SIZE, Source
-from osdi_frames.dask.graph import graph, surveyed
+from osdi_frames.dask.graph import Request, graph, surveyed
 from osdi_frames.files import Partition, write_tables
 from osdi_frames.privacy import Pseudonyms
-from osdi_frames.reading.plan import Request
-from osdi_frames.reading.scan import partitions as partitions_of
+from osdi_frames.reading.frames import partitions as partitions_of
 from osdi_frames.reading.selection import Selection
 from osdi_frames.tables import table as declared
 
@@ -40,12 +39,12 @@ def export(
     schemas: Mapping[str, pa.Schema],
     *,
     partitions: Mapping[str, Partition | None],
-    selection: Selection,
     pseudonyms: Pseudonyms | None,
     overwrite: bool,
 ) -> dict[str, int]:
     """Write tables from the workers; return the number of rows of each. See `osdi_frames.export`."""
     uploaded: set[str] = set()
+    selection = request.plan().selection
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
     output = output_folder(destination, kind="export", source=source, overwrite=overwrite, uploaded=uploaded)
     with output as folder:

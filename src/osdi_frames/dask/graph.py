@@ -6,8 +6,9 @@ is dropped where it was read.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,12 +21,14 @@ from dask.dataframe.dask_expr._expr import Projection, determine_column_projecti
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
+from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import Partition, read
-from osdi_frames.problems import Policy
+from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.dedupe import ELEMENT, among, superseded
 from osdi_frames.reading.interchange import frame
-from osdi_frames.reading.plan import Plan, Request
-from osdi_frames.reading.stream import Observer, asked, read_partition
+from osdi_frames.reading.plan import Columns, Dedupe, Plan
+from osdi_frames.reading.selection import Filters
+from osdi_frames.reading.stream import Observer, read_partition
 from osdi_frames.tables.schema import ElementType
 
 _TOGETHER = 128  # partitions whose elements are compared by one task
@@ -37,11 +40,20 @@ ByElement = Mapping[ElementType, pa.Table]
 Waiting = tuple[Mapping[str, pa.Buffer], ByElement]
 
 
-def compiled(request: Request) -> Plan:
-    """Compile what a worker is to read."""
-    return Plan.of(
-        request.tables, prefix=request.prefix, dedupe=request.dedupe, selected_by=request.selected_by
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What workers are asked for, as `osdi_frames.read_table` explains it: each compiles its plan, which is larger."""
+
+    tables: Mapping[str, Columns] = field(kw_only=False)
+    filters: Filters = field(kw_only=False)
+    prefix: str | None
+    dedupe: Dedupe
+    on_error: OnError
+    limits: Limits | None
+
+    def plan(self) -> Plan:
+        """Compile what a worker is to read."""
+        return Plan.of(self.tables, prefix=self.prefix, dedupe=self.dedupe, filters=self.filters)
 
 
 def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
@@ -74,7 +86,7 @@ def graph(
 def _read(partition: Partition, request: Request) -> Waiting:
     policy = Policy(request.on_error)
     chunks = read(partition, policy.handle, limits=request.limits, progress=False)
-    tables, keys = read_partition(compiled(request), partition.number, chunks, Observer(policy))
+    tables, keys = read_partition(request.plan(), partition.number, chunks, Observer(policy))
     policy.close(warn)
     return {name: _compressed(rows) for name, rows in tables.items() if rows}, keys
 
@@ -108,13 +120,14 @@ def _kept(
     for element in keys if dropped else ():
         found = pa.concat_tables([part[element] for part in dropped])
         gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
-    for name, select in compiled(request).asked.items():
+    for select in itertools.chain.from_iterable(request.plan().selects.values()):
+        name = select.table.name
         if name in tables:
             some = pa.ipc.open_stream(tables[name]).read_all()
             if select.table.element in gone:
                 numbers = gone[select.table.element]
                 some = some.filter(pa.array(~among(some[ELEMENT].to_numpy(), numbers)))
-            yield name, asked(select, some)
+            yield name, select.given(some)
 
 
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
@@ -124,8 +137,8 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        (select,) = compiled(self.operand("request")).asked.values()
-        return select.schema
+        (schema,) = self.operand("request").plan().schemas.values()
+        return schema
 
     @property
     def columns(self) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import pandas as pd
 import pyarrow as pa
@@ -20,11 +19,10 @@ from osdi_frames.reading.documents import POSITION, Other, is_type_key, is_wrapp
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.group import Reading
 from osdi_frames.reading.keys import Keys, written
-from osdi_frames.reading.plan import IDENTITY, Plan, Request
-from osdi_frames.reading.scan import scan_tables
-from osdi_frames.reading.stream import Observer
+from osdi_frames.reading.plan import Plan
+from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.tables import element_types
-from osdi_frames.tables.schema import ElementType
+from osdi_frames.tables.schema import IDENTITY, ElementType
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -101,9 +99,8 @@ def inspect(
 ) -> Inspection:
     """Walk through an archive as `check` does, and count what is there in addition to the problems."""
     inspector = Inspector(None)
-    for _ in scan_tables(
-        source, Request({}, prefix, dedupe=False, limits=limits, progress=progress), observer=inspector
-    ):
+    plan = Plan.of({}, prefix=prefix, inspects=True)
+    for _ in scan_tables(source, plan, inspector, limits=limits, progress=progress):
         pass
     return inspector.inspection()
 
@@ -118,8 +115,6 @@ class Inspector(Observer):
     """By severity, problem, detail and key, where each problem was met first, and how often."""
     years: defaultdict[ElementType, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     first_of: dict[tuple[ElementType, int], tuple[Place, str]] = field(default_factory=dict)
-
-    inspects: ClassVar[bool] = True
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are; note their files."""

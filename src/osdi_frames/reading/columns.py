@@ -13,10 +13,9 @@ import pyarrow.compute as pc
 from osdi_frames.reading.arrays import Mask, child, last_part, one, true, valid
 from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.parsed import ENVELOPE, Parsed, Steps
-from osdi_frames.reading.plan import IDENTITY
 from osdi_frames.reading.query import MISPLACED
 from osdi_frames.tables.arrow import ARROW
-from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, spelled
+from osdi_frames.tables.schema import EACH, IDENTITY, PAIRS, Column, Path, Table, spelled
 
 
 def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:

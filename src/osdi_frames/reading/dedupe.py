@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections import defaultdict
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO
@@ -12,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.reading.engine import Engine, engine
-from osdi_frames.reading.plan import IDENTITY
-from osdi_frames.reading.query import quoted
-from osdi_frames.tables.schema import ElementType, Identities
+from osdi_frames.reading.plan import Select
+from osdi_frames.tables.schema import IDENTITY, ElementType, Identities
 
 #: The number of an element, in all rows that are read of it; it grows in the order of reading.
 ELEMENT = "_element"
@@ -33,7 +33,9 @@ class Deduplication:
     element: ElementType
     identities: Identities
     engine: Engine
-    waiting: defaultdict[str, _Waiting] = field(default_factory=lambda: defaultdict(_Waiting))
+    waiting: deque[tuple[Select, pa.Table | None]] = field(default_factory=deque)
+    """Rows of tables; None for the next ones in the file."""
+    file: IO[bytes] | None = None
     size: int = 0
     """Of the rows that wait, in bytes."""
     count: int = 0
@@ -48,7 +50,7 @@ class Deduplication:
     @property
     def _seen(self) -> str:
         """The table of what was seen; each type has its own."""
-        return quoted(f"seen {self.element.name}")
+        return f"seen_{self.element.name}"
 
     def see(self, rows: pa.Table) -> None:
         """Note the elements of some rows of the main table; one without identity is its own."""
@@ -63,16 +65,26 @@ class Deduplication:
             coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names}) FROM "rows\""""
         )
 
-    def wait(self, table: str, rows: pa.Table) -> None:
-        """Keep some rows of a table until the end."""
+    def wait(self, select: Select, rows: pa.Table) -> None:
+        """Keep some rows of a table until the end: in memory while they are few, then in a file."""
         self.size += rows.nbytes
-        self.waiting[table].add(rows, in_memory=self.size <= _IN_MEMORY)
+        is_small = self.size <= _IN_MEMORY
+        self.waiting.append((select, rows if is_small else None))
+        if not is_small:
+            self.file = self.file or tempfile.TemporaryFile(prefix="osdi-frames-")  # noqa: SIM115 (see `rows`)
+            with pa.ipc.new_stream(self.file, rows.schema) as stream:
+                stream.write_table(rows)
 
-    def rows(self, kept: np.ndarray) -> Iterator[tuple[str, pa.Table]]:
+    def rows(self, kept: np.ndarray) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the rows of the elements that are kept."""
-        for table, waiting in self.waiting.items():
-            for rows in waiting.all():
-                yield table, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
+        with self.file or contextlib.nullcontext():
+            if self.file:
+                self.file.seek(0)
+            while self.waiting:
+                select, rows = self.waiting.popleft()  # and let go of it
+                if rows is None:
+                    rows = pa.ipc.open_stream(self.file).read_all()
+                yield select, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
 
     def keys(self, partition: int) -> pa.Table:
         """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""
@@ -115,44 +127,15 @@ def _newest(element: ElementType, number: str, seen: str, identity: str) -> str:
 
 
 def _identity(columns: Sequence[str], number: int) -> str:
-    present = " AND ".join(f"{IDENTITY}{name} IS NOT NULL" for name in columns)
-    texts = (
-        f"epoch_us({IDENTITY}{name})" if name.endswith("_date") else f"{IDENTITY}{name}" for name in columns
-    )
-    return f"WHEN {present} THEN concat_ws(' ', {number}, {', '.join(texts)})"
+    names = [f"{IDENTITY}{name}" for name in columns]
+    present = " AND ".join(f"{name} IS NOT NULL" for name in names)
+    texts = ", ".join(f"epoch_us({name})" if name.endswith("_date") else name for name in names)
+    return f"WHEN {present} THEN concat_ws(' ', {number}, {texts})"
 
 
 def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """Return which numbers are among some others, which are sorted."""
-    at = np.searchsorted(kept, numbers)
-    at[at == len(kept)] = 0
-    return kept[at] == numbers if len(kept) else np.zeros(len(numbers), bool)
-
-
-def _file() -> IO[bytes]:
-    return tempfile.TemporaryFile(prefix="osdi-frames-")
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """Rows that wait: in memory while they are few, then in a file."""
-
-    file: IO[bytes] = field(default_factory=_file)
-    in_memory: list[pa.Table] = field(default_factory=list)
-    writer: pa.RecordBatchWriter | None = None
-
-    def add(self, rows: pa.Table, *, in_memory: bool) -> None:
-        if in_memory:
-            self.in_memory.append(rows)
-            return
-        self.writer = self.writer or pa.ipc.new_stream(self.file, rows.schema)
-        self.writer.write_table(rows)
-
-    def all(self) -> Iterator[pa.Table]:
-        with self.file:
-            while self.in_memory:
-                yield self.in_memory.pop(0)  # and let go of it
-            if self.writer:
-                self.writer.close()
-                self.file.seek(0)
-                yield from (pa.Table.from_batches([batch]) for batch in pa.ipc.open_stream(self.file))
+    is_among: np.ndarray = np.zeros(len(numbers), bool)
+    if len(kept):
+        is_among = kept.take(np.searchsorted(kept, numbers), mode="clip") == numbers
+    return is_among

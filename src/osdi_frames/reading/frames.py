@@ -1,20 +1,20 @@
-"""The tables as pandas DataFrames."""
+"""What users call to read an archive: its tables as DataFrames or as a stream, and its partitions."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.source import Source
-from osdi_frames.problems import OnError
+from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.problems import OnError, Policy
 from osdi_frames.reading.interchange import frame
-from osdi_frames.reading.plan import Columns, Dedupe, Request, named_tables
-from osdi_frames.reading.scan import scan_tables
-from osdi_frames.tables import table as declared
+from osdi_frames.reading.plan import Dedupe, Plan, Tables
+from osdi_frames.reading.stream import Observer, scan_tables
 
 
 def read_table(
@@ -84,9 +84,8 @@ def read_table(
     0              5f  river
     1              5f    new
     """
-    return _read(
-        source, Request(named_tables({table: columns}), prefix, dedupe, on_error, include, limits, progress)
-    )[table]
+    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, include=include)
+    return _read(source, plan, on_error, limits, progress)[table]
 
 
 def read_events(
@@ -128,8 +127,8 @@ def read_events(
        title          start_date location_locality
     0  March 2026-05-01 18:00:00           Oakland
     """
-    tables = named_tables({"events": columns})
-    return _read(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))["events"]
+    plan = Plan.of({"events": columns}, prefix=prefix, dedupe=dedupe, include=include)
+    return _read(source, plan, on_error, limits, progress)["events"]
 
 
 def read_signatures(
@@ -170,13 +169,13 @@ def read_signatures(
       source add_tags
     0  email  [river]
     """
-    tables = named_tables({"signatures": columns})
-    return _read(source, Request(tables, prefix, dedupe, on_error, include, limits, progress))["signatures"]
+    plan = Plan.of({"signatures": columns}, prefix=prefix, dedupe=dedupe, include=include)
+    return _read(source, plan, on_error, limits, progress)["signatures"]
 
 
 def read_tables(
     source: Source,
-    tables: Iterable[str] | Mapping[str, Columns] | None = None,
+    tables: Tables = None,
     *,
     prefix: str | None = None,
     dedupe: Dedupe = True,
@@ -187,25 +186,19 @@ def read_tables(
 ) -> dict[str, pd.DataFrame]:
     """Read several tables of an archive in one pass.
 
-    Each file is opened and each document parsed once, however many tables are read.
+    Each file is opened and each document parsed once, however many tables are read. Other parameters and errors
+    are those of `read_table`.
 
     Parameters
     ----------
     tables
         Names of tables, or a mapping of these to the columns to read (None for all of them); every
         declared table when not given.
-    source, prefix, dedupe, on_error, include, limits, progress
-        As for `read_table`.
 
     Returns
     -------
     dict
         A DataFrame by the name of each table, as `read_table` returns it.
-
-    Raises
-    ------
-    UnknownTable, UnknownColumn, SourceNotFound, BadDocument
-        As for `read_table`.
 
     Examples
     --------
@@ -216,25 +209,122 @@ def read_tables(
          tag
     0  river
     """
-    return _read(source, Request(named_tables(tables), prefix, dedupe, on_error, include, limits, progress))
+    plan = Plan.of(tables, prefix=prefix, dedupe=dedupe, include=include)
+    return _read(source, plan, on_error, limits, progress)
 
 
-def _read(source: Source, request: Request) -> dict[str, pd.DataFrame]:
-    return collect(request.tables, scan_tables(source, request))
+def scan(
+    source: Source,
+    table: str,
+    *,
+    columns: Iterable[str] | None = None,
+    prefix: str | None = None,
+    dedupe: Dedupe = True,
+    on_error: OnError = "raise",
+    include: Iterable[str] | None = None,
+    limits: Limits | None = None,
+    progress: bool | None = None,
+) -> pa.RecordBatchReader:
+    """Read an archive as one table: a stream of record batches in bounded memory.
+
+    polars, DuckDB and pyarrow take the reader as it is. With `dedupe` the first batch comes when all has
+    been read: the rows wait in a temporary file until it is known which of them are kept. Parameters and
+    errors are those of `read_table`; a BadDocument comes while reading.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        Its schema carries the meaning of each column.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> page = {"_embedded": {"osdi:events": [{"title": "March", "total_accepted": 12}]}}
+    >>> of.scan(page, "events", columns=["title", "total_accepted"]).read_all().to_pylist()
+    [{'title': 'March', 'total_accepted': 12}]
+    """
+    plan = Plan.of({table: columns}, prefix=prefix, dedupe=dedupe, include=include)
+    rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
+    batches = (batch for _, some in rows for batch in some.to_batches())
+    return pa.RecordBatchReader.from_batches(plan.schemas[table], batches)
+
+
+def partitions(
+    source: Source,
+    *,
+    count: int | None = None,
+    size: int = SIZE,
+    on_error: OnError = "raise",
+    surveyed: Map | None = None,
+) -> list[Partition]:
+    r"""Cut an archive into partitions, to read it in several processes or on several machines.
+
+    A partition is a source of every reader. It holds names and offsets, no documents, and can be pickled; the
+    process that reads it has to reach the files under the same names. The rows of all partitions, one after the
+    other, are those of the archive, in the same order, with the same file and line; only that elements are
+    deduplicated within each. `osdi_frames.dask` deduplicates over all of them.
+
+    Large files are cut between documents, which takes one pass over them; large zips between their members.
+    Compressed files, tars, and what comes by ``https://`` are read whole.
+
+    Parameters
+    ----------
+    source
+        A path, an address, or a list of these, as for `read_table`.
+    count
+        How many partitions to make; fewer where there are fewer documents, or files that cannot be cut.
+    size
+        The bytes of a partition where `count` is not given; what is compressed counts eightfold.
+    on_error
+        What to do with problems of the listing, as for `read_table`.
+    surveyed
+        What does as `map` does, to look through large files elsewhere than in threads: on a cluster.
+
+    Returns
+    -------
+    list
+        Partitions, in the order in which the archive is read.
+
+    Raises
+    ------
+    SourceNotFound
+        There is nothing at a path.
+    InvalidSource
+        The source is an open file or parsed objects, which other processes do not have.
+
+    Examples
+    --------
+    >>> import osdi_frames as of, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "a.ndjson").write_text('{"title": "March", "total_accepted": 1}\n' * 9)
+    ...     cut = of.partitions(folder, count=3)
+    ...     len(cut), sum(len(of.read_events(part, dedupe=False)) for part in cut)
+    (3, 9)
+    """
+    if (count is not None and count < 1) or size < 1:
+        raise InvalidArgument("count and size are at least 1")
+    policy = Policy(on_error)
+    found = cut(source, policy.handle, count=count, size=size, surveyed=surveyed)
+    policy.close()
+    return found
+
+
+def _read(
+    source: Source, plan: Plan, on_error: OnError, limits: Limits | None, progress: bool | None
+) -> dict[str, pd.DataFrame]:
+    rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
+    return collect(plan, rows)
 
 
 def collect(
-    tables: Mapping[str, Columns],
+    plan: Plan,
     rows: Iterable[tuple[str, pa.Table]],
     *,
     condense: Callable[[pa.Table], pa.Table] | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Put the rows of several tables together, as DataFrames; `condense` makes them smaller, some at a time."""
-    parts: dict[str, list[pa.Table]] = {name: [] for name in tables}
-    empty = (
-        (name, declared(name).schema(declared(name).select(columns)).empty_table())
-        for name, columns in tables.items()
-    )
+    """Put the rows of the tables of a plan together, as DataFrames; `condense` makes them smaller, some at a time."""
+    parts: dict[str, list[pa.Table]] = {name: [] for name in plan.schemas}
+    empty = ((name, schema.empty_table()) for name, schema in plan.schemas.items())
     for name, some in itertools.chain(empty, rows):
         parts[name].append(condense(some) if condense else some)
-    return {name: frame(pa.concat_tables(parts.pop(name))) for name in tables}
+    return {name: frame(pa.concat_tables(parts.pop(name))) for name in plan.schemas}

@@ -57,26 +57,11 @@ def as_frame(
     example: str = "osdi_frames.read_events(source)",
     columns: Iterable[str] | None = None,
 ) -> pd.DataFrame:
-    """Return a frame of any library that speaks the Arrow interchange as a pandas DataFrame.
+    """Return a DataFrame, Arrow table or reader, DuckDB relation or other Arrow stream as a pandas DataFrame.
 
-    Parameters
-    ----------
-    value
-        A DataFrame of pandas, Dask or polars, an Arrow table or reader, a DuckDB relation.
-    caller
-        The function that takes it.
-    example
-        A call that returns such a frame.
-    columns
-        Of a Dask DataFrame, the columns that are needed; the others are not computed.
+    Of a Dask DataFrame only the named `columns` are computed, if any are named. Raise InvalidColumn for what is no
+    frame; the message names the `caller` that takes it, and an `example` of a call that returns one.
 
-    Raises
-    ------
-    InvalidColumn
-        It is no frame; the message names the example.
-
-    Examples
-    --------
     >>> as_frame(pa.table({"title": ["March"]}), caller="rsvps_by")
        title
     0  March

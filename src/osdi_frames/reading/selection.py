@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, counted, nearest
-from osdi_frames.tables import TABLES
+from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
 from osdi_frames.tables.events import EVENT
-from osdi_frames.tables.schema import SELECTED_BY, ElementType
+from osdi_frames.tables.schema import IDENTITY, ElementType
 
 Moment: TypeAlias = str | date | None
 Values: TypeAlias = str | Iterable[str] | None
@@ -40,23 +40,17 @@ class Filters(TypedDict, total=False):
     status: Values
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A filter that can be asked for: the column of each element type that it is about; other types are kept."""
-
-    columns: Mapping[ElementType, str]
-    known: tuple[str, ...] = ()
-    """Values that are no error if they occur nowhere."""
-
-
-_DATES: Final = Filter({element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)})
+_DATES: Final = {element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)}
 #: The filters that are about a time, and how they compare.
 _BOUNDS: Final = {"since": pc.greater_equal, "until": pc.less}
-FILTERS: Final[Mapping[str, Filter]] = dict.fromkeys(_BOUNDS, _DATES) | {
-    "petition": Filter({SIGNATURE: "petition_id", PETITION: "petition_id"}),
-    "campaign": Filter({EVENT: "event_campaign_id", EVENT_CAMPAIGN: "event_campaign_id"}),
-    "status": Filter({EVENT: "status"}, ("confirmed", "tentative", "cancelled")),  # interface 3
+#: What can be asked for: the column of each element type that a filter is about; elements of other types are kept.
+FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = dict.fromkeys(_BOUNDS, _DATES) | {
+    "petition": {SIGNATURE: "petition_id", PETITION: "petition_id"},
+    "campaign": {EVENT: "event_campaign_id", EVENT_CAMPAIGN: "event_campaign_id"},
+    "status": {EVENT: "status"},
 }
+#: Values that are no error if they occur nowhere (interface 3).
+_KNOWN: Final = {"status": ("confirmed", "tentative", "cancelled")}
 #: The types whose titles are shown where an id is not found.
 _TITLED: Final = (EVENT_CAMPAIGN, PETITION)
 
@@ -97,15 +91,9 @@ class Selection:
     def of(cls, filters: Filters, *, include: Iterable[str] | None = None) -> Selection:
         r"""Return the selection by some filters, without the kinds that are not included.
 
-        Raises
-        ------
-        InvalidArgument
-            For a time that cannot be read, or a kind that is not declared.
-        TypeError
-            For a filter that is not declared.
+        Raise InvalidArgument for a time that cannot be read or a kind that is not declared, TypeError for a filter
+        that is not.
 
-        Examples
-        --------
         >>> print(*Selection.of({"since": "2026-05", "petition": "5f"}).lines(), sep="\n")
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
@@ -131,39 +119,37 @@ class Selection:
         """The columns of each element type that are needed to decide."""
         needed: defaultdict[ElementType, dict[str, None]] = defaultdict(dict)
         for name in self.filters:
-            for element, column in FILTERS[name].columns.items():
+            for element, column in FILTERS[name].items():
                 needed[element] |= dict.fromkeys((column, "title") if element in _TITLED else (column,))
         for kind in self.left_out.values():
             for element in kind.elements:
                 needed[element] |= dict.fromkeys(kind.values)
         return {element: list(columns) for element, columns in needed.items()}
 
-    def kept(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
-        """Yield the rows of elements that are kept; at the end, raise for an id that occurs nowhere."""
-        yield from self.chosen(rows)
-        self.refuse_unknown()
-
     def chosen(self, rows: Iterable[tuple[str, pa.Table]]) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows of elements that are kept, without the columns that were read to decide."""
         columns = self.columns
         for name, some in rows:
             table = TABLES[name]
-            read = {column: some[f"{SELECTED_BY}{column}"] for column in columns.get(table.element, ())}
+            element = table.element
+            read = {column: some[f"{IDENTITY}{column}"] for column in columns.get(element, ())}
             keeps = [
-                self._passes(asked, read[FILTERS[asked].columns[table.element]], read.get("title"))
+                self._passes(asked, read[FILTERS[asked][element]], read.get("title"))
                 for asked in self.filters
-                if table.element in FILTERS[asked].columns
+                if element in FILTERS[asked]
             ]
             for reason, kind in self.left_out.items():
-                if table.element in kind.elements:
-                    is_one = reduce(
-                        pc.and_, (_equals(read[key], value) for key, value in kind.values.items())
+                if element in kind.elements:
+                    equal = (
+                        pc.is_in(read[key], pa.array([value], read[key].type))
+                        for key, value in kind.values.items()
                     )
+                    is_one = reduce(pc.and_, equal)
                     if not table.rows:
                         self.counts[reason] += pc.sum(reduce(pc.and_, keeps, is_one)).as_py() or 0
                     keeps.append(pc.invert(is_one))
             kept = some.filter(reduce(pc.and_, keeps)) if keeps else some
-            yield name, kept.drop_columns([f"{SELECTED_BY}{column}" for column in read])
+            yield name, kept.drop_columns([f"{IDENTITY}{column}" for column in read])
 
     def add(self, other: Selection) -> None:
         """Add what the same selection met in another part of the archive."""
@@ -187,7 +173,7 @@ class Selection:
     def refuse_unknown(self) -> None:
         """Raise UnknownValue for an id that was asked for and occurs nowhere."""
         for name, asked in self.filters.items():
-            found = sorted({*self.met[name], *FILTERS[name].known})
+            found = sorted({*self.met[name], *_KNOWN.get(name, ())})
             for value in asked if name not in _BOUNDS else ():
                 if value not in found:
                     hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
@@ -195,30 +181,22 @@ class Selection:
 
     def lines(self, *elements: ElementType) -> list[str]:
         """Return what to say of it: the filters, and what is not counted; of some element types, or of all."""
-        shown = {*elements} or {table.element for table in TABLES.values()}
-        asked = [
-            f"{name} {', '.join(values)} ({', '.join(map(_plural, FILTERS[name].columns))})"
-            for name, values in self.filters.items()
-            if shown.intersection(FILTERS[name].columns)
-        ]
+        shown = elements or element_types()
+        asked = []
+        for name, values in self.filters.items():
+            if FILTERS[name].keys() & shown:
+                types = ", ".join(f"{element.name.replace('_', ' ')}s" for element in FILTERS[name])
+                asked.append(f"{name} {', '.join(values)} ({types})")
         left_out = {
             name: counted(self.counts[name], kind.word)
             for name, kind in self.left_out.items()
-            if self.counts[name] and shown.intersection(kind.elements)
+            if self.counts[name] and {*kind.elements} & {*shown}
         }
         said = [f"only: {'; '.join(asked)}"] if asked else []
         if left_out:
             kinds, names = ", ".join(left_out.values()), ",".join(left_out)
             said.append(f"not counted: {kinds}; include= (--include {names}) counts them")
         return said
-
-
-def _equals(values: pa.ChunkedArray, value: str | bool | None) -> pa.ChunkedArray:
-    return values.is_null() if value is None else pc.fill_null(pc.equal(values, value), False)
-
-
-def _plural(element: ElementType) -> str:
-    return f"{element.name.replace('_', ' ')}s"
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:

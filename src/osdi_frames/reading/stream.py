@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
 
 import pyarrow as pa
 
 from osdi_frames.archive.layout import Chunk, split
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.source import Partition, Source
+from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning
 from osdi_frames.problems import Finding, Policy, Problem, warn_caller
@@ -25,6 +28,8 @@ from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
+
+ByType = dict[ElementType, Deduplication]
 
 
 @dataclass(slots=True)
@@ -40,9 +45,6 @@ class Observer:
     quarantines: list[str] = field(default_factory=list)
     """The folders of bodies that no reader reads."""
     first: list[bytes] = field(default_factory=list)
-
-    inspects: ClassVar[bool] = False
-    """Whether all values of all tables are checked, and all keys are listed."""
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
@@ -72,68 +74,70 @@ class Observer:
 
 def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     """Warn that nothing was found of what was asked for, and say what there is."""
-    found = [
-        element
-        for document in documents
-        for _, parsed in split(document)
-        if not isinstance(parsed, Finding)
-        for element in elements(parsed, element_types(), plan.prefixes)
-    ]
-    declared = dict.fromkeys(part.type for part in found if isinstance(part, Element))
-    others = dict.fromkeys(part.type for part in found if isinstance(part, Other) and ":" in part.type)
+    declared: dict[str, str] = {}
+    others: dict[str, None] = {}
+    for _, parsed in itertools.chain.from_iterable(map(split, documents)):
+        for part in () if isinstance(parsed, Finding) else elements(parsed, element_types(), plan.prefixes):
+            if isinstance(part, Element):
+                declared[part.type.name] = f"read_table(source, {main_table(part.type).name!r})"
+            elif isinstance(part, Other) and ":" in part.type:
+                others[part.type] = None
+    held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
-        tables = ", ".join(f"read_table(source, {main_table(element).name!r})" for element in declared)
-        held = f"{', '.join(element.name for element in declared)} elements, which {tables} reads"
-    elif others:
-        held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
-    else:
-        return
-    warn_caller(
-        f"no {' and no '.join(element.name for element in plan.selects)} was found; the source begins with {held}",
-        SourceWarning,
+        held = f"{', '.join(declared)} elements, which {', '.join(declared.values())} reads"
+    if declared or others:
+        nothing = " and no ".join(element.name for element in plan.selects)
+        warn_caller(f"no {nothing} was found; the source begins with {held}", SourceWarning)
+
+
+def scan_tables(
+    source: Source,
+    plan: Plan,
+    observer: Observer,
+    *,
+    limits: Limits | None = None,
+    progress: bool | None = None,
+) -> Iterator[tuple[str, pa.Table]]:
+    """Read the tables of a plan in one pass, in bounded memory: pairs of a table's name and some of its rows.
+
+    The rows of one table come in their order; those of elements that are deduplicated when all has been read.
+    Errors are those of `read_tables`.
+    """
+    found = candidates(
+        source, observer.handle, limits=limits, progress=progress, quarantines=observer.quarantines
     )
 
+    def rows() -> Iterator[tuple[str, pa.Table]]:
+        with engine() as lent:
+            pairs = _read(plan, observer.watched(found), observer, _dedupe(plan, lent), cores=_cores())
+            given = ((select.table.name, select.given(some)) for select, some in pairs)
+            yield from plan.selection.chosen(given)
+            lent.release()
+        plan.selection.refuse_unknown()
+        observer.end(plan, whole=not isinstance(source, Partition))
 
-def stream(plan: Plan, chunks: Iterable[Chunk], observer: Observer) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of every table asked for, as pairs of a table's name and some of its rows, in order.
-
-    Tables that are deduplicated come when all has been read.
-    """
-    selects = plan.asked
-    with engine() as lent:
-        found = _read(plan, chunks, observer, _dedupe(plan, lent), cores=_cores())
-        yield from ((name, asked(selects[name], rows)) for name, rows in found)
-        lent.release()
+    return rows()
 
 
 def read_partition(
     plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer
 ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table]]:
     """Return the rows of a partition by table, with the numbers of their elements, and the keys for `superseded`."""
-    tables: dict[str, list[pa.Table]] = {name: [] for name in plan.asked}
+    tables: dict[str, list[pa.Table]] = {name: [] for name in plan.schemas}
     with engine() as lent:
         dedupe = _dedupe(plan, lent)
-        for name, rows in _read(plan, chunks, observer, dedupe, cores=1):
-            tables[name].append(rows)
+        for select, rows in _read(plan, chunks, observer, dedupe, cores=1):
+            tables[select.table.name].append(rows)
         return tables, {element: kept.keys(number) for element, kept in dedupe.items()}
 
 
-def _dedupe(plan: Plan, lent: Engine) -> dict[ElementType, Deduplication]:
-    return {
-        element: Deduplication(element, identities, lent)
-        for element, identities in plan.identities.items()
-        if identities
-    }
+def _dedupe(plan: Plan, lent: Engine) -> ByType:
+    return {element: Deduplication(element, by, lent) for element, by in plan.identities.items() if by}
 
 
 def _read(
-    plan: Plan,
-    chunks: Iterable[Chunk],
-    observer: Observer,
-    dedupe: Mapping[ElementType, Deduplication],
-    *,
-    cores: int,
-) -> Iterator[tuple[str, pa.Table]]:
+    plan: Plan, chunks: Iterable[Chunk], observer: Observer, dedupe: ByType, *, cores: int
+) -> Iterator[tuple[Select, pa.Table]]:
     """Yield the rows of every table asked for, with the number of their element."""
     one, groups = partial(read, plan), grouped(chunks)
     for reading in (result() for result in ahead(one, groups, cores)) if cores > 1 else map(one, groups):
@@ -142,22 +146,17 @@ def _read(
             kept = dedupe.get(select.table.element)
             if kept and not select.table.rows:
                 kept.see(rows)
-            if select.asked is None:
+            if select.schema is None:
                 continue
             found = rows.select([*select.schema.names, ELEMENT])
             if kept:
-                kept.wait(select.table.name, found)
+                kept.wait(select, found)
             else:
-                yield select.table.name, found
+                yield select, found
     for element, deduplication in dedupe.items():
         newest = deduplication.kept()
         observer.kept[element.name] = len(newest)
         yield from deduplication.rows(newest)
-
-
-def asked(select: Select, rows: pa.Table) -> pa.Table:
-    """Return the columns asked for alone, with their schema."""
-    return rows.select(select.schema.names).cast(select.schema)
 
 
 def _cores() -> int:

@@ -77,8 +77,8 @@ PREFIXES = ("platform", "action_network")
 NONE = "(none)"
 NO_DATE = "(no date)"
 
-#: What the names of the columns begin with that are read to select rows by.
-SELECTED_BY = "_selected_by_"
+#: What the names of the columns of an element begin with that are read to identify and to select it.
+IDENTITY = "_identity_"
 
 FIRST, PRIMARY, EACH, PAIRS = 0, -1, -2, -3
 _INDEX = {"[0]": FIRST, "[primary]": PRIMARY, "[]": EACH, "{}": PAIRS}
