@@ -24,9 +24,11 @@ _LARGEST = 1 << 24  # bytes of a document that is parsed as a line, which is wha
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
 
-#: Which documents may have numbers that JSON does not have, or none of 64 bits.
-UNUSUAL = r"""SELECT number FROM documents
-    WHERE regexp_matches(document, '(?i)[:,\[]\s*-?(?:nan|inf|\d{308}|\d[\d.]*e\+?\d{3})')"""
+#: Patterns of documents that may have numbers that JSON does not have, or none of 64 bits: each is found quickly
+#: by its first character.
+UNUSUAL = tuple(
+    rf"{before}\s*-?(?i:nan|inf|\d{{308}}|\d[\d.]*e\+?\d{{3,}}\s*[,\]}}])" for before in (":", ",", r"\[")
+)
 
 
 def types_at(paths: Iterable[Keys]) -> str:
