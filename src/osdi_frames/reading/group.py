@@ -216,7 +216,8 @@ class _Reader:
     def _check_types(self, parsed: Parsed, documents: pa.Table, suspect: Mask) -> None:
         """Mark elements that have a type that is read and are no objects; note documents with other entries."""
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
-        doubtful = ~np.logical_and.reduce(list(types.values()))
+        null = np.asarray(pc.match_substring_regex(parsed.documents["document"], query.NULL))[parsed.owners]
+        doubtful = null | ~np.logical_or.reduce(list(types.values()))
         if not doubtful.any():
             return
         doubted = only(documents, np.unique(parsed.elements[doubtful] >> POSITIONS))

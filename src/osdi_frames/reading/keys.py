@@ -48,6 +48,14 @@ class _Place:
             if isinstance(step, str):
                 yield from self.at(step).below((*path, step))
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of objects, or one of which one entry is read."""
+        shape = self.shape
+        return shape.is_single or (
+            shape.form == "list" and any(entry.form for entry in shape.inside.values())
+        )
+
     def findings(self, key: Step, around: Collection[str] = (), *, twice: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with a key of an object, or with entries that are not read (EACH).
 
@@ -92,11 +100,7 @@ def count_keys(
 
 def _in_elements(engine: Engine, elements: pa.Table, places: Mapping[Path, _Place]) -> Iterator[Counted]:
     objects = {path: place for path, place in places.items() if place.shape.is_struct}
-    lists = {
-        path: place for path, place in places.items() if place.shape.form == "list" and place.shape.inside
-    }
-    if not objects and not lists:
-        return
+    lists = {path: place for path, place in places.items() if place.is_list}
     engine.put("elements", elements)
     found = engine.connection.sql(query.objects(objects, lists)).to_arrow_table()
     numbers = found["number"].to_numpy()
@@ -139,12 +143,13 @@ def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, place: _
     if place.shape.is_single and len(others):
         first = numbers[owners[others[0]]].item()
         yield from ((first, finding, len(others)) for finding in place.findings(EACH))
-    for step in place.shape.inside if len(found) else ():
-        at = np.arange(len(found)) if step == EACH else chosen(lists, int(step))
-        at = at[at >= 0]
-        values = child(found, "entry").take(pa.array(at))
-        elements = pa.table({"number": numbers[owners[at]], "element": values})
-        yield from _in_elements(engine, elements, dict(place.at(step).below()))
+    for step, entry in place.shape.inside.items() if len(found) else ():
+        if entry.form:
+            at = np.arange(len(found)) if step == EACH else chosen(lists, int(step))
+            at = at[at >= 0]
+            values = child(found, "entry").take(pa.array(at))
+            elements = pa.table({"number": numbers[owners[at]], "element": values})
+            yield from _in_elements(engine, elements, dict(place.at(step).below()))
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:

@@ -19,6 +19,9 @@ MISPLACED = "osdi-frames:misplaced"
 #: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
 LAX = r",\s*[\]}]"
 
+#: A pattern of documents in which a key may have no value.
+NULL = r":\s*null"
+
 _LARGEST = 1 << 24  # bytes of a document that is parsed as a line, which is what DuckDB has buffers for
 
 #: Which documents are no JSON, of the relation ``documents``.
