@@ -15,7 +15,7 @@ from osdi_frames.archive.layout import Chunk
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import printable
 from osdi_frames.archive.source import Source, read
-from osdi_frames.problems import Place, Problem, ProblemKind, named
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind, named
 from osdi_frames.reading.documents import POSITION, Other
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.group import Reading
@@ -140,9 +140,7 @@ class Inspector(Observer):
             self._add(Problem.at(place, finding), finding.key, count)
         for place, what, element in reading.met:
             if isinstance(what, Other):
-                name = named(what.type)
-                self._add(Problem(place, ProblemKind.OTHER_TYPE, name, "info"), name)
-                continue
+                what = Finding(ProblemKind.OTHER_TYPE, what.type, severity="info")
             key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
             self._add(Problem.at(place, replace(what, key=key) if element else what), key)
             Observer.handle(self, Problem.at(place, what))
@@ -185,10 +183,10 @@ class Inspector(Observer):
         """Return what was met."""
         types = element_types()
         kept = (element.name for element in types if element.month)
+        kinds = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")
+        kinds |= {"source_line": "Int64", "count": "Int64"}
         rows = [(at.source_file, at.source_line, *same, count) for same, (at, count) in self.noted.items()]
-        names = ["source_file", "source_line", "severity", "problem", "detail", "key", "count"]
-        kinds = {name: "Int64" if name in ("source_line", "count") else "str" for name in names}
-        found = pd.DataFrame(rows, columns=names).astype(kinds)
+        found = pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
         by_key = found.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
         return Inspection(
             len(self.files),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -39,7 +39,10 @@ class _Place:
     """The steps from the element or the entry."""
 
     def at(self, step: Step) -> _Place:
-        return replace(self, shape=self.shape.inside[step], inside=(*self.inside, step))
+        types = {element.type_key: element for element in element_types()}
+        if self.element is None and step in types:
+            return _Place(self.shape.inside[step], types[str(step)])
+        return _Place(self.shape.inside[step], self.element, (*self.inside, step))
 
     def below(self, path: Path = ()) -> Iterator[tuple[Path, _Place]]:
         """Yield what is declared here and below as far as lists, with its path."""
@@ -84,18 +87,10 @@ def count_keys(
     engine: Engine, form: Form, shapes: Mapping[ElementType, ElementShape], documents: pa.Table
 ) -> Iterator[Counted]:
     """Yield the keys in documents of a form that no table reads, and those that an object has twice."""
-    places: dict[Path, _Place] = {}
-    if form.kind == "delivery":
-        around = Shape(form="object")
-        for element in form.types:
-            around.merge(shapes[element].siblings)
-        places |= _Place(around).below()
-    for element in form.types:
-        head: Path = (str(element.type_key),) if form.kind == "delivery" else ()
-        places |= _Place(shapes[element].of, element).below(head)
     engine.put("documents", documents)
     elements = engine.connection.sql(query.texts(form)).to_arrow_table()
-    yield from _in_elements(engine, elements, places)
+    entry = _Place(query.entry_shape(form, shapes), None if form.kind == "delivery" else form.types[0])
+    yield from _in_elements(engine, elements, dict(entry.below()))
 
 
 def _in_elements(engine: Engine, elements: pa.Table, places: Mapping[Path, _Place]) -> Iterator[Counted]:
