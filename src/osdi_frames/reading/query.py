@@ -83,8 +83,10 @@ def entry_keys(form: Form) -> str:
 
 def texts(form: Form) -> str:
     """Return the query that gives each element of the documents of a form as JSON: number, element."""
-    found = f"json_transform(document, {structure_of(inside_of(form, 'JSON'))})"
-    return f"SELECT number, unnest({_list_of(form, found)}) AS element FROM documents"
+    path = json_path(_steps(form))
+    if form.kind == "single":
+        return f"SELECT number, json_extract(document, {literal(path)}) AS element FROM documents"
+    return f"SELECT number, unnest(json_extract(document, {literal(path + '[*]')})) AS element FROM documents"
 
 
 def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
