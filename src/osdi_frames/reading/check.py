@@ -14,11 +14,10 @@ from osdi_frames.archive.layout import Chunk
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import printable
 from osdi_frames.archive.source import Source, read
-from osdi_frames.problems import Place, Problem, ProblemKind, named
-from osdi_frames.reading.documents import POSITION, Other, is_type_key, is_wrapper
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind, named
+from osdi_frames.reading.documents import POSITION, Other
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.group import Reading
-from osdi_frames.reading.keys import Keys, written
 from osdi_frames.reading.plan import Plan
 from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.tables import element_types
@@ -132,13 +131,11 @@ class Inspector(Observer):
         """Note what was read of a group."""
         self.documents += reading.documents
         self.elements.update({element.name: count for element, count in reading.elements.items()})
-        for place, keys in reading.keys:
-            self._see_keys(place, keys)
+        for place, finding, count in reading.keys:
+            self._add(Problem.at(place, finding), finding.key, count)
         for place, what, element in reading.met:
             if isinstance(what, Other):
-                name = named(what.type)
-                self._add(Problem(place, ProblemKind.OTHER_TYPE, name, "info"), name)
-                continue
+                what = Finding(ProblemKind.OTHER_TYPE, what.type, severity="info")
             key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
             self._add(Problem.at(place, replace(what, key=key) if element else what), key)
             Observer.handle(self, Problem.at(place, what))
@@ -156,32 +153,6 @@ class Inspector(Observer):
         self._list_doubtful()
         if self.policy:
             self.policy.close()
-
-    def _see_keys(self, place: Place, keys: Keys) -> None:
-        """Note the keys that no table declares, types that are not declared, and keys that occur twice."""
-        path, count, types = (
-            keys.path,
-            keys.count,
-            {element.type_key: element.name for element in element_types()},
-        )
-        sibling_of = next((types[name] for name in keys.around if name in types), None)
-        whose = path.element.name if path.element else sibling_of
-        head = written(path.inside)
-        for key, times in Counter(keys.names).items():
-            at = f"{head}[]" if path.single else f"{head}.{key}" if head else key
-            name = named(f"{whose}: {at}" if path.element else f"{whose}: ../{at}")
-            if times > 1:
-                self._add(Problem(place, ProblemKind.DUPLICATE_KEY, name, "warning"), name, count)
-            if key in path.shape.inside or (whose is None and path.inside):
-                continue
-            if path.element is None and not path.inside and (key in types or is_type_key(key)):
-                if key not in types and (whose or is_wrapper(keys.around)):
-                    other = named(key)
-                    self._add(Problem(place, ProblemKind.OTHER_TYPE, other, "info"), other, count)
-            elif whose is not None:
-                ignored = path.single or (path.element is not None and path.element.ignores(at))
-                problem = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
-                self._add(Problem(place, problem, name, "info"), name, count)
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
         """Note the years of dates, and the first date of each."""
@@ -207,10 +178,10 @@ class Inspector(Observer):
         """Return what was met."""
         types = element_types()
         kept = (element.name for element in types if element.month)
+        kinds = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")
+        kinds |= {"source_line": "Int64", "count": "Int64"}
         rows = [(at.source_file, at.source_line, *same, count) for same, (at, count) in self.noted.items()]
-        names = ["source_file", "source_line", "severity", "problem", "detail", "key", "count"]
-        kinds = {name: "Int64" if name in ("source_line", "count") else "str" for name in names}
-        found = pd.DataFrame(rows, columns=names).astype(kinds)
+        found = pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
         by_key = found.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
         return Inspection(
             len(self.files),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
 _PLAUSIBLE: Final = range(2000, 2100)
 
@@ -17,12 +19,8 @@ def trusted_years(counts: Mapping[int, int]) -> range:
     >>> trusted_years({1: 1, 2024: 5, 2026: 7, 9999: 2})
     range(2024, 2027)
     """
-    clusters: list[list[int]] = []
-    for year in sorted(counts):
-        if clusters and year - clusters[-1][-1] <= FAR:
-            clusters[-1].append(year)
-        else:
-            clusters.append([year])
+    years = np.array(sorted(counts))
+    clusters = [part.tolist() for part in np.split(years, np.flatnonzero(np.diff(years) > FAR) + 1)]
 
     def weight(cluster: list[int]) -> tuple[int, bool, int]:
         return sum(counts[year] for year in cluster), any(year in _PLAUSIBLE for year in cluster), cluster[0]

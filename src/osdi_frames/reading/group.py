@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain, count
 from operator import itemgetter
 from typing import Any
@@ -25,7 +26,7 @@ from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.documents import Element, Other, elements, is_wrapper
 from osdi_frames.reading.engine import REFUSED, Engine, engine
-from osdi_frames.reading.keys import Keys, count_keys
+from osdi_frames.reading.keys import count_keys
 from osdi_frames.reading.mend import mend
 from osdi_frames.reading.parsed import POSITIONS, Parsed, is_plain, misfits
 from osdi_frames.reading.plan import Plan, Select
@@ -88,8 +89,8 @@ class Reading:
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
     met: list[tuple[Place, Finding | Other, Element | None]] = field(default_factory=list)
     """Problems and elements of other types; of a problem in an element, with it."""
-    keys: list[tuple[Place, Keys]] = field(default_factory=list)
-    """The keys of objects; only in an inspection."""
+    keys: list[tuple[Place, Finding, int]] = field(default_factory=list)
+    """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
 
 
 def read(plan: Plan, group: pa.Table) -> Reading:
@@ -220,7 +221,8 @@ class _Reader:
     def _check_types(self, parsed: Parsed, documents: pa.Table, suspect: Mask) -> None:
         """Mark elements that have a type that is read and are no objects; note documents with other entries."""
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
-        doubtful = ~np.logical_and.reduce(list(types.values()))
+        null = np.asarray(pc.match_substring_regex(parsed.documents["document"], query.NULL))[parsed.owners]
+        doubtful = null | ~np.logical_or.reduce(list(types.values()))
         if not doubtful.any():
             return
         doubted = only(documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
@@ -244,17 +246,19 @@ class _Reader:
 
     def _list_numbers(self, documents: pa.Table) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
-        self.engine.put("documents", documents)
-        for (number,) in self.engine.connection.sql(query.UNUSUAL).fetchall():
+        texts = documents["document"]
+        unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in query.UNUSUAL))
+        for number in documents["number"].filter(unusual).to_pylist():
             for text in unusual_numbers(self._candidate(number)):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning")
                 self.reading.met.append((_place(self.group, number), finding, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
-        """List the keys of the objects whose keys are declared, in the order of reading."""
+        """List the keys that no table reads or that occur twice, in the order of reading."""
         found = (one for form, some in forms for one in count_keys(self.engine, form, self.plan.shapes, some))
         self.reading.keys.extend(
-            (_place(places, number), keys) for number, keys in sorted(found, key=itemgetter(0))
+            (_place(places, number), finding, count)
+            for number, finding, count in sorted(found, key=itemgetter(0))
         )
 
     def _candidate(self, number: int) -> bytes:

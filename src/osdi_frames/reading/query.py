@@ -28,14 +28,19 @@ DELIVERIES: Sequence[tuple[str, Mapping[Keys, str]]] = (
     ),
 )
 
+#: A pattern of documents in which a key may have no value.
+NULL = r":\s*null"
+
 _LARGEST = 1 << 24  # bytes of a document for which DuckDB has buffers in any case
 
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
 
-#: Which documents may have numbers that JSON does not have, or none of 64 bits.
-UNUSUAL = r"""SELECT number FROM documents
-    WHERE regexp_matches(document, '(?i)[:,\[]\s*-?(?:nan|inf|\d{308}|\d[\d.]*e\+?\d{3})')"""
+#: Patterns of documents that may have numbers that JSON does not have, or none of 64 bits: each is found quickly
+#: by its first character.
+UNUSUAL = tuple(
+    rf"{before}\s*-?(?i:nan|inf|\d{{308}}|\d[\d.]*e\+?\d{{3,}}\s*[,\]}}])" for before in (":", ",", r"\[")
+)
 
 
 def types_at(paths: Iterable[Keys]) -> str:
@@ -74,8 +79,10 @@ def entry_keys(form: Form) -> str:
 
 def texts(form: Form) -> str:
     """Return the query that gives each element of the documents of a form as JSON: number, element."""
-    found = f"json_transform(document, {structure_of(inside_of(form, 'JSON'))})"
-    return f"SELECT number, unnest({_list_of(form, found)}) AS element FROM documents"
+    path = json_path(_steps(form))
+    if form.kind == "single":
+        return f"SELECT number, json_extract(document, {literal(path)}) AS element FROM documents"
+    return f"SELECT number, unnest(json_extract(document, {literal(path + '[*]')})) AS element FROM documents"
 
 
 def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
