@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from osdi_frames.reading import group
-from osdi_frames.reading.engine import REFUSED, Engine
+from osdi_frames.reading.engine import Engine, refused
 from osdi_frames.tables.forms import Form
 from tests import reference
 from tests.fuzz.oracle import documents_at
@@ -104,7 +104,7 @@ def plain_and_mended_read_the_same(table: str, document: Any) -> None:
 
     def refuse(lent: Engine, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         if documents["misfits"].null_count:  # it is none of the mended
-            raise REFUSED[0]("anything misplaced")
+            raise refused()[0]("anything misplaced")
         return parse(lent, form, structure, documents)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from osdi_frames.reading import query
@@ -17,20 +16,23 @@ from osdi_frames.reading.arrays import one
 from osdi_frames.reading.lines import Lines
 from osdi_frames.tables.forms import Form
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
 # A batch costs a query something, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
-#: What DuckDB raises for JSON that it does not take; the last where its message cuts a character in two.
-REFUSED = (duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError)
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
 
 #: To open a database takes 20 ms. By process, since threads do not survive a fork; with the files that wait for use.
-_databases: dict[int, tuple[duckdb.DuckDBPyConnection, list[Lines]]] = {}
+_databases: dict[int, tuple[DuckDBPyConnection, list[Lines]]] = {}
 
 
 @contextmanager
 def engine() -> Iterator[Engine]:
     """Open a connection; what it holds goes with it."""
+    import duckdb  # takes a tenth of the time that pandas takes: not before something is read
+
     if os.getpid() not in _databases:
         # Who asks several queries at a time has threads of its own, which would wait for those of the database.
         _databases.setdefault(os.getpid(), (duckdb.connect(config={"threads": 1}), []))
@@ -48,6 +50,13 @@ def engine() -> Iterator[Engine]:
         idle.append(lines)
 
 
+def refused() -> tuple[type[Exception], ...]:
+    """Return what DuckDB raises for JSON that it does not take; the last where its message cuts a character in two."""
+    import duckdb
+
+    return duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError
+
+
 @atexit.register
 def _close() -> None:
     if mine := _databases.pop(os.getpid(), None):
@@ -58,7 +67,7 @@ def _close() -> None:
 class Engine:
     """A connection to the database."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: DuckDBPyConnection
     lines: Lines
     """Documents that a query reads as a file."""
 
@@ -79,14 +88,14 @@ class Engine:
     def parse(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         """Look for a structure in documents, as `query.parse` does.
 
-        One of REFUSED is raised where one has anything else in the place of an object or a list, has a declared
+        One of `refused` is raised where one has anything else in the place of an object or a list, has a declared
         key twice, or is no JSON.
         """
         self.lines.write(one(documents["document"]))
         parse = query.parse(self.lines.address, self.lines.size, form, structure)
         found = self.connection.sql(parse).to_arrow_table()
         if len(found) != len(documents):
-            raise duckdb.InvalidInputException("some are not one document")
+            raise refused()[0]("some are not one document")
         return found
 
     def pairs(self, objects: pa.Array) -> pa.Array:

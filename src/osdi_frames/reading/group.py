@@ -25,7 +25,7 @@ from osdi_frames.reading.arrays import Mask, one, only, valid
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.documents import Element, Other, elements, is_wrapper
-from osdi_frames.reading.engine import REFUSED, Engine, engine
+from osdi_frames.reading.engine import Engine, engine, refused
 from osdi_frames.reading.keys import count_keys
 from osdi_frames.reading.mend import mend
 from osdi_frames.reading.parsed import POSITIONS, Parsed, is_plain, misfits
@@ -164,7 +164,7 @@ class _Reader:
         """Parse documents; give those that are JSON, and by their form their elements with their documents."""
         try:
             return documents, [(self._parsed(form, some), some) for form, some in self._forms(documents)]
-        except REFUSED:
+        except refused():
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
             self.odd.update(number for (number,) in self.engine.connection.sql(query.INVALID).fetchall())
