@@ -11,10 +11,12 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import BadDocument, ProblemsWarning
+from osdi_frames.problems import ProblemKind
 from tests.layouts import compact, lines, tarred, zipped, zstd
 
 GOOD = {"identifiers": ["platform:good"], "title": "Good", "total_accepted": 1}
@@ -220,6 +222,23 @@ def test_the_key_of_a_misfit_tells_the_version_as_any_other_key_does(keys: Any, 
     for source in (bad, [GOOD, bad], {"_embedded": {"osdi:events": [GOOD, bad]}}):
         rows, _ = skipped(source, "events")
         assert rows[-1]["api_version"] == version
+
+
+def test_check_lists_of_a_document_what_it_lists_of_it_alone(tmp_path: Path) -> None:
+    whole = tmp_path / "all"
+    whole.mkdir()
+    alone = []
+    for number, more in enumerate(
+        ['"x": 1, "x": NaN', f'"x": {"9" * 5000}', '"location": 7', '"title": 1, "x": 1e999']
+    ):
+        path = whole / f"{number}.json"
+        path.write_text(f'{{"title": "March", "total_accepted": 1, {more}}}')
+        alone.append(of.check(path))
+    columns = ["severity", "problem", "detail"]
+    listed = of.check(whole)[columns].drop_duplicates().sort_values(columns, ignore_index=True)
+    expected = pd.concat(alone)[columns].drop_duplicates().sort_values(columns, ignore_index=True)
+    pd.testing.assert_frame_equal(listed, expected)
+    assert (listed["problem"] == ProblemKind.ODD_NUMBER).sum() == 2
 
 
 def test_check_lists_each_misfit_by_its_key(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -162,17 +163,22 @@ def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
             yield number
 
 
+_TWICE: Any = object()
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, and at _TWICE the keys that occur twice, if any does."""
     if len(found := dict(pairs)) < len(pairs):
-        raise ValueError("a key twice")
+        found[_TWICE] = {key for key, count in Counter(key for key, _ in pairs).items() if count > 1}
     return found
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+#: Of numbers the text is enough, however long.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_float=str)
 
 
 def is_plain(document: str, structure: Any) -> bool:
-    """Return whether a document is JSON in which no key is twice and no object or list is misplaced."""
+    """Return whether a document is JSON of a structure: no object or list misplaced, no key of it twice."""
     try:
         return _has(_DECODER.decode(document), structure)
     except (ValueError, RecursionError):
@@ -184,4 +190,6 @@ def _has(value: Any, structure: Any) -> bool:
         return True
     if isinstance(structure, list):
         return isinstance(value, list) and all(_has(entry, structure[0]) for entry in value)
-    return isinstance(value, dict) and all(_has(value.get(key), below) for key, below in structure.items())
+    if not isinstance(value, dict) or structure.keys() & value.get(_TWICE, ()):
+        return False
+    return all(_has(value.get(key), below) for key, below in structure.items())
