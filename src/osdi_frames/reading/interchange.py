@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,8 @@ def frame(table: pa.Table) -> pd.DataFrame:
     for number, field in enumerate(table.schema):
         if pa.types.is_list(field.type) or pa.types.is_large_list(field.type):
             # Lists, not arrays: they compare, and to_parquet and explode take them as they are.
-            lists[field.name] = [entries for chunk in table[number].chunks for entries in _lists(chunk)]
+            with _without_collector():
+                lists[field.name] = [entries for chunk in table[number].chunks for entries in _lists(chunk)]
             flat = flat.set_column(number, field.name, pa.nulls(len(table)))
     result: pd.DataFrame = flat.to_pandas(types_mapper=_NULLABLE.get)
     for name, values in lists.items():
@@ -35,8 +38,20 @@ def frame(table: pa.Table) -> pd.DataFrame:
     return result
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Let the garbage collector rest, which would look again and again through lists of which none is garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _lists(column: pa.ListArray) -> list[list[Any] | None]:
-    """Return lists as `to_pylist` does; lists of texts in a third of its time."""
+    """Return lists as `to_pylist` does; lists of texts in two thirds of its time."""
     if not pa.types.is_string(column.type.value_type):
         listed: list[list[Any] | None] = column.to_pylist()
         return listed
