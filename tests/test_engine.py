@@ -10,6 +10,7 @@ import tempfile
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import osdi_frames as of
@@ -59,6 +60,18 @@ def test_a_reading_that_was_left_or_failed_leaves_nothing_to_the_next():
     with pytest.raises(of.errors.BadDocument):
         of.read_signatures(broken)
     assert ids(1) == ["1"]
+
+
+def test_arrow_takes_its_memory_from_where_it_did_before_when_all_readings_are_done():
+    before = pa.default_memory_pool().backend_name
+    first, second = (of.scan([delivery(1), {"page": 1}], "signatures", dedupe=False) for _ in range(2))
+    first.read_next_batch()
+    second.read_next_batch()
+    assert pa.default_memory_pool().backend_name == "system"
+    del first
+    second.read_all()
+    del second
+    assert pa.default_memory_pool().backend_name == before != "system"
 
 
 @pytest.mark.parametrize(("setting", "limit"), [("_IN_MEMORY", 0), ("_IN_MEMORY", 20_000), ("_GROUPED", 50)])
