@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_PART = 1 << 16  # characters that are compared at once: what the processor holds
+
 
 class Lines:
     """A file that is written anew for each query: in memory, or where the system has no such files, temporary."""
@@ -39,7 +41,8 @@ def _lines(documents: pa.StringArray) -> pa.Buffer:
     data = data[ends[0] : ends[-1]]
     characters = np.frombuffer(data, np.uint8)
     at_ends = characters[ends[1:] - ends[0] - 1] == ord("\n")
-    if at_ends.all() and np.count_nonzero(characters == ord("\n")) == len(documents):
+    parts = (characters[at : at + _PART] for at in range(0, len(characters), _PART))
+    if at_ends.all() and sum(np.count_nonzero(part == ord("\n")) for part in parts) == len(documents):
         return data
     # Within a document a carriage return is as blank as a line feed, and as wrong in a string.
     lines = pc.replace_substring(pc.utf8_rtrim(documents, " \t\r\n"), "\n", "\r")
