@@ -170,8 +170,16 @@ class _Reader:
             self.odd.update(number for (number,) in self.engine.connection.sql(query.INVALID).fetchall())
         documents = only(documents, self.odd, invert=True)
         return documents, [
-            (self._parsed(form, self._plain(form, some)), some) for form, some in self._forms(documents)
+            (self._carefully_parsed(form, some), some) for form, some in self._forms(documents)
         ]
+
+    def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
+        """Parse the documents in which nothing is misplaced; where that is refused, too, all are suspect."""
+        try:
+            return self._parsed(form, self._plain(form, documents))
+        except refused():
+            self.suspects |= dict.fromkeys(documents["number"].to_pylist())
+            return self._parsed(form, documents.slice(0, 0))
 
     def _plain(self, form: Form, documents: pa.Table) -> pa.Table:
         """Return the documents in which nothing is misplaced; the others are suspect."""
