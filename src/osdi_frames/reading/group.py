@@ -36,7 +36,7 @@ from osdi_frames.tables.forms import Form, probes
 from osdi_frames.tables.forms import form as form_by
 from osdi_frames.tables.schema import ElementType
 
-_GROUP = 12 << 20  # bytes of documents that are read together
+_GROUP = 16 << 20  # bytes of documents that are read together
 
 
 def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
@@ -229,8 +229,10 @@ class _Reader:
     def _check_types(self, parsed: Parsed, documents: pa.Table, suspect: Mask) -> None:
         """Mark elements that have a type that is read and are no objects; note documents with other entries."""
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
-        null = np.asarray(pc.match_substring_regex(parsed.documents["document"], query.NULL))[parsed.owners]
-        doubtful = null | ~np.logical_or.reduce(list(types.values()))
+        doubtful = ~np.logical_or.reduce(list(types.values()))
+        if len(types) > 1:  # one of them may be null beside another
+            null = pc.match_substring_regex(parsed.documents["document"], query.NULL)
+            doubtful |= np.asarray(null)[parsed.owners]
         if not doubtful.any():
             return
         doubted = only(documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
