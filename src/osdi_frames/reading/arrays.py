@@ -77,14 +77,22 @@ def true(conditions: pa.Array) -> Mask:
 
 def starts(texts: pa.StringArray, *characters: str) -> Mask:
     """Return which texts start with one of these ASCII characters."""
-    found = np.zeros(len(texts), bool)
     _, ends, data = texts.buffers()
-    if data is not None:
-        ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-        some = np.flatnonzero((np.diff(ends) > 0) & valid(texts))
-        first = np.frombuffer(data, np.uint8)[ends[some]]
-        found[some] = np.logical_or.reduce([first == ord(character) for character in characters])
+    if not data:
+        return np.zeros(len(texts), bool)
+    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    first = np.frombuffer(data, np.uint8).take(ends[:-1], mode="clip")
+    found: Mask = np.logical_or.reduce([first == ord(character) for character in characters])
+    # Of a text that is empty or null, another one's character was looked at.
+    if found.any():
+        found &= (np.diff(ends) > 0) & valid(texts)
     return found
+
+
+def has(texts: pa.StringArray, *characters: str) -> bool:
+    """Return whether one of these ASCII characters is in the memory of any text."""
+    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    return any((data == ord(character)).any() for character in characters)
 
 
 def one(values: pa.ChunkedArray) -> pa.Array:

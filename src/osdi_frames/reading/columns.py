@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.reading.arrays import Mask, child, last_part, one, true, valid
+from osdi_frames.reading.arrays import Mask, child, has, last_part, one, true, valid
 from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.parsed import ENVELOPE, Parsed, Steps
 from osdi_frames.reading.query import MISPLACED
@@ -124,7 +124,11 @@ def last_segment(addresses: pa.Array) -> pa.Array:
     """
     last = last_part(addresses, "/", reverse=True)
     # Of an address of the web, more slashes than those before the host are looked for.
-    plain = true(pc.match_substring_regex(addresses, r"^http.{5}[^?#]*/[^?#/]+$"))
+    sizes, lengths = (pc.fill_null(pc.binary_length(texts), 0).to_numpy() for texts in (addresses, last))
+    plain = (sizes - lengths > len("https://")) & (lengths > 0)
+    plain &= np.logical_or(*(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://")))
+    if has(addresses, "?", "#"):
+        plain &= ~true(pc.match_substring_regex(addresses, "[?#]"))
     odd = np.flatnonzero(valid(addresses) & ~plain)
     if not len(odd):
         return last
