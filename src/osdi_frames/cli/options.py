@@ -83,15 +83,16 @@ _ARGUMENT = re.compile(r"\b(\w+)=[^;()]*\(--([\w-]+)([^()]*)\)")
 
 
 def with_options(message: str) -> str:
-    """Leave the option alone where a message names the argument of a function and its option.
+    """Leave the option alone where a message names the argument of a function and its option; name the command.
 
-    >>> with_options('prefix="our" (--prefix our) makes it known; allow_http=True (--allow-http) sends it')
-    '--prefix our makes it known; --allow-http sends it'
+    >>> with_options('prefix="our" (--prefix our) makes it known; osdi_frames.check lists all')
+    '--prefix our makes it known; osdi-frames check lists all'
     """
-    return _ARGUMENT.sub(
+    said = _ARGUMENT.sub(
         lambda found: f"--{found[2]}{found[3]}" if found[2].replace("-", "_") == found[1] else found[0],
         message,
     )
+    return said.replace("osdi_frames.check", "osdi-frames check")
 
 
 def _silence(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -106,7 +107,7 @@ _QUIET = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_silence,
-    help="Print errors and warnings only.",
+    help="Print nothing but warnings, and the error that stops it.",
 )
 
 
