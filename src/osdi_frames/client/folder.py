@@ -198,7 +198,8 @@ class Manifest:
         distinct = sum(collection.distinct_ids for collection in self.collections)
         said = "yes" if self.complete else "no"
         came = f"{counted(self.requests, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
-        return f"{self.folder}: {came}\ncomplete: {said}\n{self.why}"
+        each = " (of each collection)" if len(self.collections) > 1 else ""  # an event can be in two of them
+        return f"{self.folder}: {came}{each}\ncomplete: {said}\n{self.why}"
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the values of JSON that its file holds."""
