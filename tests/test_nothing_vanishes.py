@@ -155,10 +155,25 @@ def test_an_archive_without_what_was_asked_for_says_what_it_holds():
         assert of.read_signatures(EVENT).empty
 
 
-def test_an_empty_archive_is_an_empty_frame_without_a_word(tmp_path):
+def test_an_archive_without_events_is_an_empty_frame_without_a_word():
     assert of.read_events([]).empty
-    assert of.read_events(tmp_path).empty
     assert of.read_events({"total_pages": 0, "_embedded": {"osdi:events": []}}).empty
+
+
+def exported(path):
+    of.export(path, path.with_name("out"))
+
+
+@pytest.mark.parametrize("read", [of.read_events, of.check, of.report, exported])
+def test_a_folder_without_documents_is_empty_and_warned_of_once(read, tmp_path):
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    (archive / "notes.txt").write_text("{}")
+    with pytest.warns(SourceWarning) as caught:
+        read(archive)
+    (warning,) = caught
+    assert str(warning.message).startswith("no document was found: documents are .json, ")
+    assert warning.filename == __file__
 
 
 @pytest.mark.parametrize("written", ["parquet", "csv"])

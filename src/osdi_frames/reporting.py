@@ -35,10 +35,6 @@ _HEADLINE: Final = {
     "events": ("event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
-_NO_DOCUMENTS: Final = (
-    ": documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar; "
-    "osdi-frames check lists what else is there"
-)
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
@@ -182,7 +178,9 @@ def read(
     tables = collect(plan, rows, condense=lambda some: _condensed(some, keys))
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
-    _warn(paths, tables, plan.selection)
+    if observer.first:
+        _warn_of_nothing(paths, tables, plan.selection)
+    _warn_of_incomplete(paths)
     snapshots, notes = pd.DataFrame(), plan.selection.lines()
     is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
     if any(declared.kind == "growth" for declared in reports) and not is_stream:
@@ -196,15 +194,20 @@ def read(
     return reading
 
 
-def _warn(paths: list[str], tables: Mapping[str, pd.DataFrame], selection: Selection) -> None:
-    """Warn where there is nothing to report, and of a newest pull that is not complete."""
+def _warn_of_nothing(paths: list[str], tables: Mapping[str, pd.DataFrame], selection: Selection) -> None:
+    """Warn where there is nothing to report in the documents that were read."""
     if tables["events"].empty and tables["signatures"].empty:
         named = ", ".join(paths) or "the source"
-        why = " passes the filters" if selection.filters else _NO_DOCUMENTS
+        why = " passes the filters" if selection.filters else ""
         warn_caller(f"no event and no signature in {named}{why}", SourceWarning)
+
+
+def _warn_of_incomplete(paths: list[str]) -> None:
+    """Warn of a newest pull that is not complete."""
     for newest in [pull for path in paths for pull in manifests(Path(path))[-1:]]:
         if not newest.complete:
-            warn_caller(f"the newest pull is not complete: {newest}", SourceWarning)
+            said = str(newest).replace("\n", "; ")
+            warn_caller(f"the newest pull is not complete: {said}", SourceWarning)
 
 
 def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:

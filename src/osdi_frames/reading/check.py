@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.archive.layout import Chunk
 from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.names import printable
-from osdi_frames.archive.source import Source, read
+from osdi_frames.archive.source import Source
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind, named
 from osdi_frames.reading.documents import POSITION, Other
 from osdi_frames.reading.doubtful import trusted_years
@@ -117,7 +116,7 @@ class Inspector(Observer):
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are; note their files."""
-        for chunk in chunks:
+        for chunk in Observer.watched(self, chunks):
             if chunk.name is not None:
                 self.files.add(chunk.name)
             yield chunk
@@ -145,14 +144,11 @@ class Inspector(Observer):
 
     def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
         """Note what a receiver keeps and no reader reads, and doubtful dates; warn of what was skipped."""
-        for folder in self.quarantines:
-            chunks = read(folder, lambda _: None, progress=False)
-            if bodies := sum(len(chunk.documents) for chunk in chunks):
-                place, what = Place(printable(folder)), "bodies that are no deliveries, not read"
-                self._add(Problem(place, ProblemKind.QUARANTINE, what, "warning"), "", bodies)
+        for folder, bodies in self.quarantined():
+            what = "bodies that are no deliveries, not read"
+            self._add(Problem(Place(folder), ProblemKind.QUARANTINE, what, "warning"), "", bodies)
         self._list_doubtful()
-        if self.policy:
-            self.policy.close()
+        self.close(whole=whole and not self.noted)
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
         """Note the years of dates, and the first date of each."""

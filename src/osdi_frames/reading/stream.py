@@ -16,7 +16,7 @@ from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import Partition, Source
 from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
-from osdi_frames.errors import SourceWarning
+from osdi_frames.errors import SourceWarning, counted, printable
 from osdi_frames.problems import Finding, Policy, Problem, warn_caller
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, Other, elements
@@ -28,6 +28,8 @@ from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
+
+_DOCUMENTS = "documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar"
 
 ByType = dict[ElementType, Deduplication]
 
@@ -64,12 +66,28 @@ class Observer:
                 self.handle(Problem.at(place, what))
         self.elements.update({element.name: count for element, count in reading.elements.items()})
 
-    def end(self, plan: Plan, *, whole: bool) -> None:
-        """Warn of what was skipped, and where nothing was found of what was asked for in a whole source."""
+    def quarantined(self) -> Iterator[tuple[str, int]]:
+        """Yield the folders of bodies that no reader reads, with how many there are."""
+        for folder in self.quarantines:
+            chunks = candidates(folder, lambda _: None, progress=False)
+            if bodies := sum(len(chunk.documents) for chunk in chunks):
+                yield printable(folder), bodies
+
+    def close(self, *, whole: bool) -> None:
+        """Warn of what was skipped, and of a whole source that holds no document."""
         if self.policy:
             self.policy.close()
-            if whole and not self.elements.total() and not self.policy.passed_over:
-                _warn_of_others(plan, self.first)
+        if whole and not self.first and not (self.policy and self.policy.passed_over):
+            warn_caller(f"no document was found: {_DOCUMENTS}", SourceWarning)
+
+    def end(self, plan: Plan, *, whole: bool) -> None:
+        """Warn as `close` does; and of a whole source where nothing was found of what was asked for, or is not read."""
+        self.close(whole=whole)
+        if self.first and whole and self.policy and not self.elements.total() and not self.policy.passed_over:
+            _warn_of_others(plan, self.first)
+        for folder, bodies in self.quarantined() if whole else ():
+            what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
+            warn_caller(f"{folder} holds {what}, not read", SourceWarning)
 
 
 def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
@@ -114,7 +132,7 @@ def scan_tables(
             yield from plan.selection.chosen(given)
             lent.release()
         plan.selection.refuse_unknown()
-        observer.end(plan, whole=not isinstance(source, Partition))
+        observer.end(plan, whole=not isinstance(source, Partition) and source != [])
 
     return rows()
 
