@@ -34,7 +34,7 @@ _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next
 _CONSTANT = re.compile(r"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
-_LINE_1 = np.ones(1, np.int64)
+LINE_1 = np.ones(1, np.int64)
 
 _Lines = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -70,6 +70,15 @@ def candidates(
             file.more()
     if file.error is not None:
         raise file.error
+
+
+def single(name: str, data: bytes, limits: Limits) -> bytes | None:
+    """Return the document that is all of a file, without the blanks after it; None where there may be another."""
+    document = data.rstrip(_BLANK)
+    if not document.startswith((b"{", b"[")) or len(data) > limits.document_bytes:
+        return None
+    has_more = b"\n" in document and (is_lines(name) or _BOUNDARY.search(document))
+    return None if has_more else document
 
 
 def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
@@ -200,8 +209,7 @@ def _cut(file: _File, block: bytes, ends: list[int]) -> Chunk | None:
         elif document:
             documents.append(document)
             lines.append(line)
-    numbers = _LINE_1 if lines == [1] else np.array(lines)
-    return Chunk(file.name, pa.array(documents, pa.binary()), numbers) if documents else None
+    return Chunk(file.name, pa.array(documents, pa.binary()), np.array(lines)) if documents else None
 
 
 def _glued(buffer: bytes) -> list[int]:
