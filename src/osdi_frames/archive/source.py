@@ -266,8 +266,8 @@ def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
         return None
     with contextlib.suppress(OSError):  # `candidates` yields what comes before it
         data = stream.read(_SMALL)
-        is_small = len(data) < _SMALL and not stream.read(1)
-        if is_small and container(name, data) is None and (document := single(name, data, limits)):
+        is_small = len(data) < min(_SMALL, limits.document_bytes) and not stream.read(1)
+        if is_small and container(name, data) is None and (document := single(name, data)):
             return document
     stream.seek(0)
     return None
