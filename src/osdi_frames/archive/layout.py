@@ -36,8 +36,6 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 LINE_1 = np.ones(1, np.int64)
 
-_Lines = np.ndarray[Any, np.dtype[np.int64]]
-
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -45,7 +43,8 @@ class Chunk:
 
     name: str | None
     documents: pa.BinaryArray
-    lines: _Lines
+    lines: np.ndarray[Any, np.dtype[np.int64]]
+    size: int  # of the documents, and of what lay between them
 
 
 def candidates(
@@ -197,8 +196,8 @@ def _cut(file: _File, block: bytes, found: list[int]) -> Chunk | None:
         seen = np.cumsum(~_IS_BLANK[data], dtype=np.int32)  # characters so far that are not blank
         kept &= np.diff(seen[ends - 1], prepend=0) > 0
     if not kept.all():
-        return Chunk(file.name, array.filter(pa.array(kept)), lines[:-1][kept]) if kept.any() else None
-    return Chunk(file.name, array, lines[:-1])
+        array, lines = array.filter(pa.array(kept)), lines[:-1][kept]
+    return Chunk(file.name, array, lines[: len(array)], len(block)) if len(array) else None
 
 
 def _glued(buffer: bytes) -> list[int]:

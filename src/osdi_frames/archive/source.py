@@ -197,7 +197,7 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
         texts = [json.dumps(document).encode() for document in objects]
     except TypeError as error:
         raise _no_source(objects, f" with other values: {error}") from error
-    return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))
+    return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1), sum(map(len, texts)))
 
 
 def _of_parts(
@@ -234,7 +234,8 @@ def _together(found: Iterable[Chunk | _Single]) -> Iterator[Chunk]:
 def _emptied(singles: list[_Single]) -> Iterator[Chunk]:
     if singles:
         documents = pa.array([document for _, document in singles], pa.binary())
-        yield from (Chunk(name, documents.slice(at, 1), LINE_1) for at, (name, _) in enumerate(singles))
+        for at, (name, document) in enumerate(singles):
+            yield Chunk(name, documents.slice(at, 1), LINE_1, len(document))
         singles.clear()
 
 
