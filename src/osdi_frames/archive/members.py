@@ -47,23 +47,16 @@ _GENERAL = (OSError, EOFError, ArithmeticError, LookupError, ValueError, Runtime
 BROKEN = (*_GENERAL, struct.error, zlib.error, streams.ZSTD_ERROR, tarfile.TarError, zipfile.BadZipFile)
 
 
-@dataclass(slots=True)
-class reported:  # noqa: N801 (as a function it would be a generator, for each of many small files)
+@contextlib.contextmanager
+def reported(name: str, handle: Handle) -> Iterator[None]:
     """Report what breaks inside the block as a problem of a file, and go on after it."""
-
-    name: str
-    handle: Handle
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        """Report an error, but those of this package: above all what `handle` raised."""
-        if not isinstance(error, BROKEN) or isinstance(error, OsdiError):
-            return False
+    try:
+        yield
+    except OsdiError:  # above all those that `handle` raised
+        raise
+    except BROKEN as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        self.handle(unreadable(self.name, reason or type(error).__name__))
-        return True
+        handle(unreadable(name, reason or type(error).__name__))
 
 
 def unreadable(name: str, reason: str) -> Problem:
