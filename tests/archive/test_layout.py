@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.layouts import compact
+from osdi_frames.archive.source import read
+from osdi_frames.errors import BadDocument
+from osdi_frames.problems import Policy
+from tests.layouts import compact, lines
 
 from .reading import agreed, documents, event, numbers, placed
 
@@ -40,6 +43,48 @@ def test_documents_are_found_however_they_are_printed_and_separated(parts, befor
     path.write_text(text, newline="")
     found = [(line, value) for _, line, value in placed(path)] if text else []
     assert found == expected
+
+
+def test_small_files_of_every_layout_are_read_in_the_order_of_their_names(tmp_path):
+    made = [event(number) for number in range(4)]
+    layouts = {
+        "a.json": (compact(made[0]), [(1, made[0])]),
+        "b.json": (b" \n" + compact(made[0]), [(2, made[0])]),
+        "c.json": (b"\xef\xbb\xbf" + compact(made[0]) + b"\r\n", [(1, made[0])]),
+        "d.json": (json.dumps(made[0], indent=1).encode() + b"\n\n", [(1, made[0])]),
+        "e.json": (b"".join(map(compact, made)), [(1, document) for document in made]),
+        "f.json": (lines(made), [(number + 1, document) for number, document in enumerate(made)]),
+        "g.ndjson": (lines(made[:1]), [(1, made[0])]),
+        "h.ndjson": (lines(made), [(number + 1, document) for number, document in enumerate(made)]),
+        "i.json.gz": (gzip.compress(compact(made[0])), [(1, made[0])]),
+        "j.json.gz": (compact(made[0]), [(1, made[0])]),  # a decompressed file that kept its name
+        "k.json": (compact(["x" * (1 << 16)]), [(1, ["x" * (1 << 16)])]),
+    }
+    expected = []
+    for number in range(60):
+        for name, (content, found) in layouts.items():
+            path = tmp_path / f"{number:03}-{name}"
+            path.write_bytes(content)
+            expected += [(str(path), line, document) for line, document in found]
+    for number in range(60, 600):  # more than become one array
+        path = tmp_path / f"{number:03}.json"
+        path.write_bytes(compact(event(number)))
+        expected.append((str(path), 1, event(number)))
+    assert placed(tmp_path) == expected
+
+
+def test_what_precedes_a_problem_that_stops_the_reading_is_yielded_first(tmp_path):
+    for name, content in {
+        "a.json": b"[1]",
+        "b.json": b"[2]",
+        "c.json.gz": b"\x1f\x8b",
+        "d.json": b"[3]",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    chunks, found = read(tmp_path, Policy("raise").handle), []
+    with pytest.raises(BadDocument, match=r"c\.json\.gz"):
+        found.extend(chunk.documents.to_pylist() for chunk in chunks)
+    assert found == [[b"[1]"], [b"[2]"]]
 
 
 @pytest.mark.parametrize("order", ["compact first", "pretty first"])

@@ -34,9 +34,7 @@ _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next
 _CONSTANT = re.compile(r"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
-_LINE_1 = np.ones(1, np.int64)
-
-_Lines = np.ndarray[Any, np.dtype[np.int64]]
+LINE_1 = np.ones(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,8 @@ class Chunk:
 
     name: str | None
     documents: pa.BinaryArray
-    lines: _Lines
+    lines: np.ndarray[Any, np.dtype[np.int64]]
+    size: int  # of the documents, and of what lay between them
 
 
 def candidates(
@@ -55,21 +54,31 @@ def candidates(
 
     What was read before the file breaks off is yielded before the error is raised.
     """
-    file = _File(name, reader, limits, handle, line)
+    file = _File(name, reader, limits, handle, line, _border(name))
     file.fill(_FIRST)
     file.buffer = file.buffer.removeprefix(_BOM)
-    ends, cut, border = (_last_end, _cut_lines, _LINE_END) if is_lines(name) else (_ends, _cut, _BOUNDARY)
     while file.buffer or not file.ended:
-        if found := ends(file):
+        if found := _last_end(file) if file.border is _LINE_END else _ends(file):
             block, file.buffer = file.buffer[: found[-1]], file.buffer[found[-1] :]
-            if chunk := cut(file, block, found):
+            if chunk := _cut(file, block, found):
                 yield chunk
         elif len(file.buffer) > limits.document_bytes:
-            file.skip(border)
+            file.skip()
         if not file.ended:
             file.more()
     if file.error is not None:
         raise file.error
+
+
+def _border(name: str) -> re.Pattern[bytes]:
+    return _LINE_END if is_lines(name) else _BOUNDARY
+
+
+def single(name: str, data: bytes) -> bytes | None:
+    """Return the document that is all of a file, without the blanks after it; None where there may be another."""
+    document = data.rstrip(_BLANK)
+    has_more = b"\n" in document and _border(name).search(document)
+    return document if document.startswith((b"{", b"[")) and not has_more else None
 
 
 def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
@@ -78,11 +87,10 @@ def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
     And how many line breaks are before it, and in all. A border is recognised without what precedes it: no string of
     JSON holds a line break.
     """
-    pattern = _LINE_END if is_lines(name) else _BOUNDARY
     start, found = b"", None
     while not found and len(start) < _FARTHEST and (block := reader.read(max(_BLOCK, len(start)))):
         start += block
-        found = pattern.search(start)
+        found = _border(name).search(start)
     border = found.start(1) if found else None
     breaks = start.count(b"\n")
     while block := reader.read1(_BLOCK):
@@ -99,6 +107,7 @@ class _File:
     limits: Limits
     handle: Callable[[Problem], None]
     line: int  # on which the buffer begins
+    border: re.Pattern[bytes]  # between documents
     buffer: bytes = b""
     searched: int = 0  # bytes of the buffer in which no boundary is
     ended: bool = False
@@ -127,10 +136,10 @@ class _File:
         self.buffer = self.buffer[size:]
         return size
 
-    def skip(self, border: re.Pattern[bytes]) -> None:
+    def skip(self) -> None:
         """Skip a document that is too large, up to where the next begins, and report it."""
         line, size, self.searched = self.line, 0, 0
-        while not (found := border.search(self.buffer)) and not self.ended:
+        while not (found := self.border.search(self.buffer)) and not self.ended:
             size += self.drop(max(0, len(self.buffer) - _OVERLAP))
             self.fill(_BLOCK)
         size += self.drop(found.start(1) if found else len(self.buffer))
@@ -149,10 +158,23 @@ def _last_end(file: _File) -> list[int]:
     return [end] if end else []
 
 
-def _cut_lines(file: _File, block: bytes, _: list[int]) -> Chunk | None:
-    """Cut whole lines without copying them; blank ones and those that are too large are left out."""
+def _ends(file: _File) -> list[int]:
+    """Find where whole documents in the buffer end, which begins with one."""
+    file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
+    ends = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, file.searched)]
+    if not ends and len(file.buffer) > _WHOLE:
+        ends = _glued(file.buffer)
+    if file.ended and file.buffer:
+        ends.append(len(file.buffer))
+    file.searched = 0 if ends else max(0, len(file.buffer.rstrip(_BLANK)) - 1)
+    return ends
+
+
+def _cut(file: _File, block: bytes, found: list[int]) -> Chunk | None:
+    """Cut documents without copying them; blank ones and those that are too large are left out."""
     data = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(data == ord("\n")) + 1
+    breaks = np.flatnonzero(data == ord("\n"))
+    ends = breaks + 1 if file.border is _LINE_END else np.array(found)
     if not len(ends) or ends[-1] != len(block):
         ends = np.append(ends, len(block))
     offsets = np.zeros(len(ends) + 1, np.int32)
@@ -160,48 +182,22 @@ def _cut_lines(file: _File, block: bytes, _: list[int]) -> Chunk | None:
     array = pa.BinaryArray.from_buffers(
         pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)]
     )
-    lines = np.arange(file.line, file.line + len(ends))
-    file.line += len(ends)
-    sizes = np.diff(offsets)
-    kept = sizes <= file.limits.document_bytes
+    lines = file.line + np.searchsorted(breaks, offsets)
+    file.line, most = int(lines[-1]), file.limits.document_bytes
+    kept = np.diff(offsets) <= most
     for number in np.flatnonzero(~kept):
-        file.report(int(lines[number]), int(sizes[number]), int(lines[number]) + 1)
+        size = len(array[number].as_py().rstrip(_BLANK))
+        if size > most:
+            file.report(int(lines[number]), size, int(lines[number + 1]))
+        kept[number] = size <= most
     first = data[offsets[:-1]]
     kept &= first != ord("\n")
     if _IS_BLANK[first[kept]].any():
         seen = np.cumsum(~_IS_BLANK[data], dtype=np.int32)  # characters so far that are not blank
         kept &= np.diff(seen[ends - 1], prepend=0) > 0
     if not kept.all():
-        array, lines = array.filter(pa.array(kept)), lines[kept]
-    return Chunk(file.name, array, lines) if len(array) else None
-
-
-def _ends(file: _File) -> list[int]:
-    """Find where whole documents in the buffer end, which begins with one."""
-    file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
-    ends = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, file.searched)]
-    if not ends and len(file.buffer) > _WHOLE:
-        ends = _glued(file.buffer)
-    if file.ended:
-        ends.append(len(file.buffer))
-    file.searched = 0 if ends else max(0, len(file.buffer.rstrip(_BLANK)) - 1)
-    return ends
-
-
-def _cut(file: _File, block: bytes, ends: list[int]) -> Chunk | None:
-    """Cut documents without the blanks after them; those that are too large are left out."""
-    documents, lines, at = [], [], 0
-    for end in ends:
-        part = block[at:end]
-        document, line, at = part.rstrip(_BLANK), file.line, end
-        file.line += part.count(b"\n")
-        if len(document) > file.limits.document_bytes:
-            file.report(line, len(document), file.line)
-        elif document:
-            documents.append(document)
-            lines.append(line)
-    numbers = _LINE_1 if lines == [1] else np.array(lines)
-    return Chunk(file.name, pa.array(documents, pa.binary()), numbers) if documents else None
+        array, lines = array.filter(pa.array(kept)), lines[:-1][kept]
+    return Chunk(file.name, array, lines[: len(array)], len(block)) if len(array) else None
 
 
 def _glued(buffer: bytes) -> list[int]:

@@ -26,9 +26,9 @@ from osdi_frames.archive.names import (
 from osdi_frames.archive.remote import HTTP, PULL, Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
 
-#: A receiver's segment; sealing replaces it by a compressed one, and for a moment there are both.
-_SEGMENT = re.compile(r".*(?:^|[/\\])[0-9]{12}\.ndjson")
 SEALED = ".zst"
+#: A receiver's segment in its second form: sealing compresses it, and for a moment there are both.
+_SEALED = re.compile(r"(?<![^/\\])[0-9]{12}\.ndjson\.zst\Z")
 
 File: TypeAlias = str | Remote
 
@@ -57,7 +57,7 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
         raise InvalidSource(
             f"{path} is an exported table, and no archive; pandas.read_{kind}({path!r}) reads it"
         )
-    second = {f"{file}{SEALED}" for file in found if isinstance(file, str) and _SEGMENT.fullmatch(file)}
+    second = {file for file in found if _SEALED.search(str(file)) and str(file).removesuffix(SEALED) in found}
     return sorted(found - second, key=str)
 
 
@@ -110,11 +110,9 @@ class _Listing:
         """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
         for _, entries in self._walk(folder):
             for entry in entries:
-                # A link to nowhere may have been one to a folder.
-                is_dangling = entry.is_symlink() and not os.path.exists(entry.path)
-                if not (is_readable(entry.name) or ("." not in entry.name and is_dangling)):
-                    continue
-                if entry.is_file(follow_symlinks=False) or self._is_file(entry.path):
+                if (is_readable(entry.name) or _leads_nowhere(entry)) and (
+                    entry.is_file(follow_symlinks=False) or self._is_file(entry.path)
+                ):
                     yield entry.path.removeprefix("./")
 
     def _is_file(self, path: str) -> bool:
@@ -125,7 +123,7 @@ class _Listing:
         return not is_special
 
     def _walk(self, top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-        """Yield a folder and those inside it, each once, with what it holds but folders and hidden names.
+        """Yield a folder and those inside it, each once, with what it holds but folders.
 
         Real folders come first, then those behind links, so that names do not depend on links.
         """
@@ -145,7 +143,7 @@ class _Listing:
             for entry in folders.values():
                 if not is_hidden(entry.name):
                     (links if entry.is_symlink() else waiting).append(entry.path)
-            yield folder, [entry for entry in entries if not (entry.name in folders or is_hidden(entry.name))]
+            yield folder, [entry for entry in entries if entry.name not in folders]
 
     def _matching(self, pattern: str) -> list[str]:
         """Return what a pattern matches, as `glob` does; but report folders that cannot be listed."""
@@ -193,3 +191,8 @@ def _is_there(path: str) -> bool:
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+
+
+def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
+    """Return whether it may have been a link to a folder."""
+    return "." not in entry.name and entry.is_symlink() and not os.path.exists(entry.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import stat
 import struct
@@ -27,17 +28,12 @@ Kind: TypeAlias = Literal["gz", "zst", "zip", "tar"]
 
 _KINDS: dict[str, Kind] = {".gz": "gz", ".zst": "zst", ".zip": "zip", ".tar": "tar", ".tgz": "tar"}
 _ZIP_END = b"PK\x05\x06"
-#: Where a file that holds others shows what it is. JSON holds no NUL.
-_MAGICS: tuple[tuple[int, bytes, Kind], ...] = (
-    (0, b"\x1f\x8b", "gz"),
-    (0, streams.ZSTD_MAGIC, "zst"),
-    (1, streams.ZSTD_SKIPPABLE, "zst"),
-    (0, b"PK\x03\x04", "zip"),
-    (0, _ZIP_END, "zip"),  # without members
-    (257, b"ustar\x0000", "tar"),  # of POSIX
-    (257, b"ustar  \x00", "tar"),  # of GNU
+#: How a file that holds others begins: zips also without members, tars of POSIX and of GNU. JSON holds no NUL.
+_MAGIC = re.compile(
+    rb"(?P<gz>\x1f\x8b)|(?P<zst>%b|.%b)|(?P<zip>PK\x03\x04|%b)|(?P<tar>.{257}ustar(?:\x0000|  \x00))"
+    % tuple(map(re.escape, (streams.ZSTD_MAGIC, streams.ZSTD_SKIPPABLE, _ZIP_END))),
+    re.DOTALL,
 )
-_HEAD = 265
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
 _ZIP_IN_MEMORY = 64 << 20  # of one that is copied
@@ -68,12 +64,10 @@ def unreadable(name: str, reason: str) -> Problem:
     return Problem(Place(name), ProblemKind.NO_FILE, reason)
 
 
-def container(name: str, reader: Reader) -> Kind | None:
+def container(name: str, head: bytes) -> Kind | None:
     """Return what a file is that holds others, by its first bytes, then by its name; None for a file of documents."""
-    head = reader.peek(_HEAD)
-    for at, magic, kind in _MAGICS:
-        if head.startswith(magic, at):
-            return kind
+    if found := _MAGIC.match(head):
+        return cast("Kind", found.lastgroup)
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
     is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and suffix(name) in COMPRESSED)
     return None if is_text else _KINDS.get(suffix(name))
@@ -102,7 +96,7 @@ class Unpacking:
             More than the budget was decompressed.
         """
         content = content or name
-        kind = container(content, reader)
+        kind = container(content, reader.peek())
         if kind is None:
             if not reader.peek(1) and (name != content or not is_lines(name)):
                 self._empty(name)

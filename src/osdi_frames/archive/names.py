@@ -10,6 +10,7 @@ LINES = frozenset({".jsonl", ".ndjson"})
 DOCUMENTS = LINES | {".json"}
 COMPRESSED = frozenset({".gz", ".zst"})
 ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
+_READABLE = DOCUMENTS | ARCHIVES
 #: Suffixes of files that hold tables, such as those of an export: no reader of archives reads them.
 TABLES = (".parquet", ".csv", ".xlsx")
 
@@ -41,9 +42,8 @@ def is_readable(name: str) -> bool:
     >>> [is_readable(name) for name in ("a.ndjson.gz", "../b.tar.gz", ".hidden.json", "notes.txt")]
     [True, True, False, False]
     """
-    is_of_documents = suffix(uncompressed(name)) in DOCUMENTS | ARCHIVES
-    return is_of_documents and not (
-        ("." in name[:1] or "/." in name) and any(map(is_hidden, name.split("/")))
+    return _suffix_inside(name) in _READABLE and not (
+        (name[:1] == "." or "/." in name) and any(map(is_hidden, name.split("/")))
     )
 
 
@@ -58,14 +58,14 @@ def is_lines(name: str) -> bool:
     >>> [is_lines(name) for name in ("a.ndjson", "b.zip!c.JSONL.gz", "d.json")]
     [True, True, False]
     """
-    return suffix(uncompressed(name)) in LINES
+    return _suffix_inside(name) in LINES
 
 
-def uncompressed(name: str) -> str:
-    """Return the name that a file has once it is decompressed: ``b.ndjson`` of ``b.ndjson.gz.zst``."""
+def _suffix_inside(name: str) -> str:
+    """Return the suffix that a file has once it is decompressed: ``.ndjson`` of ``b.ndjson.gz.zst``."""
     while (last := suffix(name)) in COMPRESSED:
         name = name[: -len(last)]
-    return name
+    return last
 
 
 def suffix(name: str) -> str:

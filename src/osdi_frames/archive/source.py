@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.archive.layout import Chunk, candidates, survey
+from osdi_frames.archive.layout import LINE_1, Chunk, candidates, single, survey
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
 from osdi_frames.archive.listing import SEALED, File, files
 from osdi_frames.archive.members import BROKEN, Handle, Unpacking, container, opened_zip, reported, zip_infos
@@ -45,9 +45,12 @@ _AHEAD = 16  # files behind addresses that are opened ahead
 _COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
 _RATIO = 8  # of the documents of a compressed file to its bytes, about
 _THREADS = 4
+_SMALL = 1 << 16  # bytes below which a file is read at once
+_TOGETHER = 256  # documents of small files that become one Arrow array
 _UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
 
 Survey: TypeAlias = tuple[int | None, int, int]
+_Single: TypeAlias = tuple[str, bytes]  # the name of a file, and the document that is all of it
 Map: TypeAlias = Callable[[Callable[["Part"], Survey], Iterable["Part"]], Iterable[Survey]]
 
 
@@ -194,7 +197,7 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
         texts = [json.dumps(document).encode() for document in objects]
     except TypeError as error:
         raise _no_source(objects, f" with other values: {error}") from error
-    return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1))
+    return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1), sum(map(len, texts)))
 
 
 def _of_parts(
@@ -206,19 +209,48 @@ def _of_parts(
     with bar("reading", progress, unit="B") as done:
         if not done.disable:
             done.reset(sum(part.size for part in parts))
-        for part, opener in zip(parts, opened, strict=True):
-            yield from _of_part(part, opener, handle, limits, done)
+        found = (_of_part(*each, handle, limits, done) for each in zip(parts, opened, strict=True))
+        yield from _together(itertools.chain.from_iterable(found))
+
+
+def _together(found: Iterable[Chunk | _Single]) -> Iterator[Chunk]:
+    """Yield chunks, those of single documents as slices of one array: to make one of each would take its time."""
+    singles: list[_Single] = []
+    try:
+        for item in found:
+            if isinstance(item, Chunk):
+                yield from _emptied(singles)
+                yield item
+            else:
+                singles.append(item)
+                if len(singles) == _TOGETHER:
+                    yield from _emptied(singles)
+    except Exception:
+        yield from _emptied(singles)
+        raise
+    yield from _emptied(singles)
+
+
+def _emptied(singles: list[_Single]) -> Iterator[Chunk]:
+    if singles:
+        documents = pa.array([document for _, document in singles], pa.binary())
+        for at, (name, document) in enumerate(singles):
+            yield Chunk(name, documents.slice(at, 1), LINE_1, len(document))
+        singles.clear()
 
 
 def _of_part(
     part: Part, opener: Callable[[], BinaryIO], handle: Handle, limits: Limits, done: Any
-) -> Iterator[Chunk]:
+) -> Iterator[Chunk | _Single]:
     name, before = part.name, done.n
     if name != str(part.file) and not part.offset:
         handle(Problem(Place(name), ProblemKind.FILE_NAME, "shown with escapes", "warning"))
     with reported(name, handle), opener() as stream:
+        chunks: Iterable[Chunk | _Single]
         if part.is_range:
             chunks = candidates(name, Reader(stream), limits, handle, line=part.line)
+        elif document := _single(name, stream, limits):
+            chunks = [(name, document)]
         else:
             chunks = _of_stream(name, stream, handle, limits, part.members)
         for chunk in chunks:
@@ -227,6 +259,19 @@ def _of_part(
                 done.update(before + stream.tell() - part.start - done.n)
     if not done.disable:
         done.update(before + part.size - done.n)
+
+
+def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
+    """Return the document of a small file that holds nothing else; None for other files, which are as before."""
+    if not stream.seekable():
+        return None
+    with contextlib.suppress(OSError):  # `candidates` yields what comes before it
+        data = stream.read(_SMALL)
+        is_small = len(data) < min(_SMALL, limits.document_bytes) and not stream.read(1)
+        if is_small and container(name, data) is None and (document := single(name, data)):
+            return document
+    stream.seek(0)
+    return None
 
 
 def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> Iterator[Chunk]:
@@ -295,7 +340,7 @@ def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
     """Return the parts of a file between the cuts, or itself."""
     if weight > step and (not isinstance(file, Remote) or file.has_ranges):
         with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
-            held = container(printable(str(file)), Reader(stream))
+            held = container(printable(str(file)), Reader(stream).peek())
             if held == "zip":
                 return _members(file, stream, position, weight, step)
             if held is None:

@@ -45,7 +45,7 @@ def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
     size = before = 0
     for chunk in chunks:
         waiting.append(chunk)
-        size += chunk.documents.nbytes
+        size += chunk.size
         if size >= _GROUP:
             yield (group := _joined(waiting, before))
             before += len(group)
