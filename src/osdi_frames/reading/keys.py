@@ -137,7 +137,7 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column])
     numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
     present = valid(keys).reshape(-1, len(columns)).copy()
     sets, codes = _sets(keys)
-    around = codes = codes.reshape(present.shape)
+    codes = around = codes.reshape(present.shape)
     for column, (_, what) in enumerate(columns):
         here = present[:, column]
         if isinstance(what, _List):
@@ -182,10 +182,8 @@ def _sets(keys: pa.ListArray) -> tuple[Sequence[Sequence[str]], np.ndarray]:
     joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
     some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
     codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy()
-    return [
-        (),
-        *(tuple(map(bytes.decode, text.split(_BETWEEN))) for text in joined.dictionary.to_pylist()),
-    ], codes
+    texts = joined.dictionary.to_pylist()
+    return [(), *(tuple(map(bytes.decode, text.split(_BETWEEN))) for text in texts)], codes
 
 
 def _in_objects(
@@ -196,14 +194,11 @@ def _in_objects(
     wrong = [code for code in found if not place.takes(sets[code])]
     if not wrong:
         return
-    rows = np.flatnonzero(np.isin(codes, wrong))
-    pairs = np.ravel_multi_index((codes[rows], around[rows]), (len(sets), len(sets)))
+    rows, size = np.flatnonzero(np.isin(codes, wrong)), (len(sets), len(sets))
+    pairs = np.ravel_multi_index((codes[rows], around[rows]), size)
     pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
-    index = (
-        some.tolist()
-        for some in (*np.unravel_index(pairs, (len(sets), len(sets))), numbers[rows[first]], counts)
-    )
-    for code, of, number, count in zip(*index, strict=True):
+    index = (*np.unravel_index(pairs, size), numbers[rows[first]], counts)
+    for code, of, number, count in zip(*(some.tolist() for some in index), strict=True):
         for key, times in Counter(sets[code]).items():
             for finding in place.findings(key, sets[of], twice=times > 1):
                 yield number, finding, count
