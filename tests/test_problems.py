@@ -487,6 +487,22 @@ def test_further_entries_of_a_list_of_which_one_is_read_are_listed_as_not_read()
     }
 
 
+def test_keys_are_counted_in_each_entry_that_is_read_however_many_there_are() -> None:
+    emails: list[Any] = [[{"address": "a", "mood": 1}] * count for count in range(5)]
+    signatures = [part for some in emails for part in signature(person={"email_addresses": some})]
+    chosen = {"address": "b", "tone": 1}
+    emails += [[None, chosen], [{"address": "a", "mood": 1}, chosen | {"primary": True}]]
+    people = {"_embedded": {"osdi:people": [{"email_addresses": some} for some in emails]}}
+    for documents in (signatures, people), (*([one] for one in signatures), people):
+        found = of.check([*documents])
+        assert dict(zip(found["detail"], found["count"], strict=True)) == {
+            "signature: person.email_addresses[].mood": 10,
+            "person: email_addresses[].mood": 4,
+            "person: email_addresses[].tone": 2,
+            "person: email_addresses[]": 8,
+        }
+
+
 def test_what_a_petition_embeds_of_its_creator_is_not_read_and_its_address_is_in_no_message() -> None:
     creator = {"email_addresses": [{"address": "secret@example.org"}], "given_name": 7}
     page = {"_embedded": {"osdi:petitions": [{"title": "River", "_embedded": {"osdi:creator": creator}}]}}

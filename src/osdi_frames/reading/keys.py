@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +15,12 @@ import pyarrow.compute as pc
 
 from osdi_frames.problems import Finding, ProblemKind, named
 from osdi_frames.reading import query
-from osdi_frames.reading.arrays import child, chosen, entries, one
+from osdi_frames.reading.arrays import entries, one, valid
 from osdi_frames.reading.documents import is_type_key, is_wrapper
 from osdi_frames.reading.engine import Engine
 from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.forms import Form
-from osdi_frames.tables.forms import Keys as Path
-from osdi_frames.tables.schema import EACH, ElementType, Step
+from osdi_frames.tables.schema import EACH, PRIMARY, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
 _BETWEEN = b"\xff"  # keys: no text has it
@@ -44,20 +45,22 @@ class _Place:
             return _Place(self.shape.inside[step], types[str(step)])
         return _Place(self.shape.inside[step], self.element, (*self.inside, step))
 
-    def below(self, path: Path = ()) -> Iterator[tuple[Path, _Place]]:
-        """Yield what is declared here and below as far as lists, with its path."""
-        yield path, self
-        for step in self.shape.inside:
+    def search(self, path: str) -> Iterator[_Column]:
+        """Yield the JSON paths at which keys are looked for, here and below."""
+        if self.shape.is_struct:
+            yield path, self
+        inside = {step: self.at(step) for step in self.shape.inside}
+        if self.shape.is_single:
+            yield from _List(path, inside, 1 if PRIMARY in inside else 2, self).search()
+        elif self.shape.form == "list" and any(entry.shape.form for entry in inside.values()):
+            yield from _List(path, inside, 2).search()
+        for step, below in inside.items():
             if isinstance(step, str):
-                yield from self.at(step).below((*path, step))
+                yield from below.search(f"{path}.{json.dumps(step)}")
 
-    @property
-    def is_list(self) -> bool:
-        """Whether it is a list of objects, or one of which one entry is read."""
-        shape = self.shape
-        return shape.is_single or (
-            shape.form == "list" and any(entry.form for entry in shape.inside.values())
-        )
+    def takes(self, keys: Sequence[str]) -> bool:
+        """Whether all keys of an object are declared, and it has none twice."""
+        return len({*keys}) == len(keys) and self.shape.inside.keys() >= {*keys}
 
     def findings(self, key: Step, around: Collection[str] = (), *, twice: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with a key of an object, or with entries that are not read (EACH).
@@ -83,68 +86,122 @@ class _Place:
             yield Finding(kind, name, severity="info")
 
 
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A list of objects, or one of which one entry is read."""
+
+    path: str
+    entries: Mapping[Step, _Place]
+    known: int
+    """How many of its first entries a search looks at: few lists have more."""
+    whole: _Place | None = None
+    """The list, where one entry is read."""
+
+    def search(self) -> Iterator[_Column]:
+        """Yield the path of the entry after those that are known, then the paths of these."""
+        yield f"{self.path}[{self.known}]", self
+        for number in range(self.known):
+            for step, entry in self.entries.items():
+                if entry.shape.form and (step == EACH or number == 0):
+                    yield from entry.search(f"{self.path}[{number}]")
+            if self.whole and number > 0:
+                yield f"{self.path}[{number}]", self.whole
+
+
+_Column: TypeAlias = tuple[str, "_Place | _List"]
+"""A JSON path, and what is looked for there: keys of objects; entries of a list that are not read (its place), or
+whose number is not known (the list)."""
+
+
 def count_keys(
     engine: Engine, form: Form, shapes: Mapping[ElementType, ElementShape], documents: pa.Table
 ) -> Iterator[Counted]:
-    """Yield the keys in documents of a form that no table reads, and those that an object has twice."""
-    engine.put("documents", documents)
-    elements = engine.connection.sql(query.texts(form)).to_arrow_table()
+    """Yield the keys in documents of a form that no table reads, and those that an object has twice.
+
+    A key may come several times, with a count each.
+    """
     entry = _Place(query.entry_shape(form, shapes), None if form.kind == "delivery" else form.types[0])
-    yield from _in_elements(engine, elements, dict(entry.below()))
+    elements = pa.table({"number": documents["number"], "element": documents["document"]})
+    path = query.head(form)
+    if form.kind == "single":
+        yield from _in_elements(engine, elements, [*entry.search(path)])
+    elif form.kind == "page":
+        yield from _in_lists(engine, elements, _List(path, {EACH: entry}, known=0))
+    else:  # most deliveries have one entry
+        yield from _in_elements(engine, elements, [*_List(path, {EACH: entry}, known=1).search()])
 
 
-def _in_elements(engine: Engine, elements: pa.Table, places: Mapping[Path, _Place]) -> Iterator[Counted]:
-    objects = {path: place for path, place in places.items() if place.shape.is_struct}
-    lists = {path: place for path, place in places.items() if place.is_list}
+def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
     engine.put("elements", elements)
-    found = engine.connection.sql(query.objects(objects, lists)).to_arrow_table()
+    found = engine.connection.sql(query.keys(path for path, _ in columns)).to_arrow_table()
+    numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
+    present = valid(keys).reshape(-1, len(columns)).copy()
+    sets, codes = _sets(keys)
+    codes = around = codes.reshape(present.shape)
+    for column, (_, what) in enumerate(columns):
+        here = present[:, column]
+        if isinstance(what, _List):
+            if here.any():
+                yield from _in_lists(engine, elements.filter(pa.array(here)), what)
+                if PRIMARY in what.entries:  # another one than the first may be read
+                    inside = np.array([path.startswith(f"{what.path}[") for path, _ in columns])
+                    present[np.ix_(here, inside)] = False
+        elif what.shape.is_struct:
+            at = np.where(here, codes[:, column], 0)
+            if not (what.element or what.inside):
+                around = at
+            yield from _in_objects(numbers, what, sets, at, at if what.element else around)
+        else:
+            yield from _not_read(what, numbers, here)
+
+
+def _in_lists(engine: Engine, elements: pa.Table, some: _List) -> Iterator[Counted]:
+    """Count keys in the entries of a list that a search left out, and those that are not read."""
+    known = 0 if PRIMARY in some.entries else some.known
+    engine.put("elements", elements)
+    found = engine.connection.sql(query.entries(some.path, known, some.entries)).to_arrow_table()
     numbers = found["number"].to_numpy()
-    yield from _in_objects(numbers, one(found["keys"]).flatten(), list(objects.values()))
-    for column, place in enumerate(lists.values(), 1):
-        yield from _in_lists(engine, numbers, one(found[str(column)]), place)
+    if some.whole:
+        yield from _not_read(some.whole, numbers, found["others"].to_numpy())
+    for step, entry in some.entries.items():
+        if entry.shape.form:
+            values, owners = entries(one(found[str(step)]))
+            inside = pa.table({"number": numbers[owners], "element": values})
+            yield from _in_elements(engine, inside, [*entry.search("$")])
 
 
-def _in_objects(numbers: np.ndarray, keys: pa.ListArray, places: Sequence[_Place]) -> Iterator[Counted]:
-    """Count the keys of objects; `keys` has those of each place in each element."""
-    names, objects = entries(keys)
-    if not len(names):
+def _not_read(place: _Place, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
+    """Count entries that are not read, by how many the list of each element has."""
+    if others.any():
+        first, count = numbers[others > 0][0].item(), others.sum().item()
+        yield from ((first, finding, count) for finding in place.findings(EACH))
+
+
+def _sets(keys: pa.ListArray) -> tuple[Sequence[Sequence[str]], np.ndarray]:
+    """Return the different lists of keys, and which one each is; the first is empty."""
+    joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
+    some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
+    codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy()
+    texts = joined.dictionary.to_pylist()
+    return [(), *(tuple(map(bytes.decode, text.split(_BETWEEN))) for text in texts)], codes
+
+
+def _in_objects(
+    numbers: np.ndarray, place: _Place, sets: Sequence[Sequence[str]], codes: np.ndarray, around: np.ndarray
+) -> Iterator[Counted]:
+    """Count the keys of objects at a place, by which set of keys each has, and what is around it."""
+    found = np.flatnonzero(np.bincount(codes)).tolist()
+    wrong = [code for code in found if not place.takes(sets[code])]
+    if not wrong:
         return
-    names = names.dictionary_encode()
-    words = names.dictionary.to_pylist()
-    every, times = np.unique(objects * len(words) + names.indices.to_numpy(), return_counts=True)
-    objects, codes = np.divmod(every, len(words))
-    rows, at = np.divmod(objects, len(places))
-    arounds: list[Collection[str]] = [()]
-    around = np.zeros(len(numbers), int)
-    if places[0].element is None:
-        joined = pc.binary_join(keys[:: len(places)].cast(pa.list_(pa.binary())), _BETWEEN)
-        joined = joined.dictionary_encode()
-        arounds = [tuple(map(bytes.decode, keys.split(_BETWEEN))) for keys in joined.dictionary.to_pylist()]
-        around = joined.indices.to_numpy()
-    size = (len(arounds), len(places), len(words), 2)
-    kinds = np.ravel_multi_index((around[rows], at, codes, times > 1), size)
-    kinds = kinds.astype(np.min_scalar_type(math.prod(size)))  # few bits are sorted quickly
-    found, first, counts = np.unique(kinds, return_index=True, return_counts=True)
-    index = (numbers.tolist() for numbers in np.unravel_index(found, size))
-    for of, place, word, twice, row, count in zip(*index, rows[first], counts.tolist(), strict=True):
-        findings = places[place].findings(words[word], arounds[of], twice=bool(twice))
-        yield from ((numbers[row].item(), finding, count) for finding in findings)
-
-
-def _in_lists(engine: Engine, numbers: np.ndarray, lists: pa.ListArray, place: _Place) -> Iterator[Counted]:
-    """Count keys in the entries of lists, and the entries that are not read of lists of which one is."""
-    found, owners = entries(lists)
-    others = np.flatnonzero(np.diff(owners) == 0)
-    if place.shape.is_single and len(others):
-        first = numbers[owners[others[0]]].item()
-        yield from ((first, finding, len(others)) for finding in place.findings(EACH))
-    for step, entry in place.shape.inside.items() if len(found) else ():
-        if entry.form:
-            at = np.arange(len(found)) if step == EACH else chosen(lists, int(step))
-            at = at[at >= 0]
-            values = child(found, "entry").take(pa.array(at))
-            elements = pa.table({"number": numbers[owners[at]], "element": values})
-            yield from _in_elements(engine, elements, dict(place.at(step).below()))
+    rows, size = np.flatnonzero(np.isin(codes, wrong)), (len(sets), len(sets))
+    pairs = np.ravel_multi_index((codes[rows], around[rows]), size)
+    pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
+    index = (*np.unravel_index(pairs, size), numbers[rows[first]], counts)
+    for code, of, number, count in zip(*(some.tolist() for some in index), strict=True):
+        for key, times in Counter(sets[code]).items():
+            for finding in place.findings(key, sets[of], twice=times > 1):
+                yield number, finding, count
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:

@@ -6,11 +6,11 @@ Every value comes as text first, since a typed extraction turns a misfit into NU
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
-from osdi_frames.tables.schema import ElementType
+from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, ElementType, Step
 from osdi_frames.tables.shape import ElementShape, Shape
 
 #: The key of an entry that mending puts where another value stood: it keeps its place, and is no row.
@@ -77,29 +77,37 @@ def entry_keys(form: Form) -> str:
         FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
 
 
-def texts(form: Form) -> str:
-    """Return the query that gives each element of the documents of a form as JSON: number, element."""
-    path = json_path(_steps(form))
-    if form.kind == "single":
-        return f"SELECT number, json_extract(document, {literal(path)}) AS element FROM documents"
-    return f"SELECT number, unnest(json_extract(document, {literal(path + '[*]')})) AS element FROM documents"
+def head(form: Form) -> str:
+    """Return the JSON path at which a document of a form holds its elements."""
+    return json_path(_steps(form))
 
 
-def objects(paths: Iterable[Keys], lists: Collection[Keys]) -> str:
-    """Return the query for what JSON elements have at some paths: number, keys of the objects there, and lists.
+def keys(paths: Iterable[str]) -> str:
+    """Return the query for the keys of what JSON elements have at JSON paths: one list for each path.
 
-    The relation ``elements`` has the columns number and element. A column for each list, by its number, has its
-    entries, each as JSON with what stands at its key ``primary``.
+    It is empty where anything but an object is, and NULL where nothing is. The relation ``elements`` has the
+    columns number and element.
     """
-    entry = "{'primary': entry->>'$.primary', 'entry': nullif(entry::VARCHAR, 'null')}"
-    columns = (
-        f"list_transform(json_extract(lists[{number}], '$[*]'), lambda entry: {entry}) AS \"{number}\""
-        for number in range(1, len(lists) + 1)
-    )
-    return f"""SELECT {", ".join(["number", "keys", *columns])} FROM (SELECT number,
-        json_keys(element, {listed(paths)}::VARCHAR[]) AS keys,
-        json_extract(element, {listed(lists)}::VARCHAR[]) AS lists
-        FROM elements WHERE element IS NOT NULL)"""
+    return f"SELECT json_keys(element, [{', '.join(map(literal, paths))}]::VARCHAR[]) AS keys FROM elements"
+
+
+#: Which entries of a list are read, by the step that leads to them, without those that are known.
+_READ: Mapping[Step, str] = {
+    EACH: "found[{known} + 1:]",
+    FIRST: "found[{known} + 1:1]",
+    PRIMARY: """(list_filter(found, lambda entry: entry->>'$.primary' = 'true')
+        || list_filter(found, lambda entry: entry::VARCHAR <> 'null'))[:1]""",
+}
+
+
+def entries(path: str, known: int, steps: Iterable[Step]) -> str:
+    """Return the query for the entries of the lists at a JSON path, of which some are known: number, others.
+
+    There are others than the known ones, or than the first. A column for each step has the entries that are read.
+    """
+    columns = (f'{_READ[step].format(known=known)} AS "{step}"' for step in steps)
+    return f"""SELECT number, len(found) - {max(known, 1)} AS others, {", ".join(columns)}
+        FROM (SELECT number, json_extract(element, {literal(path + "[*]")}) AS found FROM elements)"""
 
 
 def inside_of(form: Form, element: Any) -> Any:
