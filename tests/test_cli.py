@@ -274,8 +274,9 @@ def read_all(descriptor):
 def test_report_warns_of_a_folder_in_which_there_is_nothing(tmp_path):
     ran = run("report", ".", cwd=tmp_path)
     assert ran.returncode == 0
-    (line,) = ran.stderr.splitlines()
-    assert line.startswith("osdi-frames: warning: no document was found: documents are .json, ")
+    reading, reporting = ran.stderr.splitlines()
+    assert reading.startswith("osdi-frames: warning: no documents in .: documents are .json, ")
+    assert reporting == "osdi-frames: warning: no event and no signature in ."
 
 
 def test_one_thing_is_counted_in_the_singular(tmp_path):

@@ -362,6 +362,15 @@ def test_a_line_that_is_no_document_stops_is_passed_over_and_is_listed(
     assert [row[:4] for row in listed(path)] == [(str(path), 2, "error", problem)]
 
 
+def test_of_a_document_of_many_lines_the_line_that_is_wrong_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('\n{"a":\n\n [1 2]}')
+    with pytest.raises(
+        BadDocument, match=r"a\.json:2: not JSON: Expecting ',' delimiter 2 lines below, at column 5"
+    ):
+        of.read_events(path)
+
+
 def test_a_torn_document_among_glued_ones_leaves_those_around_it(tmp_path: Path) -> None:
     path = tmp_path / "glued.json"
     path.write_text(f'{json.dumps(GOOD, indent=1)}\n{{"total_accepted":\n{json.dumps(SIGNED, indent=1)}')

@@ -178,8 +178,7 @@ def read(
     tables = collect(plan, rows, condense=lambda some: _condensed(some, keys))
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
-    if observer.first:
-        _warn_of_nothing(paths, tables, plan.selection)
+    _warn_of_nothing(paths, tables, plan.selection)
     _warn_of_incomplete(paths)
     snapshots, notes = pd.DataFrame(), plan.selection.lines()
     is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
@@ -195,7 +194,7 @@ def read(
 
 
 def _warn_of_nothing(paths: list[str], tables: Mapping[str, pd.DataFrame], selection: Selection) -> None:
-    """Warn where there is nothing to report in the documents that were read."""
+    """Warn where there is nothing to report."""
     if tables["events"].empty and tables["signatures"].empty:
         named = ", ".join(paths) or "the source"
         why = " passes the filters" if selection.filters else ""

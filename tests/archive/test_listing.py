@@ -46,6 +46,7 @@ def shared():
     shutil.rmtree(folder)
 
 
+@pytest.mark.filterwarnings("ignore:no documents in")
 @pytest.mark.parametrize("pattern", ["", "*/*.json", "**/*.json", "main"])
 def test_a_folder_that_cannot_be_listed_is_a_problem_and_the_others_are_read(pattern, shared):
     write(shared / "main" / "a.json", 1)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import is_lines
 from osdi_frames.archive.streams import Reader
+from osdi_frames.errors import counted
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind, Verbatim
 
 _BOM = b"\xef\xbb\xbf"
@@ -248,7 +249,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             if spelled := _constant(text, error):
                 text = f'{text[: spelled.start()]}"{spelled[0]}"{text[spelled.end() :]}'
                 continue
-            value = Finding(ProblemKind.NOT_JSON, value=Verbatim(_reason(error)))
+            value = Finding(ProblemKind.NOT_JSON, value=Verbatim(_reason(error, at)))
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
@@ -281,7 +282,10 @@ def _after_space(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _reason(error: ValueError | RecursionError) -> str:
+def _reason(error: ValueError | RecursionError, start: int) -> str:
+    """Say what is wrong with the document at a start, and where from there, if Python says so."""
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg.removesuffix(' at')} at column {error.colno}"
+        lines = error.doc.count("\n", start, error.pos)
+        below = f" {counted(lines, 'line')} below," if lines else ""
+        return f"{error.msg.removesuffix(' at')}{below} at column {error.colno}"
     return "nested too deep" if isinstance(error, RecursionError) else str(error)

@@ -29,8 +29,8 @@ from osdi_frames.archive.members import BROKEN, Handle, Unpacking, container, op
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
 from osdi_frames.archive.remote import Remote
 from osdi_frames.archive.streams import Pieces, Reader, ahead, pieces_of
-from osdi_frames.errors import InvalidSource
-from osdi_frames.problems import Place, Problem, ProblemKind
+from osdi_frames.errors import InvalidSource, SourceWarning
+from osdi_frames.problems import Place, Problem, ProblemKind, warn_caller
 from osdi_frames.progress import bar
 from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import form_of
@@ -45,6 +45,7 @@ _AHEAD = 16  # files behind addresses that are opened ahead
 _COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
 _RATIO = 8  # of the documents of a compressed file to its bytes, about
 _THREADS = 4
+_DOCUMENTS = "documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar"
 _SMALL = 1 << 16  # bytes below which a file is read at once
 _TOGETHER = 256  # documents of small files that become one Arrow array
 _UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
@@ -144,7 +145,7 @@ def read(
 
     Files are listed before the first candidate is asked for. `handle` is called with each problem: a file or
     folder that cannot be read, or not to its end. `quarantines` takes the folders in which receivers keep bodies
-    that are not deliveries; they are not read.
+    that are not deliveries; they are not read. With it, a SourceWarning says that there is nothing else, either.
 
     Raises
     ------
@@ -165,6 +166,8 @@ def read(
     if streams:
         return _of_streams(streams, handle, limits)
     parts = [Part(file) for file in files(paths, handle, quarantines)]
+    if quarantines == [] and paths and not parts:
+        warn_caller(f"no documents in {', '.join(map(printable, paths))}: {_DOCUMENTS}", SourceWarning)
     return _of_parts(parts, handle, limits, progress)
 
 

@@ -116,7 +116,7 @@ class Inspector(Observer):
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are; note their files."""
-        for chunk in Observer.watched(self, chunks):
+        for chunk in chunks:
             if chunk.name is not None:
                 self.files.add(chunk.name)
             yield chunk
@@ -148,7 +148,8 @@ class Inspector(Observer):
             what = "bodies that are no deliveries, not read"
             self._add(Problem(Place(folder), ProblemKind.QUARANTINE, what, "warning"), "", bodies)
         self._list_doubtful()
-        self.close(whole=whole and not self.noted)
+        if self.policy:
+            self.policy.close()
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
         """Note the years of dates, and the first date of each."""

@@ -29,8 +29,6 @@ from osdi_frames.tables.schema import ElementType
 _FIRST = 10  # documents that are looked at where a reading finds nothing
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
 
-_DOCUMENTS = "documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar"
-
 ByType = dict[ElementType, Deduplication]
 
 
@@ -73,18 +71,12 @@ class Observer:
             if bodies := sum(len(chunk.documents) for chunk in chunks):
                 yield printable(folder), bodies
 
-    def close(self, *, whole: bool) -> None:
-        """Warn of what was skipped, and of a whole source that holds no document."""
+    def end(self, plan: Plan, *, whole: bool) -> None:
+        """Warn of what was skipped; of a whole source also where nothing was found, or where bodies are not read."""
         if self.policy:
             self.policy.close()
-        if whole and not self.first and not (self.policy and self.policy.passed_over):
-            warn_caller(f"no document was found: {_DOCUMENTS}", SourceWarning)
-
-    def end(self, plan: Plan, *, whole: bool) -> None:
-        """Warn as `close` does; and of a whole source where nothing was found of what was asked for, or is not read."""
-        self.close(whole=whole)
-        if self.first and whole and self.policy and not self.elements.total() and not self.policy.passed_over:
-            _warn_of_others(plan, self.first)
+            if whole and not self.elements.total() and not self.policy.passed_over:
+                _warn_of_others(plan, self.first)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
             warn_caller(f"{folder} holds {what}, not read", SourceWarning)
@@ -132,7 +124,7 @@ def scan_tables(
             yield from plan.selection.chosen(given)
             lent.release()
         plan.selection.refuse_unknown()
-        observer.end(plan, whole=not isinstance(source, Partition) and source != [])
+        observer.end(plan, whole=not isinstance(source, Partition))
 
     return rows()
 
