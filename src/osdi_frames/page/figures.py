@@ -6,18 +6,19 @@ import io
 import re
 import warnings
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 from urllib.parse import quote
 
 from markupsafe import Markup
 from matplotlib import style
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
+_PAD: Final = 0.04  # inches around all that is drawn
 _BELOW: Final = 0.05  # inches: the reader's font may reach lower than this machine's
 _DPI: Final = 120  # of what is drawn as a picture within the figure
 
@@ -74,8 +75,8 @@ def _address(draw: Callable[..., object], *, width: float, height: float) -> str
         draw(ax=axes)
         axes.set_title("", loc="left")  # the page has a heading
         axes.xaxis.label.set_wrap(width < WIDE)
-        ConstrainedLayoutEngine().execute(figure)  # once: an engine of the figure would run for each drawing
-        drawn = figure.get_tightbbox()
+        _fill(axes)
+        drawn = _drawn(axes).transformed(figure.dpi_scale_trans.inverted())
         # All that was drawn, and no empty lines above and below where a map needs less height.
         box = Bbox([[min(drawn.x0, 0), drawn.y0 - _BELOW], [max(drawn.x1, width), drawn.y1]])
         figure.savefig(
@@ -85,6 +86,20 @@ def _address(draw: Callable[..., object], *, width: float, height: float) -> str
     head, end, body = rest.partition(">")
     text = re.sub(r">\s+<", "><", f"{tag}{head}{end}{_IMAGE_STYLE}{body}")
     return f"data:image/svg+xml,{quote(text, safe=_SAFE)}"
+
+
+def _fill(axes: Axes) -> None:
+    """Give the axes the whole figure but for their labels and legend, which a layout engine would measure twice."""
+    around = _drawn(axes, for_layout_only=True)
+    whole = axes.figure.bbox.padded(-_PAD * axes.figure.dpi)
+    inside = Bbox(whole.get_points() + axes.bbox.get_points() - around.get_points())
+    axes.set_position(inside.transformed(axes.figure.transFigure.inverted()))
+
+
+def _drawn(axes: Axes, *, for_layout_only: bool = False) -> Bbox:
+    """Measure in dots what is drawn; of what stands on axes, only texts and the legend reach beyond them."""
+    beyond = [*axes.texts, *filter(None, [axes.get_legend()])]
+    return cast("Bbox", axes.get_tightbbox(bbox_extra_artists=beyond, for_layout_only=for_layout_only))
 
 
 def _short(tag: re.Match[str]) -> str:
