@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from osdi_frames.cli.options import HELP, Group, with_options
+from osdi_frames.collector import without_collector
 from osdi_frames.errors import BadDocument, OsdiError, printable
 
 #: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
@@ -43,7 +44,9 @@ class _Commands(Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in COMMANDS:
-            self.add_command(importlib.import_module(f"osdi_frames.cli.{name}").command, name)
+            with without_collector():
+                module = importlib.import_module(f"osdi_frames.cli.{name}")
+            self.add_command(module.command, name)
         return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
