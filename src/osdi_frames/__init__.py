@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from osdi_frames.collector import without_collector
 from osdi_frames.errors import nearest
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import the module of a public name, and return what it names."""
     if name in _HOME_OF:
-        return getattr(import_module(f"osdi_frames.{_HOME_OF[name]}"), name)
+        with without_collector():
+            module = import_module(f"osdi_frames.{_HOME_OF[name]}")
+        return getattr(module, name)
     if name in _MODULES:
         return import_module(f"osdi_frames.{name}")
     if name == "__version__":

@@ -1,5 +1,5 @@
 """``python -m osdi_frames`` is the command `osdi-frames`."""
 
-from osdi_frames.cli import main
+from osdi_frames.cli import run
 
-main()
+run()

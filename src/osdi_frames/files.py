@@ -18,7 +18,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.dataset
 import pyarrow.parquet
 
 from osdi_frames.archive import durable
@@ -227,6 +226,8 @@ def _folder(
     schema: pa.Schema, path: Path, kind: Format, partition: Partition, escape_formulas: bool, part: str | None
 ) -> Iterator[Write]:
     """Open a file for each value of a table's partition, or several where there are many rows."""
+    from pyarrow import dataset  # takes its time, and few files are partitioned
+
     schema = partition.schema(schema)
     waiting = [schema.empty_table()]
     numbers = itertools.count()
@@ -234,15 +235,15 @@ def _folder(
     def flush() -> None:
         rows = pa.concat_tables(waiting)
         del waiting[1:]
-        options = pa.dataset.ParquetFileFormat().make_write_options(compression="zstd")
+        options = dataset.ParquetFileFormat().make_write_options(compression="zstd")
         if kind == "csv":
             rows, options = _as_text(rows, escape_formulas=escape_formulas), None
-        pa.dataset.write_dataset(
+        dataset.write_dataset(
             rows,
             path,
             format=kind,
             file_options=options,
-            partitioning=pa.dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
+            partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
             basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{kind}",
             existing_data_behavior="overwrite_or_ignore",
             max_partitions=1 << 14,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tqdm.auto import tqdm
+    from tqdm.autonotebook import tqdm
 
 
 def bar(
@@ -23,7 +23,7 @@ def bar(
     `progress` is what readers take: None shows it on a terminal or in a notebook only.
     """
     with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets gets its bars as text
-        from tqdm.auto import tqdm  # brings asyncio
+        from tqdm.autonotebook import tqdm  # tqdm.auto brings asyncio
 
     disable = None if progress is None else not progress  # tqdm's None asks whether there is a terminal
     return tqdm(over, doing, total, unit=unit, unit_scale=unit == "B", delay=1, disable=disable)

@@ -30,6 +30,7 @@ from matplotlib.axes import Axes
 from osdi_frames import plots
 from osdi_frames.archive.output import output_folder
 from osdi_frames.archive.source import Source
+from osdi_frames.collector import without_collector
 from osdi_frames.errors import counted
 from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.page import figures, tables
@@ -120,7 +121,8 @@ def write(
         refuse_format(kind)
     with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
         reading = read(source, places=True, **options)
-        html = render(reading, now=now or datetime.now(UTC))
+        with without_collector():
+            html = render(reading, now=now or datetime.now(UTC))
         (folder / "report.html").write_text(html, encoding="utf-8")
         rows = {
             name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)

@@ -6,19 +6,24 @@ import io
 import re
 import warnings
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 from urllib.parse import quote
 
 from markupsafe import Markup
 from matplotlib import style
-from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_mixed import MixedModeRenderer
+from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
+
+from osdi_frames.plots.axes import POINTS
 
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
-_BELOW: Final = 0.05  # inches: the reader's font may reach lower than this machine's
+_PAD: Final = 3  # points around all that is drawn
+_BELOW: Final = 4  # points: the reader's font may reach lower than this machine's
 _DPI: Final = 120  # of what is drawn as a picture within the figure
 
 _INK: Final = "#010203"  # no plot's own colour; the text colour takes its place
@@ -29,12 +34,17 @@ _STYLE: Final = {
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), _INK
     ),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none"),
     "legend.framealpha": 0,
 }
 #: An image has its own document: the colours are those of page.css.
 _IMAGE_STYLE: Final = (
     "<style>:root{color:#1c2127}@media screen and (prefers-color-scheme:dark){:root{color:#e7eaee}}"
     "text{font-family:system-ui,sans-serif}</style>"
+)
+_SVG: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="{width:.1f}pt" '
+    'height="{height:.1f}pt" viewBox="{left:.1f} {top:.1f} {width:.1f} {height:.1f}">'
 )
 _TAG: Final = re.compile(r"<[^>]*>")  # within text, matplotlib escapes what a tag begins with
 _LONG_NUMBER: Final = re.compile(r"\d+\.\d{2,}")
@@ -68,23 +78,40 @@ def _address(draw: Callable[..., object], *, width: float, height: float) -> str
     with style.context(["default", _STYLE]), warnings.catch_warnings():
         # The reader's fonts have what those of this machine lack.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure = Figure(figsize=(width, height))
-        FigureCanvasSVG(figure)
+        figure = Figure(figsize=(width, height), dpi=POINTS)
+        vectors = RendererSVG(*figure.bbox.size, buffer, image_dpi=_DPI, metadata=_NO_METADATA)
+        # One renderer measures and draws: it remembers how wide each text is, while savefig has a new one.
+        renderer = cast("RendererBase", MixedModeRenderer(figure, width, height, _DPI, vectors))
         axes = figure.add_subplot()
         draw(ax=axes)
         axes.set_title("", loc="left")  # the page has a heading
         axes.xaxis.label.set_wrap(width < WIDE)
-        ConstrainedLayoutEngine().execute(figure)  # once: an engine of the figure would run for each drawing
-        drawn = figure.get_tightbbox()
-        # All that was drawn, and no empty lines above and below where a map needs less height.
-        box = Bbox([[min(drawn.x0, 0), drawn.y0 - _BELOW], [max(drawn.x1, width), drawn.y1]])
-        figure.savefig(
-            buffer, format="svg", transparent=True, dpi=_DPI, bbox_inches=box, metadata=_NO_METADATA
-        )
-    _, tag, rest = _TAG.sub(_short, buffer.getvalue()).replace(_INK, "currentColor").partition("<svg")
-    head, end, body = rest.partition(">")
-    text = re.sub(r">\s+<", "><", f"{tag}{head}{end}{_IMAGE_STYLE}{body}")
-    return f"data:image/svg+xml,{quote(text, safe=_SAFE)}"
+        _fill(axes, renderer)
+        drawn = _drawn(axes, renderer)
+        figure.draw(renderer)
+        vectors.finalize()
+    text = _TAG.sub(_short, buffer.getvalue()).replace(_INK, "currentColor")
+    body = re.sub(r">\s+<", "><", text.partition("<svg")[2].partition(">")[2])
+    # All that was drawn, and no empty lines above and below where a map needs less height.
+    left, right = min(drawn.x0, 0), max(drawn.x1, figure.bbox.width)
+    top, bottom = figure.bbox.height - drawn.y1, figure.bbox.height - drawn.y0 + _BELOW
+    box = {"left": left, "top": top, "width": right - left, "height": bottom - top}
+    return f"data:image/svg+xml,{quote(_SVG.format(**box) + _IMAGE_STYLE + body, safe=_SAFE)}"
+
+
+def _fill(axes: Axes, renderer: RendererBase) -> None:
+    """Give the axes the whole figure but for their labels and legend, which a layout engine would measure twice."""
+    around = _drawn(axes, renderer, for_layout_only=True)
+    whole = axes.figure.bbox.padded(-_PAD)
+    inside = Bbox(whole.get_points() + axes.bbox.get_points() - around.get_points())
+    axes.set_position(inside.transformed(axes.figure.transFigure.inverted()))
+
+
+def _drawn(axes: Axes, renderer: RendererBase, *, for_layout_only: bool = False) -> Bbox:
+    """Measure what is drawn; of what stands on axes, only texts and the legend reach beyond them."""
+    beyond = [*axes.texts, *filter(None, [axes.get_legend()])]
+    box = axes.get_tightbbox(renderer, bbox_extra_artists=beyond, for_layout_only=for_layout_only)
+    return cast("Bbox", box)
 
 
 def _short(tag: re.Match[str]) -> str:

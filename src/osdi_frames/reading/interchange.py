@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.collector import without_collector
 from osdi_frames.errors import InvalidColumn
 
 _TEXT = pd.StringDtype(na_value=float("nan"))
@@ -29,25 +28,13 @@ def frame(table: pa.Table) -> pd.DataFrame:
     for number, field in enumerate(table.schema):
         if pa.types.is_list(field.type) or pa.types.is_large_list(field.type):
             # Lists, not arrays: they compare, and to_parquet and explode take them as they are.
-            with _without_collector():
+            with without_collector():
                 lists[field.name] = [entries for chunk in table[number].chunks for entries in _lists(chunk)]
             flat = flat.set_column(number, field.name, pa.nulls(len(table)))
     result: pd.DataFrame = flat.to_pandas(types_mapper=_NULLABLE.get)
     for name, values in lists.items():
         result[name] = pd.Series(values, dtype=object, index=result.index)
     return result
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Let the garbage collector rest, which would look again and again through lists of which none is garbage."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _lists(column: pa.ListArray) -> list[list[Any] | None]:
