@@ -20,6 +20,9 @@ from osdi_frames.sandbox.faults import FAULTS
 
 from .conftest import GROUP, Stocked
 
+#: A pull can end before its first page.
+pytestmark = pytest.mark.filterwarnings("ignore:no documents in")
+
 #: Every fault of a request, a page or an answer, with settings that make it strike within a short test.
 ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "rate limit": ("rate_limit", {"calls": 3, "per": 0.05, "retry_after": 0}),
