@@ -165,11 +165,6 @@ PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')),
     'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
 
 
-def structure_of(structure: Any) -> str:
-    """Return a structure as `json_transform` takes it."""
-    return literal(json.dumps(structure))
-
-
 def quoted(name: str) -> str:
     """Return an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
