@@ -230,7 +230,7 @@ class _Reader:
         """Mark elements that have a type that is read and are no objects; note documents with other entries."""
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
         doubtful = ~np.logical_or.reduce(list(types.values()))
-        if len(types) > 1:  # one of them may be null beside another
+        if len(types) > 1:  # one of them may be null where another is an object
             null = pc.match_substring_regex(parsed.documents["document"], query.NULL)
             doubtful |= np.asarray(null)[parsed.owners]
         if not doubtful.any():

@@ -61,8 +61,8 @@ def as_frame(
 ) -> pd.DataFrame:
     """Return a DataFrame, Arrow table or reader, DuckDB relation or other Arrow stream as a pandas DataFrame.
 
-    Of a Dask DataFrame only the named `columns` are computed, if any are named. Raise InvalidColumn for what is no
-    frame; the message names the `caller` that takes it, and an `example` of a call that returns one.
+    Of a Dask DataFrame only the named `columns` are computed, if any are named. Raise InvalidColumn for
+    anything else; the message names the `caller` that takes it, and an `example` of a call that returns one.
 
     >>> as_frame(pa.table({"title": ["March"]}), caller="rsvps_by")
        title
