@@ -74,7 +74,7 @@ def test_arrow_takes_its_memory_from_where_it_did_before_when_all_readings_are_d
     assert pa.default_memory_pool().backend_name == before != "system"
 
 
-@pytest.mark.parametrize(("setting", "limit"), [("_IN_MEMORY", 0), ("_IN_MEMORY", 20_000), ("_GROUPED", 50)])
+@pytest.mark.parametrize(("setting", "limit"), [("_IN_MEMORY", 1), ("_IN_MEMORY", 20_000), ("_GROUPED", 50)])
 def test_what_large_archives_need_changes_no_row(setting, limit, monkeypatch):
     """Rows wait in files instead of in memory; elements are grouped some at a time."""
     source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]

@@ -24,7 +24,7 @@ from distributed import warn
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import Partition, read
 from osdi_frames.problems import OnError, Policy
-from osdi_frames.reading.dedupe import ELEMENT, among, superseded
+from osdi_frames.reading.dedupe import ELEMENT, among, of_part, superseded
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import Columns, Dedupe, Plan
 from osdi_frames.reading.selection import Filters
@@ -101,10 +101,7 @@ def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
 
 def _keys(rows: Waiting, part: int, parts: int) -> ByElement:
     """Return the keys of those elements whose identities belong to a part."""
-    return {
-        element: keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part))
-        for element, keys in rows[1].items()
-    }
+    return {element: of_part(keys, part, parts) for element, keys in rows[1].items()}
 
 
 def _dropped(keys: Sequence[ByElement]) -> ByElement:

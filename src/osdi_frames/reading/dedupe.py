@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -19,38 +16,53 @@ from osdi_frames.tables.schema import IDENTITY, ElementType, Identities
 #: The number of an element, in all rows that are read of it; it grows in the order of reading.
 ELEMENT = "_element"
 
-_IN_MEMORY = 64 << 20  # bytes of rows of all tables of a type that wait in memory
+_IN_MEMORY = 32 << 20  # bytes of the rows that wait of a type, and as many of what was seen of it
 _GROUPED = 1 << 18  # elements that are grouped at once: their groups take 160 bytes each
+_LOW = f"{2**64 - 1}::UHUGEINT"
+
+
+class _Waiting:
+    """Tables in the order of reading: in memory while they are small together, then in a file."""
+
+    def __init__(self) -> None:
+        self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
+        self.tables = 0
+
+    def __del__(self) -> None:
+        self.file.close()
+
+    def add(self, rows: pa.Table) -> None:
+        """Keep some rows."""
+        with pa.ipc.new_stream(self.file, rows.schema) as stream:
+            stream.write_table(rows)
+        self.tables += 1
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        self.file.seek(0)
+        for _ in range(self.tables):
+            yield pa.ipc.open_stream(self.file).read_all()
 
 
 @dataclass(slots=True)
 class Deduplication:
-    """What was seen of the elements of one type, and the rows that wait until it is known which are kept.
-
-    Of an element, DuckDB holds a few bytes, and spills them to disk when they are many.
-    """
+    """What was seen of the elements of one type, and the rows that wait until it is known which are kept."""
 
     element: ElementType
     identities: Identities
     engine: Engine
-    waiting: deque[tuple[Select, pa.Table | None]] = field(default_factory=deque)
-    """Rows of tables; None for the next ones in the file."""
-    file: IO[bytes] | None = None
-    size: int = 0
-    """Of the rows that wait, in bytes."""
+    selects: list[Select] = field(default_factory=list)
+    """What the tables that wait are rows of."""
+    waiting: _Waiting = field(default_factory=_Waiting)
+    seen: _Waiting = field(default_factory=_Waiting)
+    """Of each element its number, what says how new it is, and its identity in two halves."""
     count: int = 0
     """Of the elements that were seen."""
 
-    def __post_init__(self) -> None:
-        types = ", ".join(f'"{name}" TIMESTAMPTZ' for name in self.element.newest)
-        self.engine.connection.execute(
-            f"CREATE TEMP TABLE {self._seen} (number BIGINT, identity UHUGEINT, newest STRUCT({types}))"
-        )
-
     @property
-    def _seen(self) -> str:
-        """The table of what was seen; each type has its own."""
-        return f"seen_{self.element.name}"
+    def _schema(self) -> pa.Schema:
+        """Of what was seen."""
+        newest = {f"{IDENTITY}{name}": pa.timestamp("us", "UTC") for name in self.element.newest}
+        return pa.schema({"number": pa.int64()} | newest | {"high": pa.uint64(), "low": pa.uint64()})
 
     def see(self, rows: pa.Table) -> None:
         """Note the elements of some rows of the main table; one without identity is its own."""
@@ -58,50 +70,49 @@ class Deduplication:
             "rows", rows.select([name for name in rows.column_names if name.startswith((ELEMENT, IDENTITY))])
         )
         self.count += rows.num_rows
-        names = ", ".join(f"{IDENTITY}{name}" for name in self.element.newest)
+        newest = ", ".join(f"{IDENTITY}{name}" for name in self.element.newest)
         identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
-        self.engine.connection.execute(
-            f"""INSERT INTO {self._seen} SELECT {ELEMENT},
-            coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT), row({names}) FROM "rows\""""
+        seen = self.engine.connection.sql(
+            f"""SELECT number, {newest}, (identity >> 64)::UBIGINT AS high, (identity & {_LOW})::UBIGINT AS low FROM (
+            SELECT {ELEMENT} AS number, {newest},
+                coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT) AS identity FROM "rows")"""
         )
+        self.seen.add(seen.to_arrow_table())
 
     def wait(self, select: Select, rows: pa.Table) -> None:
-        """Keep some rows of a table until the end: in memory while they are few, then in a file."""
-        self.size += rows.nbytes
-        is_small = self.size <= _IN_MEMORY
-        self.waiting.append((select, rows if is_small else None))
-        if not is_small:
-            self.file = self.file or tempfile.TemporaryFile(prefix="osdi-frames-")  # noqa: SIM115 (see `rows`)
-            with pa.ipc.new_stream(self.file, rows.schema) as stream:
-                stream.write_table(rows)
+        """Keep some rows of a table until the end."""
+        self.selects.append(select)
+        self.waiting.add(rows)
 
     def rows(self, kept: np.ndarray) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the rows of the elements that are kept."""
-        with self.file or contextlib.nullcontext():
-            if self.file:
-                self.file.seek(0)
-            while self.waiting:
-                select, rows = self.waiting.popleft()  # and let go of it
-                if rows is None:
-                    rows = pa.ipc.open_stream(self.file).read_all()
-                yield select, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
+        for select, rows in zip(self.selects, self.waiting, strict=True):
+            yield select, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
 
     def keys(self, partition: int) -> pa.Table:
         """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""
-        keys = self.engine.connection.sql(
-            f"""SELECT {partition} AS partition, number, newest, (identity >> 64)::UBIGINT AS high,
-                (identity & {2**64 - 1}::UHUGEINT)::UBIGINT AS low
-            FROM {self._seen} WHERE identity != number::UHUGEINT"""
-        ).to_arrow_table()
-        return keys.filter(pa.array(among(keys["number"].to_numpy(), self.kept())))
+        kept = self.kept()
+        keys = [self._schema.empty_table()]
+        for seen in self.seen:
+            number, high, low = (seen[name].to_numpy() for name in ("number", "high", "low"))
+            keys.append(seen.filter(pa.array(among(number, kept) & ((high != 0) | (low != number)))))
+        every = pa.concat_tables(keys)
+        return every.add_column(0, "partition", pa.repeat(np.int64(partition), len(every)))
 
     def kept(self) -> np.ndarray:
         """Return the numbers of the elements that are kept: of each the newest version, then the last read."""
-        parts = 1 + self.count // _GROUPED
-        seen = (f"{self._seen} WHERE hash(identity) % {parts} = {part}" for part in range(parts))
-        queries = (_newest(self.element, "number", some, "identity") for some in seen)
-        found = [self.engine.connection.sql(query).to_arrow_table()["kept"].to_numpy() for query in queries]
+        parts = -(-self.count // _GROUPED)
+        found = [np.empty(0, np.int64)]
+        for part in range(parts):
+            self.engine.put("seen", pa.concat_tables(of_part(seen, part, parts) for seen in self.seen))
+            newest = self.engine.connection.sql(_newest(self.element, "number", "seen"))
+            found.append(newest.to_arrow_table()["kept"].to_numpy())
         return np.sort(np.concatenate(found))
+
+
+def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
+    """Return the elements whose identities belong to one of some parts."""
+    return keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part))
 
 
 def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
@@ -114,16 +125,16 @@ def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
     again = low[1:][low[1:] == low[:-1]]  # few occur in several partitions
     with engine() as lent:
         lent.put("keys", every.filter(pa.array(among(every["low"].to_numpy(), again))))
-        kept = _newest(element, "row(partition, number)", "keys", "high, low")
+        kept = _newest(element, "row(partition, number)", "keys")
         return lent.connection.sql(
             f"""SELECT partition, number FROM keys WHERE row(partition, number) NOT IN (SELECT kept FROM ({kept}))"""
         ).to_arrow_table()
 
 
-def _newest(element: ElementType, number: str, seen: str, identity: str) -> str:
+def _newest(element: ElementType, number: str, seen: str) -> str:
     """Return the query for the elements that are kept: of each the newest version, then the last read."""
-    oldest = ", ".join(f"coalesce(newest.\"{name}\", '-infinity'::TIMESTAMPTZ)" for name in element.newest)
-    return f"SELECT arg_max({number}, ({oldest}, {number})) AS kept FROM {seen} GROUP BY {identity}"
+    newest = ", ".join(f"coalesce({IDENTITY}{name}, '-infinity'::TIMESTAMPTZ)" for name in element.newest)
+    return f"SELECT arg_max({number}, ({newest}, {number})) AS kept FROM {seen} GROUP BY high, low"
 
 
 def _identity(columns: Sequence[str], number: int) -> str:
