@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from osdi_frames.archive.layout import Chunk
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import Source
-from osdi_frames.problems import Finding, Place, Problem, ProblemKind, named
-from osdi_frames.reading.documents import POSITION, Other
+from osdi_frames.problems import Place, Problem, ProblemKind, named
+from osdi_frames.reading.documents import POSITION
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.group import Reading
 from osdi_frames.reading.plan import Plan
@@ -133,8 +133,6 @@ class Inspector(Observer):
         for place, finding, count in reading.keys:
             self._add(Problem.at(place, finding), finding.key, count)
         for place, what, element in reading.met:
-            if isinstance(what, Other):
-                what = Finding(ProblemKind.OTHER_TYPE, what.type, severity="info")
             key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
             self._add(Problem.at(place, replace(what, key=key) if element else what), key)
             Observer.handle(self, Problem.at(place, what))

@@ -48,16 +48,9 @@ class Element:
         return f"{self.type.name}: {POSITION.sub('[]', key)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """An element or resource of a type that no table declares; no problem, and left in the archive."""
-
-    type: str
-
-
 def elements(
     document: Any, types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES
-) -> Iterator[Element | Other | Finding]:
+) -> Iterator[Element | Finding]:
     """Yield the elements of a parsed document, what else it holds, and what no table can take.
 
     >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ())]
@@ -103,9 +96,7 @@ class _Walk:
     prefixes: Sequence[str]
     timestamps: Mapping[str, Any] | None = None
 
-    def document(
-        self, body: Any, key: str, position: int | None = None
-    ) -> Iterator[Element | Other | Finding]:
+    def document(self, body: Any, key: str, position: int | None = None) -> Iterator[Element | Finding]:
         """Walk through a document, or the entry at a position of an array: an element, or a document of its own."""
         form = form_of(body, self.types, self.prefixes)
         if position is not None and self._is_element(body, position):
@@ -116,9 +107,7 @@ class _Walk:
         else:
             yield from self._document(body, key, form, position)
 
-    def _document(
-        self, body: Any, key: str, form: Form, position: int | None
-    ) -> Iterator[Element | Other | Finding]:
+    def _document(self, body: Any, key: str, form: Form, position: int | None) -> Iterator[Element | Finding]:
         if form.kind == "delivery":
             for number, entry in enumerate(body):
                 yield from self.document(entry, f"{key}[{number}]", number)
@@ -158,14 +147,12 @@ class _Walk:
                 else:
                     yield Finding(ProblemKind.NO_OBJECT, place, entry)
 
-    def _elements(
-        self, entry: dict[str, Any], key: str, position: int
-    ) -> Iterator[Element | Other | Finding]:
+    def _elements(self, entry: dict[str, Any], key: str, position: int) -> Iterator[Element | Finding]:
         declared = {element.type_key: element for element in self.types}
         for name in filter(is_type_key, entry):
             value, at = entry[name], _joined(key, name)
             if name not in declared:
-                yield Other(name)
+                yield _of_type(name)
             elif isinstance(value, dict):
                 yield Element(declared[name], value, position, at, entry, self.timestamps)
             else:
@@ -188,11 +175,16 @@ def _unknown_keys(body: dict[str, Any]) -> Iterator[Finding]:
             yield Finding(ProblemKind.UNDECLARED, f"page: {key}", severity="info")
 
 
-def _other(body: dict[str, Any], key: str) -> Iterator[Other | Finding]:
+def _of_type(name: str) -> Finding:
+    """Return what is said of an element of a type that no table declares; it is left in the archive."""
+    return Finding(ProblemKind.OTHER_TYPE, name, severity="info")
+
+
+def _other(body: dict[str, Any], key: str) -> Iterator[Finding]:
     yield from _unknown_keys(body)
     embedded = body.get("_embedded")
     if not isinstance(embedded, dict | None):
         yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), embedded)
         return
     names = [name for name in embedded or {} if ":" in name]
-    yield from map(Other, names or ["page or resource without elements"])
+    yield from map(_of_type, names or ["page or resource without elements"])

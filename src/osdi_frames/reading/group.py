@@ -24,7 +24,7 @@ from osdi_frames.reading import query
 from osdi_frames.reading.arrays import Mask, one, only, valid
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT
-from osdi_frames.reading.documents import Element, Other, elements, is_wrapper
+from osdi_frames.reading.documents import Element, elements, is_wrapper
 from osdi_frames.reading.engine import Engine, engine, refused
 from osdi_frames.reading.keys import count_keys
 from osdi_frames.reading.mend import mend
@@ -87,8 +87,8 @@ class Reading:
     documents: int = 0
     elements: Mapping[ElementType, int] = field(default_factory=dict)
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    met: list[tuple[Place, Finding | Other, Element | None]] = field(default_factory=list)
-    """Problems and elements of other types; of a problem in an element, with it."""
+    met: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
+    """What no table takes; of what is in an element, with it."""
     keys: list[tuple[Place, Finding, int]] = field(default_factory=list)
     """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
 
@@ -301,8 +301,8 @@ class _Reader:
                 continue
             self.reading.documents += is_odd
             for met in elements(document, element_types(), self.plan.prefixes):
-                if not isinstance(met, Element):
-                    if is_odd or (isinstance(met, Finding) and met.severity == "error"):
+                if isinstance(met, Finding):
+                    if is_odd or met.severity == "error":
                         self.reading.met.append((place, met, None))
                 elif met.type in self.plan.shapes and (positions is None or met.position in positions):
                     form, text, findings = mend(met, self.plan)

@@ -17,9 +17,9 @@ from osdi_frames.archive.source import Partition, Source
 from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning, counted, printable
-from osdi_frames.problems import Finding, Policy, Problem, warn_caller
+from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
-from osdi_frames.reading.documents import Element, Other, elements
+from osdi_frames.reading.documents import Element, elements
 from osdi_frames.reading.engine import Engine, engine
 from osdi_frames.reading.group import Reading, grouped, read
 from osdi_frames.reading.plan import Plan, Select
@@ -59,9 +59,8 @@ class Observer:
 
     def see(self, reading: Reading) -> None:
         """Take notice of what was read of a group."""
-        for place, what, _ in reading.met:
-            if isinstance(what, Finding):
-                self.handle(Problem.at(place, what))
+        for place, finding, _ in reading.met:
+            self.handle(Problem.at(place, finding))
         self.elements.update({element.name: count for element, count in reading.elements.items()})
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
@@ -90,8 +89,8 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
         for part in () if isinstance(parsed, Finding) else elements(parsed, element_types(), plan.prefixes):
             if isinstance(part, Element):
                 declared[part.type.name] = f"read_table(source, {main_table(part.type).name!r})"
-            elif isinstance(part, Other) and ":" in part.type:
-                others[part.type] = None
+            elif part.problem is ProblemKind.OTHER_TYPE and ":" in part.key:
+                others[part.key] = None
     held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         held = f"{', '.join(declared)} elements, which {', '.join(declared.values())} reads"
