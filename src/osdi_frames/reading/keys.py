@@ -21,7 +21,7 @@ from osdi_frames.reading.engine import Engine
 from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.forms import Form
 from osdi_frames.tables.schema import EACH, PRIMARY, ElementType, Step
-from osdi_frames.tables.shape import ElementShape, Shape
+from osdi_frames.tables.shape import Shape
 
 _BETWEEN = b"\xff"  # keys: no text has it
 
@@ -114,7 +114,7 @@ whose number is not known (the list)."""
 
 
 def count_keys(
-    engine: Engine, form: Form, shapes: Mapping[ElementType, ElementShape], documents: pa.Table
+    engine: Engine, form: Form, shapes: Mapping[ElementType, Shape], documents: pa.Table
 ) -> Iterator[Counted]:
     """Yield the keys in documents of a form that no table reads, and those that an object has twice.
 

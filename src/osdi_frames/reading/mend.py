@@ -28,14 +28,16 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
     """Write an element as an enveloped document; give its form, and what does not fit."""
     kind = element.type
-    shape, walk = plan.shapes[kind], _Walk()
+    entry, walk = plan.shapes[kind], _Walk()
     if foreign := foreign_identifier(element.value, plan.prefixes):
         key = f"{element.key}.identifiers".lstrip(".")
         walk.findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, foreign, "warning"))
-    body: Any = walk.value(element.value, shape.of, element.key)
-    if element.wrapper is not None:
+    body: Any
+    if element.wrapper is None:
+        body = walk.value(element.value, entry.inside[str(kind.type_key)], element.key)
+    else:
         siblings = {key: value for key, value in element.wrapper.items() if not is_type_key(key)}
-        body = [walk.value(siblings, shape.siblings, element.wrapper_key) | {kind.type_key: body}]
+        body = [walk.value({kind.type_key: element.value} | siblings, entry, element.wrapper_key)]
     timestamps = {
         key: walk.leaf(value, {"utc"}, key) if key in plan.timestamps else None
         for key, value in (element.timestamps or {"received_at": None}).items()

@@ -19,7 +19,7 @@ from osdi_frames.reading.documents import foreign_identifier
 from osdi_frames.reading.values import normal
 from osdi_frames.tables.forms import TIMESTAMPS, Form
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step, Type
-from osdi_frames.tables.shape import ElementShape, Shape
+from osdi_frames.tables.shape import Shape
 
 #: The step to the timestamps of an envelope.
 ENVELOPE = -4
@@ -126,7 +126,7 @@ class Parsed:
         return self.values[steps, kind]
 
 
-def misfits(parsed: Parsed, shapes: Mapping[ElementType, ElementShape]) -> Mask:
+def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
     """Return which elements do not fit, or may not: these are looked at precisely."""
     suspect = ~valid(parsed.at(()))
     for steps, kind in [*_TIMESTAMPS, *_leaves(query.entry_shape(parsed.form, shapes))]:
@@ -134,7 +134,7 @@ def misfits(parsed: Parsed, shapes: Mapping[ElementType, ElementShape]) -> Mask:
         if not fits.all():
             suspect[parsed.found_at(steps)[1][~fits]] = True
     for element in parsed.form.types:
-        declared = shapes[element].of.inside
+        declared = shapes[element].inside[str(element.type_key)].inside
         if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
             suspect[list(_foreign(parsed, parsed.head(element)))] = True
     return suspect

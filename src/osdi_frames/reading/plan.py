@@ -16,7 +16,7 @@ from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
 from osdi_frames.tables.schema import IDENTITY, Column, ElementType, Identities, Table
-from osdi_frames.tables.shape import ElementShape, Shape, element_shape
+from osdi_frames.tables.shape import Shape, entry_shape
 
 Dedupe = bool | Literal["message"]
 Columns = Iterable[str] | None
@@ -110,16 +110,14 @@ class Plan:
                 yield Select(table, schema, columns, (*table.columns, *columns) if self.inspects else columns)
 
     @cached_property
-    def shapes(self) -> dict[ElementType, ElementShape]:
-        """What all selects of each element type declare together."""
+    def shapes(self) -> dict[ElementType, Shape]:
+        """What all selects of each element type declare together, as `entry_shape` gives it."""
         shapes = {}
         for element, selects in self.selects.items():
-            shapes[element] = whole = ElementShape(Shape(form="object"), Shape(form="object"))
+            shapes[element] = whole = Shape()
             for select in selects:
-                shape = element_shape(select.table, select.checked, self.prefixes)
-                whole.of.merge(shape.of)
-                whole.siblings.merge(shape.siblings)
-            whole.of.fold()
+                whole.merge(entry_shape(select.table, select.checked, self.prefixes))
+            whole.fold()
         return shapes
 
     @cached_property

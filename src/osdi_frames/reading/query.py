@@ -11,7 +11,7 @@ from typing import Any
 
 from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, ElementType, Step
-from osdi_frames.tables.shape import ElementShape, Shape
+from osdi_frames.tables.shape import Shape
 
 #: The key of an entry that mending puts where another value stood: it keeps its place, and is no row.
 MISPLACED = "osdi-frames:misplaced"
@@ -129,14 +129,13 @@ def _steps(form: Form) -> Keys:
     return (*steps, "_embedded", form.keys[0]) if form.kind == "page" else steps
 
 
-def entry_shape(form: Form, shapes: Mapping[ElementType, ElementShape]) -> Shape:
+def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
     """Return the shape of the entries of the documents of a form: of elements, or of what a delivery holds."""
     if form.kind != "delivery":
-        return shapes[form.types[0]].of
-    entry = Shape(form="object")
+        return shapes[form.types[0]].inside[str(form.types[0].type_key)]
+    entry = Shape()
     for element in form.types:
-        entry.inside[str(element.type_key)] = shapes[element].of
-        entry.merge(shapes[element].siblings)
+        entry.merge(shapes[element])
     return entry
 
 

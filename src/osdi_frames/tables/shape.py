@@ -70,26 +70,19 @@ class Shape:
 _FORM: dict[Type, Form] = {"list<string>": "list", "json": "object"}
 
 
-@dataclass(frozen=True, slots=True)
-class ElementShape:
-    """The shape of an element, and of its siblings in a delivery."""
-
-    of: Shape
-    siblings: Shape
-
-
-def element_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> ElementShape:
-    """Return what `columns` of a table declare."""
-    shape = ElementShape(Shape(form="object"), Shape(form="object"))
+def entry_shape(table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> Shape:
+    """Return what `columns` of a table declare in a delivery: its element under the type key, and siblings."""
+    shape = Shape(form="object")
+    element = shape.inside[str(table.element.type_key)] = Shape(form="object")
     heads = table.heads(prefixes)
-    for entry in map(shape.of.add, heads):
+    for entry in map(element.add, heads):
         entry.form = "object" if table.of_objects else entry.form
     for column in table.needed(columns):
         if column.origin == "envelope":
             continue
         for path in column.paths(prefixes):
             kind: Type = "list<string>" if path.function == "own" else column.type
-            root = shape.siblings if path.sibling else shape.of
+            root = shape if path.sibling else element
             for head in heads if column in table.entry else [()]:
                 root.add((*head, *path.steps), kind)
     return shape
