@@ -100,6 +100,17 @@ def one(values: pa.ChunkedArray) -> pa.Array:
     return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
 
+def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values as a type, null where one cannot be."""
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        if len(values) == 1:
+            return pa.nulls(1, kind)
+        half = len(values) // 2
+        return pa.concat_arrays([cast(values[:half], kind), cast(values[half:], kind)])
+
+
 def only(documents: pa.Table, numbers: Collection[int] | np.ndarray, *, invert: bool = False) -> pa.Table:
     """Return the documents with some numbers, or those without them."""
     if len(numbers) == (0 if invert else documents.num_rows):

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from osdi_frames.archive.layout import Chunk, split
 from osdi_frames.problems import Finding, Place, ProblemKind, Verbatim
 from osdi_frames.reading import query
-from osdi_frames.reading.arrays import Mask, one, only, valid
+from osdi_frames.reading.arrays import Mask, cast, one, only, valid
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.documents import Element, elements, is_wrapper
@@ -74,12 +74,6 @@ def _joined(chunks: list[Chunk], before: int) -> pa.Table:
     )
 
 
-def _place(documents: pa.Table, number: int, line: int = 0) -> Place:
-    """Return where a document begins, or another one some lines below."""
-    row = number - documents["number"][0].as_py()
-    return Place(documents["source_file"][row].as_py(), documents["source_line"][row].as_py() + line)
-
-
 @dataclass(slots=True)
 class Reading:
     """What was read of a group: the rows of every select that has any, in the order of reading, and what was met."""
@@ -105,88 +99,84 @@ class _Reader:
     engine: Engine
     group: pa.Table
     reading: Reading = field(default_factory=Reading)
+    found: defaultdict[Select, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     odd: set[int] = field(default_factory=set)
     """The documents that no query reads."""
-    suspects: dict[int, set[int] | None] = field(default_factory=dict)
-    """By the number of a document, the positions of the elements that are mended; None for all."""
+    whole: set[int] = field(default_factory=set)
+    """The documents of which all elements are mended."""
+    marked: set[int] = field(default_factory=set)
+    """The elements of others that are mended."""
 
     def read(self) -> Reading:
-        found: dict[Select, list[pa.Table]] = {
-            select: [] for selects in self.plan.selects.values() for select in selects
+        documents = self._decoded()
+        self._read_plain(documents)
+        self._read_mended(documents.schema)
+        selects = self.plan.selects
+        self.reading.elements = {
+            element: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
         }
-        self._read_plain(found)
-        self._read_mended(found)
-        mains = {element: selects[0] for element, selects in self.plan.selects.items()}
-        self.reading.elements = {element: sum(map(len, found[main])) for element, main in mains.items()}
-        for select, parts in found.items():
-            if any(map(len, parts)):
+        for select in chain.from_iterable(selects.values()):
+            if any(map(len, parts := self.found[select])):
                 whole = pa.concat_tables(parts)
                 if len(parts) > 1:
                     whole = whole.take(pa.array(np.argsort(whole[ELEMENT], kind="stable")))
                 self.reading.rows.append((select, whole))
         return self.reading
 
-    def _read_plain(self, found: dict[Select, list[pa.Table]]) -> None:
-        """Read documents by queries; note what is suspect."""
-        documents, forms = self._parse(self._decoded())
-        marked = [np.array([], np.int64)]
-        for parsed, some in forms:
-            suspect = misfits(parsed, self.plan.shapes)
-            if parsed.form.kind == "delivery":
-                self._check_types(parsed, some, suspect)
-            marked.append(parsed.elements[suspect])
-        self.suspects |= dict.fromkeys(self.odd)
-        whole = [number for number, positions in self.suspects.items() if positions is None]
-        for key in (odd := np.concatenate(marked)).tolist():
-            if (positions := self.suspects.setdefault(key >> POSITIONS, set())) is not None:
-                positions.add(key & (1 << POSITIONS) - 1)
-        if self.plan.inspects:
-            read = [(parsed.form, only(some, self.odd, invert=True)) for parsed, some in forms]
-            self._list_keys(read, self.group)
-            self._list_numbers(only(documents, self.suspects, invert=True))
-        for parsed, _ in forms:
-            fit = ~np.isin(parsed.elements, odd) & ~np.isin(parsed.elements >> POSITIONS, whole)
-            self._add(parsed, fit, found)
-
     def _decoded(self) -> pa.Table:
         """Return the documents as text, without those that queries may not read."""
-        documents = self.group["document"]
-        try:
-            texts = documents.cast(pa.string())
-        except pa.ArrowInvalid:
-            texts = pa.chunked_array([[_text(document) for document in documents.to_pylist()]], pa.string())
+        texts = cast(one(self.group["document"]), pa.string())
         lax = pc.fill_null(pc.match_substring_regex(texts, query.LAX), True)
         self.odd.update(self.group["number"].filter(lax).to_pylist())
         at = self.group.schema.get_field_index("document")
         return only(self.group.set_column(at, "document", texts), self.odd, invert=True)
 
-    def _parse(self, documents: pa.Table) -> tuple[pa.Table, list[tuple[Parsed, pa.Table]]]:
-        """Parse documents; give those that are JSON, and by their form their elements with their documents."""
+    def _read_plain(self, documents: pa.Table) -> None:
+        """Read documents by queries; note what is suspect."""
+        forms = self._parse(documents)
+        parts = [np.array([], np.int64)]
+        for parsed, _ in forms:
+            suspect = misfits(parsed, self.plan.shapes)
+            if parsed.form.kind == "delivery":
+                self._check_types(parsed, suspect)
+            parts.append(parsed.elements[suspect])
+        marked = np.concatenate(parts)
+        self.marked.update(marked.tolist())
+        self.whole |= self.odd
+        if self.plan.inspects:
+            read = [(parsed.form, only(some, self.odd, invert=True)) for parsed, some in forms]
+            self._list_keys(read, self.group)
+            self._list_numbers(only(documents, self._suspects(), invert=True))
+        for parsed, _ in forms:
+            inside = np.isin(parsed.elements >> POSITIONS, list(self.whole))
+            self._add(parsed, ~np.isin(parsed.elements, marked) & ~inside)
+
+    def _suspects(self) -> set[int]:
+        """Return the documents with elements that are mended."""
+        return self.whole.union(element >> POSITIONS for element in self.marked)
+
+    def _parse(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
+        """Parse documents: the elements of those of each form, with these."""
         try:
-            return documents, [(self._parsed(form, some), some) for form, some in self._forms(documents)]
+            return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
         except refused():
             # Malformed JSON is rare, and fails the query: it is looked for only then.
             self.engine.put("documents", documents)
             self.odd.update(number for (number,) in self.engine.connection.sql(query.INVALID).fetchall())
         documents = only(documents, self.odd, invert=True)
-        return documents, [
-            (self._carefully_parsed(form, some), some) for form, some in self._forms(documents)
-        ]
+        return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
 
     def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        """Parse the documents in which nothing is misplaced; where that is refused, too, all are suspect."""
+        """Parse the documents in which nothing is misplaced, none where that is refused, too; others are suspect."""
+        structure = query.inside_of(form, self.plan.shapes)
+        plain = [is_plain(text, structure) for text in documents["document"].to_pylist()]
         try:
-            return self._parsed(form, self._plain(form, documents))
+            parsed = self._parsed(form, documents.filter(pa.array(plain, pa.bool_())))
         except refused():
-            self.suspects |= dict.fromkeys(documents["number"].to_pylist())
-            return self._parsed(form, documents.slice(0, 0))
-
-    def _plain(self, form: Form, documents: pa.Table) -> pa.Table:
-        """Return the documents in which nothing is misplaced; the others are suspect."""
-        expected = query.inside_of(form, self._structure(form))
-        plain = pa.array([is_plain(text, expected) for text in documents["document"].to_pylist()], pa.bool_())
-        self.suspects |= dict.fromkeys(documents["number"].filter(pc.invert(plain)).to_pylist())
-        return documents.filter(plain)
+            parsed = self._parsed(form, documents.slice(0, 0))
+        read, given = (some["number"].to_pylist() for some in (parsed.documents, documents))
+        self.whole.update({*given}.difference(read))
+        return parsed
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
         """Sort documents by their form; note those that need a closer look."""
@@ -220,13 +210,10 @@ class _Reader:
         ]
 
     def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        found = self.engine.parse(form, self._structure(form), documents)
+        found = self.engine.parse(form, query.inside_of(form, self.plan.shapes), documents)
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
-    def _structure(self, form: Form) -> Any:
-        return query.structure(query.entry_shape(form, self.plan.shapes))
-
-    def _check_types(self, parsed: Parsed, documents: pa.Table, suspect: Mask) -> None:
+    def _check_types(self, parsed: Parsed, suspect: Mask) -> None:
         """Mark elements that have a type that is read and are no objects; note documents with other entries."""
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
         doubtful = ~np.logical_or.reduce(list(types.values()))
@@ -235,7 +222,7 @@ class _Reader:
             doubtful |= np.asarray(null)[parsed.owners]
         if not doubtful.any():
             return
-        doubted = only(documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
+        doubted = only(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
         for keys, numbers, positions in self._entry_keys(parsed.form, doubted):
             at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
             for name in types.keys() & keys:
@@ -248,54 +235,50 @@ class _Reader:
         self.engine.put("documents", documents)
         return self.engine.connection.sql(query.entry_keys(form)).fetchall()
 
-    def _add(self, parsed: Parsed, fit: Mask, found: dict[Select, list[pa.Table]]) -> None:
+    def _add(self, parsed: Parsed, fit: Mask) -> None:
         """Add the rows of the elements that fit."""
         for element in parsed.form.types:
             for select in self.plan.selects[element]:
-                found[select].append(rows(parsed, select.table, select.columns, fit))
+                self.found[select].append(rows(parsed, select.table, select.columns, fit))
 
     def _list_numbers(self, documents: pa.Table) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
         texts = documents["document"]
         unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in query.UNUSUAL))
-        for number in documents["number"].filter(unusual).to_pylist():
-            for text in unusual_numbers(self._candidate(number)):
+        for document in documents.filter(unusual).to_pylist():
+            for text in unusual_numbers(document["document"]):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning")
-                self.reading.met.append((_place(self.group, number), finding, None))
+                self.reading.met.append((_place(document), finding, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List the keys that no table reads or that occur twice, in the order of reading."""
-        found = (one for form, some in forms for one in count_keys(self.engine, form, self.plan.shapes, some))
-        self.reading.keys.extend(
-            (_place(places, number), finding, count)
-            for number, finding, count in sorted(found, key=itemgetter(0))
-        )
+        counted = (count_keys(self.engine, form, self.plan.shapes, some) for form, some in forms)
+        found = sorted(chain.from_iterable(counted), key=itemgetter(0))
+        first = only(places, {number for number, *_ in found}).to_pylist()
+        place = {document["number"]: _place(document) for document in first}
+        self.reading.keys.extend((place[number], finding, times) for number, finding, times in found)
 
-    def _candidate(self, number: int) -> bytes:
-        candidate: bytes = self.group["document"][number - self.group["number"][0].as_py()].as_py()
-        return candidate
-
-    def _read_mended(self, found: dict[Select, list[pa.Table]]) -> None:
+    def _read_mended(self, schema: pa.Schema) -> None:
         """Mend what is suspect, and read it."""
         self.reading.documents = len(self.group) - len(self.odd)
         parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
-        for number in sorted(self.suspects):
-            for form, document in self._mended(number):
-                parts[form, number in self.odd].append(document)
-        schema = self.group.schema.set(1, pa.field("document", pa.string()))
+        for document in only(self.group, self._suspects()).to_pylist():
+            for form, mended in self._mended(document):
+                parts[form, document["number"] in self.odd].append(mended)
         for (form, is_odd), some in parts.items():
             numbered = [document | {"number": number} for number, document in enumerate(some)]
             documents = pa.Table.from_pylist(numbered, schema)
             parsed = self._parsed(form, documents)
-            self._add(parsed, np.ones(len(parsed.elements), bool), found)
+            self._add(parsed, np.ones(len(parsed.elements), bool))
             if self.plan.inspects and is_odd:
                 self._list_keys([(form, documents)], documents)
 
-    def _mended(self, number: int) -> Iterator[tuple[Form, dict[str, Any]]]:
+    def _mended(self, candidate: dict[str, Any]) -> Iterator[tuple[Form, dict[str, Any]]]:
         """Yield the elements of a document that are suspect, each as a document of its own; note what is wrong."""
-        positions, is_odd, numbers = self.suspects[number], number in self.odd, count(number << POSITIONS)
-        for line, document in split(self._candidate(number)):
-            place = _place(self.group, number, line)
+        number, numbers = candidate["number"], count(candidate[ELEMENT])
+        is_odd, is_whole = number in self.odd, number in self.whole
+        for line, document in split(candidate["document"]):
+            place = _place(candidate, line)
             if isinstance(document, Finding):
                 self.reading.met.append((place, document, None))
                 continue
@@ -304,23 +287,21 @@ class _Reader:
                 if isinstance(met, Finding):
                     if is_odd or met.severity == "error":
                         self.reading.met.append((place, met, None))
-                elif met.type in self.plan.shapes and (positions is None or met.position in positions):
+                    continue
+                of_query = candidate[ELEMENT] + met.position
+                if met.type in self.plan.shapes and (is_whole or of_query in self.marked):
                     form, text, findings = mend(met, self.plan)
                     self.reading.met.extend((place, finding, met) for finding in findings)
-                    of_query = number << POSITIONS | met.position
                     mended = {
                         "document": text,
-                        "source_file": place.source_file,
                         "source_line": place.source_line,
-                        ELEMENT: next(numbers) if positions is None else of_query,
+                        ELEMENT: next(numbers) if is_whole else of_query,
                         "position": met.position,
                         "misfits": "".join(f"{met.relative(finding.key)}\n" for finding in findings),
                     }
-                    yield form, mended
+                    yield form, candidate | mended
 
 
-def _text(document: bytes) -> str | None:
-    try:
-        return document.decode()
-    except UnicodeDecodeError:
-        return None
+def _place(document: Mapping[str, Any], line: int = 0) -> Place:
+    """Return where a document begins, or another one some lines below."""
+    return Place(document["source_file"], document["source_line"] + line)

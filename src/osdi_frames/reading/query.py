@@ -50,7 +50,7 @@ def types_at(paths: Iterable[Keys]) -> str:
 
 
 def parse(address: str, size: int, form: Form, structure: Any) -> str:
-    """Return the query that looks for a structure in each element of the documents of one form.
+    """Return the query that looks for a structure in each of the documents of one form.
 
     They are the lines of a file of some bytes. The result has, in the same order, the timestamps of an envelope,
     and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
@@ -59,7 +59,7 @@ def parse(address: str, size: int, form: Form, structure: Any) -> str:
     columns = [f"{_list_of(form, 'doc')} AS list", *(f"doc.{name}" for name in TIMESTAMPS if form.enveloped)]
     return f"""SELECT {", ".join(columns)}
         FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
-        columns = {{doc: {literal(_type(inside_of(form, structure)))}}}, maximum_object_size = {max(_LARGEST, size)})"""
+        columns = {{doc: {literal(_type(structure))}}}, maximum_object_size = {max(_LARGEST, size)})"""
 
 
 def _type(structure: Any) -> str:
@@ -71,7 +71,7 @@ def _type(structure: Any) -> str:
 
 def entry_keys(form: Form) -> str:
     """Return the query for the keys of the entries of deliveries: each set of keys, with the numbers and positions."""
-    keys = f"json_keys(document, {literal(json_path(_steps(form)) + '[*]')})"
+    keys = f"json_keys(document, {literal(head(form) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
         unnest(range(len(found))) AS position, unnest(found) AS keys
         FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
@@ -110,9 +110,10 @@ def entries(path: str, known: int, steps: Iterable[Step]) -> str:
         FROM (SELECT number, json_extract(element, {literal(path + "[*]")}) AS found FROM elements)"""
 
 
-def inside_of(form: Form, element: Any) -> Any:
-    """Return the structure of the documents of a form around that of their elements."""
-    inside: Any = element if form.kind == "single" else [element]
+def inside_of(form: Form, shapes: Mapping[ElementType, Shape]) -> Any:
+    """Return the structure of the documents of a form."""
+    entry = structure(entry_shape(form, shapes))
+    inside: Any = entry if form.kind == "single" else [entry]
     for step in reversed(_steps(form)):
         inside = {step: inside}
     return dict.fromkeys(TIMESTAMPS, "VARCHAR") | inside if form.enveloped else inside
