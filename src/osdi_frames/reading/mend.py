@@ -106,22 +106,19 @@ class _Walk:
         }
 
     def _list(self, value: list[Any], shape: Shape, key: str) -> list[Any]:
+        if "list<string>" in shape.types:
+            texts = (self.leaf(entry, {"string"}, f"{key}[{at}]") for at, entry in enumerate(value))
+            return [text for text in texts if text is not None]
         read: dict[Step, int | None] = {FIRST: 0, PRIMARY: primary(value)}
-        mended = []
+        mended: list[Any] = [None] * len(value)
         for position, entry in enumerate(value):
-            at = f"{key}[{position}]"
-            if "list<string>" in shape.types:
-                mended.append(self.leaf(entry, {"string"}, at))
-                continue
-            fitting = None
             for step, inner in shape.inside.items():
                 if step == EACH or position == read[step]:
-                    of_object = inner.form == "object" and not isinstance(entry, dict)
-                    found = self.value(entry, inner, at)
+                    found = self.value(entry, inner, f"{key}[{position}]")
                     # What is no object keeps its place: it can be the chosen entry, and is never a row.
-                    fitting = {MISPLACED: True} if of_object else found
-            mended.append(fitting)
-        return [entry for entry in mended if entry is not None] if "list<string>" in shape.types else mended
+                    of_object = inner.form == "object" and not isinstance(entry, dict)
+                    mended[position] = {MISPLACED: True} if of_object else found
+        return mended
 
 
 def primary(entries: Sequence[Any]) -> int | None:

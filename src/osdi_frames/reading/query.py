@@ -45,7 +45,7 @@ UNUSUAL = tuple(
 
 def types_at(paths: Iterable[Keys]) -> str:
     """Return the query that gives the JSON types at some paths, and the documents that have these."""
-    return f"""SELECT json_type(document, {listed(paths)}) AS types,
+    return f"""SELECT json_type(document, {_listed(map(json_path, paths))}) AS types,
         list(number) AS numbers FROM documents GROUP BY types"""
 
 
@@ -88,7 +88,7 @@ def keys(paths: Iterable[str]) -> str:
     It is empty where anything but an object is, and NULL where nothing is. The relation ``elements`` has the
     columns number and element.
     """
-    return f"SELECT json_keys(element, [{', '.join(map(literal, paths))}]::VARCHAR[]) AS keys FROM elements"
+    return f"SELECT json_keys(element, {_listed(paths)}::VARCHAR[]) AS keys FROM elements"
 
 
 #: Which entries of a list are read, by the step that leads to them, without those that are known.
@@ -175,9 +175,8 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def listed(paths: Iterable[Keys]) -> str:
-    """Return a list of JSON paths, as a list of texts of SQL."""
-    return f"[{', '.join(literal(json_path(path)) for path in paths)}]"
+def _listed(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(literal, texts))}]"
 
 
 def json_path(keys: Iterable[str]) -> str:
