@@ -168,8 +168,8 @@ class _Reader:
 
     def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
         """Parse the documents in which nothing is misplaced, none where that is refused, too; others are suspect."""
-        structure = query.inside_of(form, self.plan.shapes)
-        plain = [is_plain(text, structure) for text in documents["document"].to_pylist()]
+        shape = query.document_shape(form, self.plan.shapes)
+        plain = [is_plain(text, shape) for text in documents["document"].to_pylist()]
         try:
             parsed = self._parsed(form, documents.filter(pa.array(plain, pa.bool_())))
         except refused():
@@ -210,7 +210,7 @@ class _Reader:
         ]
 
     def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        found = self.engine.parse(form, query.inside_of(form, self.plan.shapes), documents)
+        found = self.engine.parse(form, query.document_shape(form, self.plan.shapes), documents)
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
     def _check_types(self, parsed: Parsed, suspect: Mask) -> None:

@@ -177,19 +177,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_float=str)
 
 
-def is_plain(document: str, structure: Any) -> bool:
-    """Return whether a document is JSON of a structure: no object or list misplaced, no key of it twice."""
+def is_plain(document: str, shape: Shape) -> bool:
+    """Return whether a document is JSON of a shape: no object or list misplaced, no key of it twice."""
     try:
-        return _has(_DECODER.decode(document), structure)
+        return _has(_DECODER.decode(document), shape)
     except (ValueError, RecursionError):
         return False
 
 
-def _has(value: Any, structure: Any) -> bool:
-    if value is None or isinstance(structure, str):
+def _has(value: Any, shape: Shape) -> bool:
+    inside = shape.inside
+    if value is None or not (shape.is_struct or shape.form == "list"):
         return True
-    if isinstance(structure, list):
-        return isinstance(value, list) and all(_has(entry, structure[0]) for entry in value)
-    if not isinstance(value, dict) or structure.keys() & value.get(_TWICE, ()):
+    if shape.form == "list":
+        return isinstance(value, list) and all(_has(entry, of) for of in inside.values() for entry in value)
+    if not isinstance(value, dict) or inside.keys() & value.get(_TWICE, ()):
         return False
-    return all(_has(value.get(key), below) for key, below in structure.items())
+    return all(_has(value.get(key), below) for key, below in inside.items())

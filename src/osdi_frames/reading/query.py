@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, ElementType, Step
@@ -49,8 +48,8 @@ def types_at(paths: Iterable[Keys]) -> str:
         list(number) AS numbers FROM documents GROUP BY types"""
 
 
-def parse(address: str, size: int, form: Form, structure: Any) -> str:
-    """Return the query that looks for a structure in each of the documents of one form.
+def parse(address: str, size: int, form: Form, shape: Shape) -> str:
+    """Return the query that looks for a shape in each of the documents of one form.
 
     They are the lines of a file of some bytes. The result has, in the same order, the timestamps of an envelope,
     and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
@@ -59,14 +58,25 @@ def parse(address: str, size: int, form: Form, structure: Any) -> str:
     columns = [f"{_list_of(form, 'doc')} AS list", *(f"doc.{name}" for name in TIMESTAMPS if form.enveloped)]
     return f"""SELECT {", ".join(columns)}
         FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
-        columns = {{doc: {literal(_type(structure))}}}, maximum_object_size = {max(_LARGEST, size)})"""
+        columns = {{doc: {literal(_type(shape))}}}, maximum_object_size = {max(_LARGEST, size)})"""
 
 
-def _type(structure: Any) -> str:
-    """Return a structure as a type."""
-    if isinstance(structure, dict):
-        return f"STRUCT({', '.join(f'{quoted(key)} {_type(below)}' for key, below in structure.items())})"
-    return f"{_type(structure[0])}[]" if isinstance(structure, list) else structure
+def _type(shape: Shape) -> str:
+    """Return as what a shape is read: leaves as text, objects of which all is read as JSON.
+
+    DuckDB refuses an empty structure, so that there is always a key.
+    """
+    if shape.is_struct:
+        keys = {str(step): _type(below) for step, below in shape.inside.items()} or {"_": "VARCHAR"}
+        return f"STRUCT({', '.join(f'{quoted(key)} {kind}' for key, kind in keys.items())})"
+    if shape.form == "list":
+        entry = Shape()
+        for below in shape.inside.values():
+            entry.merge(below)
+        if entry.is_struct:
+            entry.add((MISPLACED,))
+        return f"{_type(entry)}[]"
+    return "JSON" if shape.form else "VARCHAR"
 
 
 def entry_keys(form: Form) -> str:
@@ -110,13 +120,14 @@ def entries(path: str, known: int, steps: Iterable[Step]) -> str:
         FROM (SELECT number, json_extract(element, {literal(path + "[*]")}) AS found FROM elements)"""
 
 
-def inside_of(form: Form, shapes: Mapping[ElementType, Shape]) -> Any:
-    """Return the structure of the documents of a form."""
-    entry = structure(entry_shape(form, shapes))
-    inside: Any = entry if form.kind == "single" else [entry]
-    for step in reversed(_steps(form)):
-        inside = {step: inside}
-    return dict.fromkeys(TIMESTAMPS, "VARCHAR") | inside if form.enveloped else inside
+def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
+    """Return the shape of the documents of a form."""
+    shape = Shape()
+    for name in TIMESTAMPS if form.enveloped else ():
+        shape.add((name,))
+    to_entries = () if form.kind == "single" else (EACH,)
+    shape.add((*_steps(form), *to_entries)).merge(entry_shape(form, shapes))
+    return shape
 
 
 def _list_of(form: Form, document: str) -> str:
@@ -138,23 +149,6 @@ def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
     for element in form.types:
         entry.merge(shapes[element])
     return entry
-
-
-def structure(shape: Shape) -> Any:
-    """Return what is to be looked for: leaves as text, objects of which all is read as JSON.
-
-    DuckDB refuses an empty structure, so that there is always a key.
-    """
-    if shape.is_struct:
-        keys = {step: structure(below) for step, below in shape.inside.items() if isinstance(step, str)}
-        return keys or {"_": "VARCHAR"}
-    if shape.form == "list":
-        entry = Shape()
-        for below in shape.inside.values():
-            entry.merge(below)
-        found = structure(entry)
-        return [found | {MISPLACED: "VARCHAR"} if isinstance(found, dict) else found]
-    return "JSON" if shape.form else "VARCHAR"
 
 
 _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"

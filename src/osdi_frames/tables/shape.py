@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -33,12 +33,6 @@ class Shape:
             shape.types.add(kind)
             shape.form = _FORM.get(kind, shape.form)
         return shape
-
-    def walk(self, steps: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Shape]]:
-        """Yield the path and the shape of all that is declared, itself included."""
-        yield steps, self
-        for step, below in self.inside.items():
-            yield from below.walk((*steps, step))
 
     @property
     def is_struct(self) -> bool:
