@@ -32,7 +32,6 @@ from osdi_frames.archive.streams import Pieces, Reader, ahead, pieces_of
 from osdi_frames.errors import InvalidSource, SourceWarning
 from osdi_frames.problems import Place, Problem, ProblemKind, warn_caller
 from osdi_frames.progress import bar
-from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import form_of
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | Partition"
@@ -185,8 +184,7 @@ def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
         if any(isinstance(item, io.TextIOBase) for item in items):
             raise InvalidSource("open the file in binary mode: open(path, 'rb')")
         return [], items, []
-    types = element_types()
-    is_list = any(isinstance(item, list) or form_of(item, types).kind != "undecided" for item in items)
+    is_list = any(isinstance(item, list) or form_of(item).kind != "undecided" for item in items)
     return [], [], items if is_one or is_list else [items]  # anything else is one delivery
 
 

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 from osdi_frames.problems import NOTHING, Finding, ProblemKind, outlined
+from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, TIMESTAMPS, Form, form_of
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
@@ -48,15 +49,13 @@ class Element:
         return f"{self.type.name}: {POSITION.sub('[]', key)}"
 
 
-def elements(
-    document: Any, types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES
-) -> Iterator[Element | Finding]:
+def elements(document: Any, prefixes: Sequence[str] = PREFIXES) -> Iterator[Element | Finding]:
     """Yield the elements of a parsed document, what else it holds, and what no table can take.
 
-    >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7}, ())]
+    >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
     ['not a page, an event or a delivery']
     """
-    for met in _Walk(types, prefixes).document(document, ""):
+    for met in _Walk(prefixes).document(document, ""):
         if isinstance(met, Finding) and met.value is not NOTHING:
             met = replace(met, value=outlined(met.value))
         yield met
@@ -92,13 +91,12 @@ def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    types: Sequence[ElementType]
     prefixes: Sequence[str]
     timestamps: Mapping[str, Any] | None = None
 
     def document(self, body: Any, key: str, position: int | None = None) -> Iterator[Element | Finding]:
         """Walk through a document, or the entry at a position of an array: an element, or a document of its own."""
-        form = form_of(body, self.types, self.prefixes)
+        form = form_of(body, self.prefixes)
         if position is not None and self._is_element(body, position):
             yield from self._elements(body, key, position)
         elif form.enveloped:
@@ -130,7 +128,7 @@ class _Walk:
 
     def _is_element(self, body: Any, position: int | None) -> bool:
         """Whether an object is the entry of a delivery; one that is no entry has to have a declared type."""
-        is_declared = _has(body, *(str(element.type_key) for element in self.types))
+        is_declared = _has(body, *(str(element.type_key) for element in element_types()))
         return is_declared or (position is not None and isinstance(body, dict) and is_wrapper(body))
 
     def _page(self, body: Any, form: Form, key: str) -> Iterator[Element | Finding]:
@@ -148,7 +146,7 @@ class _Walk:
                     yield Finding(ProblemKind.NO_OBJECT, place, entry)
 
     def _elements(self, entry: dict[str, Any], key: str, position: int) -> Iterator[Element | Finding]:
-        declared = {element.type_key: element for element in self.types}
+        declared = {element.type_key: element for element in element_types()}
         for name in filter(is_type_key, entry):
             value, at = entry[name], _joined(key, name)
             if name not in declared:

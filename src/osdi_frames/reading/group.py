@@ -31,7 +31,6 @@ from osdi_frames.reading.mend import mend
 from osdi_frames.reading.parsed import POSITIONS, Parsed, is_plain, misfits
 from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.values import unusual_numbers
-from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import Form, probes
 from osdi_frames.tables.forms import form as form_by
 from osdi_frames.tables.schema import ElementType
@@ -180,18 +179,17 @@ class _Reader:
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
         """Sort documents by their form; note those that need a closer look."""
-        types = element_types()
         numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
         for pattern, present in query.DELIVERIES:
             begun = pc.match_substring_regex(documents["document"], pattern)
             if numbers := documents["number"].filter(begun).to_pylist():
-                numbers_of[form_by(present, types)] = numbers
+                numbers_of[form_by(present)] = numbers
         if len(rest := only(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
             self.engine.put("documents", rest)
-            paths = probes(types, self.plan.prefixes)
+            paths = probes(self.plan.prefixes)
             for kinds, numbers in self.engine.connection.sql(query.types_at(paths)).fetchall():
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
-                form = form_by(present, types, self.plan.prefixes)
+                form = form_by(present, self.plan.prefixes)
                 if form.kind == "undecided" or (form.kind == "other" and self.plan.inspects):
                     self.odd.update(numbers)
                 else:
@@ -283,7 +281,7 @@ class _Reader:
                 self.reading.met.append((place, document, None))
                 continue
             self.reading.documents += is_odd
-            for met in elements(document, element_types(), self.plan.prefixes):
+            for met in elements(document, self.plan.prefixes):
                 if isinstance(met, Finding):
                     if is_odd or met.severity == "error":
                         self.reading.met.append((place, met, None))

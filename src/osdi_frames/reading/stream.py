@@ -23,7 +23,7 @@ from osdi_frames.reading.documents import Element, elements
 from osdi_frames.reading.engine import Engine, engine
 from osdi_frames.reading.group import Reading, grouped, read
 from osdi_frames.reading.plan import Plan, Select
-from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables import main_table
 from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing
@@ -86,7 +86,7 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     declared: dict[str, str] = {}
     others: dict[str, None] = {}
     for _, parsed in itertools.chain.from_iterable(map(split, documents)):
-        for part in () if isinstance(parsed, Finding) else elements(parsed, element_types(), plan.prefixes):
+        for part in () if isinstance(parsed, Finding) else elements(parsed, plan.prefixes):
             if isinstance(part, Element):
                 declared[part.type.name] = f"read_table(source, {main_table(part.type).name!r})"
             elif part.problem is ProblemKind.OTHER_TYPE and ":" in part.key:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from osdi_frames.tables import element_types
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
 #: Keys of an envelope: the time, and what it holds.
@@ -44,8 +45,9 @@ class Form:
     """Of a page, the key of the collection of each type."""
 
 
-def probes(types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
+def probes(prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
     """Return the paths at which the JSON type decides what a document is."""
+    types = element_types()
     inside: list[Keys] = [(), _HREF]
     inside += [("_embedded", key) for element in types for key in element.collections(prefixes)]
     inside += dict.fromkeys((key,) for element in types for key in element.keys)
@@ -53,14 +55,15 @@ def probes(types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> 
     return [*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside)]
 
 
-def form(found: Mapping[Keys, str], types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> Form:
+def form(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide what a document is by the JSON types at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
 
     A document is undecided when it is none of these, or when values decide.
 
-    >>> form({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}, ()).kind
+    >>> form({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}).kind
     'delivery'
     """
+    types = element_types()
     enveloped = (BODY,) in found and any((key,) in found for key in TIMESTAMPS)
     at = (BODY,) if enveloped else ()
     if found.get(at) == "ARRAY":
@@ -85,21 +88,19 @@ def form(found: Mapping[Keys, str], types: Sequence[ElementType], prefixes: Sequ
     return Form("other" if is_page and embedded and not by_address else "undecided", enveloped)
 
 
-def form_of(document: Any, types: Sequence[ElementType], prefixes: Sequence[str] = PREFIXES) -> Form:
+def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide what a parsed document is, by its address where its keys do not tell."""
     found = {
-        path: _json_type(value)
-        for path in probes(types, prefixes)
-        if (value := _at(document, path)) is not _MISSING
+        path: _json_type(value) for path in probes(prefixes) if (value := _at(document, path)) is not _MISSING
     }
-    decided = form(found, types, prefixes)
+    decided = form(found, prefixes)
     if decided.kind != "undecided" or decided.types:
         return decided
     href = _at(document, (BODY, *_HREF) if decided.enveloped else _HREF)
-    for element in types:
+    for element in element_types():
         if element.address and isinstance(href, str) and re.search(element.address, href):
             return Form("single", decided.enveloped, (element,))
-    return form({path: kind for path, kind in found.items() if path[-3:] != _HREF}, types, prefixes)
+    return form({path: kind for path, kind in found.items() if path[-3:] != _HREF}, prefixes)
 
 
 _MISSING: Any = object()
