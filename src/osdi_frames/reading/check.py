@@ -129,7 +129,7 @@ class Inspector(Observer):
     def see(self, reading: Reading) -> None:
         """Note what was read of a group."""
         self.documents += reading.documents
-        self.elements.update({element.name: count for element, count in reading.elements.items()})
+        self.elements.update(reading.elements)
         for place, finding, count in reading.keys:
             self._add(Problem.at(place, finding), finding.key, count)
         for place, what, element in reading.met:

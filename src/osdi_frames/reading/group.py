@@ -33,7 +33,6 @@ from osdi_frames.reading.plan import Plan, Select
 from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables.forms import Form, probes
 from osdi_frames.tables.forms import form as form_by
-from osdi_frames.tables.schema import ElementType
 
 _GROUP = 16 << 20  # bytes of documents that are read together
 
@@ -78,7 +77,8 @@ class Reading:
     """What was read of a group: the rows of every select that has any, in the order of reading, and what was met."""
 
     documents: int = 0
-    elements: Mapping[ElementType, int] = field(default_factory=dict)
+    elements: Mapping[str, int] = field(default_factory=dict)
+    """How often each type was received."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
     met: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
     """What no table takes; of what is in an element, with it."""
@@ -112,7 +112,7 @@ class _Reader:
         self._read_mended(documents.schema)
         selects = self.plan.selects
         self.reading.elements = {
-            element: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
+            element.name: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
         }
         for select in chain.from_iterable(selects.values()):
             if any(map(len, parts := self.found[select])):
@@ -160,8 +160,7 @@ class _Reader:
             return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
         except refused():
             # Malformed JSON is rare, and fails the query: it is looked for only then.
-            self.engine.put("documents", documents)
-            self.odd.update(number for (number,) in self.engine.connection.sql(query.INVALID).fetchall())
+            self.odd.update(number for (number,) in self._asked(query.INVALID, documents))
         documents = only(documents, self.odd, invert=True)
         return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
 
@@ -185,9 +184,8 @@ class _Reader:
             if numbers := documents["number"].filter(begun).to_pylist():
                 numbers_of[form_by(present)] = numbers
         if len(rest := only(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
-            self.engine.put("documents", rest)
             paths = probes(self.plan.prefixes)
-            for kinds, numbers in self.engine.connection.sql(query.types_at(paths)).fetchall():
+            for kinds, numbers in self._asked(query.types_at(paths), rest):
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
                 form = form_by(present, self.plan.prefixes)
                 if form.kind == "undecided" or (form.kind == "other" and self.plan.inspects):
@@ -198,7 +196,7 @@ class _Reader:
         for form, numbers in numbers_of.items():
             chosen, held = only(documents, numbers), self.plan.holds(form)
             if not held and form.kind == "delivery":
-                for keys, owners, _ in self._entry_keys(form, chosen):
+                for keys, owners, _ in self._asked(query.entry_keys(form), chosen):
                     self.odd.update(() if is_wrapper(keys) else owners)
             for narrower in held:  # several forms are one where only some of their types are read
                 parts[narrower].append(chosen)
@@ -221,7 +219,7 @@ class _Reader:
         if not doubtful.any():
             return
         doubted = only(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
-        for keys, numbers, positions in self._entry_keys(parsed.form, doubted):
+        for keys, numbers, positions in self._asked(query.entry_keys(parsed.form), doubted):
             at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
             for name in types.keys() & keys:
                 suspect[at] |= ~types[name][at]
@@ -229,9 +227,10 @@ class _Reader:
                 some = np.logical_or.reduce([present[at] for present in types.values()])
                 self.odd.update(np.array(numbers)[~some].tolist())
 
-    def _entry_keys(self, form: Form, documents: pa.Table) -> list[Any]:
+    def _asked(self, question: str, documents: pa.Table) -> list[Any]:
+        """Return the rows that a query gives of documents."""
         self.engine.put("documents", documents)
-        return self.engine.connection.sql(query.entry_keys(form)).fetchall()
+        return self.engine.connection.sql(question).fetchall()
 
     def _add(self, parsed: Parsed, fit: Mask) -> None:
         """Add the rows of the elements that fit."""

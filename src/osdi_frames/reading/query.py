@@ -55,8 +55,10 @@ def parse(address: str, size: int, form: Form, shape: Shape) -> str:
     and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
     anything else but null is there, or such a key twice.
     """
-    columns = [f"{_list_of(form, 'doc')} AS list", *(f"doc.{name}" for name in TIMESTAMPS if form.enveloped)]
-    return f"""SELECT {", ".join(columns)}
+    found = ".".join(["doc", *map(quoted, _steps(form))])
+    found = f"[{found}]" if form.kind == "single" else found
+    timestamps = (f", doc.{name}" for name in TIMESTAMPS if form.enveloped)
+    return f"""SELECT {found} AS list{"".join(timestamps)}
         FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
         columns = {{doc: {literal(_type(shape))}}}, maximum_object_size = {max(_LARGEST, size)})"""
 
@@ -128,11 +130,6 @@ def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
     to_entries = () if form.kind == "single" else (EACH,)
     shape.add((*_steps(form), *to_entries)).merge(entry_shape(form, shapes))
     return shape
-
-
-def _list_of(form: Form, document: str) -> str:
-    found = ".".join([document, *map(quoted, _steps(form))])
-    return f"[{found}]" if form.kind == "single" else found
 
 
 def _steps(form: Form) -> Keys:

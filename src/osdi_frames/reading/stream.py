@@ -61,7 +61,7 @@ class Observer:
         """Take notice of what was read of a group."""
         for place, finding, _ in reading.met:
             self.handle(Problem.at(place, finding))
-        self.elements.update({element.name: count for element, count in reading.elements.items()})
+        self.elements.update(reading.elements)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
         """Yield the folders of bodies that no reader reads, with how many there are."""
