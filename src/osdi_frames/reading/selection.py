@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, counted, nearest
 from osdi_frames.tables import TABLES, element_types
-from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
+from osdi_frames.tables.actions import ATTENDANCE, REFERRER_DATA, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.schema import IDENTITY, ElementType
@@ -65,10 +65,7 @@ class Kind:
 
 
 #: What a "send test" of the service lacks: any date, and all of the referrer data.
-_OF_NO_TEST: Final = (
-    *("created_date", "modified_date", "source", "referrer", "website"),
-    *("email_referrer", "mobile_message_referrer"),
-)
+_OF_NO_TEST: Final = ("created_date", "modified_date", *(column.name for column in REFERRER_DATA))
 KINDS: Final[Mapping[str, Kind]] = {
     "tests": Kind("test send", (SIGNATURE, ATTENDANCE), dict.fromkeys(_OF_NO_TEST)),
     "cancelled": Kind("cancelled event", (EVENT,), {"status": "cancelled"}),

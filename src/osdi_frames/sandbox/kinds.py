@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from osdi_frames.sandbox.site import VERSIONS, Site
+from osdi_frames.tables import actions
 from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, Field, same
 
 # A shape is str, bool, int or float; [shape] for an array; {name: shape} for an object; {str: shape} for an object
@@ -99,7 +100,7 @@ _SHAPES: dict[str, Shape] = {
     "country": country,
     "location": {field.name: field.kind for field in LOCATION if field.set_by},
 }
-REFERRER_DATA: Shape = _texts("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+REFERRER_DATA: Shape = _texts(*(column.name for column in actions.REFERRER_DATA))
 _PLACE = _texts("locality", "region", "postal_code", "country", "language")
 _POINT = {"latitude": float, "longitude": float, "accuracy": str}
 PERSON: Shape = {

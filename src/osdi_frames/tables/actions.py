@@ -37,7 +37,7 @@ _DELIVERED = (
 )
 
 #: By which way a person came.
-_REFERRER_DATA = tuple(
+REFERRER_DATA = tuple(
     column(key, meaning, f"<p>:referrer_data.{key}", f"referrer_data.{key}", privacy=SENSITIVE)
     for key, meaning in {
         "source": "Source code; the text none counts as missing.",
@@ -69,7 +69,7 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
         column("person_id", "Person who acted.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID),
         *dates,
         own,
-        *placed(_REFERRER_DATA, ""),
+        *placed(REFERRER_DATA, ""),
         *placed((*NAMES, *_DATES, *CONTACT), "person."),
         column("add_tags", tags, kind="list<string>", privacy=SENSITIVE),
         *placed([CUSTOM_FIELDS], "person."),
