@@ -32,13 +32,10 @@ class Element:
     """Where it stands in its document: ``[0].osdi:signature``."""
     wrapper: dict[str, Any] | None = None
     """The object of the delivery that holds it, with its siblings."""
+    wrapper_key: str = ""
+    """Where that stands."""
     timestamps: Mapping[str, Any] | None = None
     """The timestamps of the envelope, if there is one."""
-
-    @property
-    def wrapper_key(self) -> str:
-        """Where its wrapper stands in its document."""
-        return self.key.removesuffix(str(self.type.type_key)).removesuffix(".")
 
     def relative(self, key: str) -> str:
         """Return a key as the element has it, so that the same key in another element is counted with it."""
@@ -152,7 +149,7 @@ class _Walk:
             if name not in declared:
                 yield _of_type(name)
             elif isinstance(value, dict):
-                yield Element(declared[name], value, position, at, entry, self.timestamps)
+                yield Element(declared[name], value, position, at, entry, key, self.timestamps)
             else:
                 yield Finding(ProblemKind.NO_OBJECT, at, value)
 
