@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from enum import IntEnum
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -37,6 +37,7 @@ class Status(IntEnum):
     FAILED = 1
     USAGE = 2
     STOPPED = 130
+    UNREAD = 141
 
 
 class _Commands(Group):
@@ -49,6 +50,12 @@ class _Commands(Group):
                 module = importlib.import_module(f"osdi_frames.cli.{name}")
             self.add_command(module.command, name)
         return super().get_command(ctx, name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # who reads what is printed has enough, as `head`; click would end with 1
+            _end_at_once(Status.UNREAD)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         with formatter.section("Commands"):
