@@ -247,6 +247,19 @@ def test_fill_rate_is_of_the_events_that_have_a_capacity():
     assert report["fill_rate"].isna().to_dict() == {"some": False, "nowhere": True, "zero": True}
 
 
+def test_a_fill_rate_is_unknown_where_no_event_says_how_many_come():
+    report = reports.rsvps_by_campaign(
+        events(
+            event("unknown", None, capacity=40),
+            event("unknown", None, capacity=10),
+            event("unknown", 7, capacity=None),
+            event("nobody", 0, capacity=50),
+        )
+    )
+    assert report.loc["unknown", ["rsvps", "limited_rsvps", "capacity"]].tolist() == [7, 0, 50]
+    assert report["fill_rate"].fillna(-1).to_dict() == {"unknown": -1, "nobody": 0}
+
+
 def test_start_times_stay_wall_clock_even_when_a_frame_gave_them_a_zone():
     table = events(
         event("a", start_date=pd.Timestamp("2026-05-01T18:00")),

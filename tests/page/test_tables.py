@@ -69,8 +69,9 @@ def test_the_fill_rate_of_several_rows_is_that_of_their_sums():
     assert [cell.text for cell in column(table, "Fill rate")] == ["50.0%", "25.0%"]
     place = [column.heading for column in table.columns].index("Fill rate")
     assert table.total[place] == Cell("45.8%", "0.458333")
-    unlimited = of.rsvps_by_campaign(events([2, 4]).assign(capacity=None))
-    assert tables.of_report(DECLARED["rsvps_by_campaign"], unlimited).total[place] == Cell("–")
+    for unknown in ({"capacity": None}, {"capacity": 10, "total_accepted": None}):
+        made = of.rsvps_by_campaign(events([2, 4]).assign(**unknown))
+        assert tables.of_report(DECLARED["rsvps_by_campaign"], made).total[place] == Cell("–")
 
 
 def test_a_report_over_time_shows_the_newest_first_and_what_has_no_date_last():

@@ -139,10 +139,9 @@ def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name:
 
 def _one(frame: pd.DataFrame, measure: Measure) -> Any:
     """Return what stands for several rows; nothing can for distinct people."""
-    if measure.total is None:
+    if measure.total is None or frame[measure.name].isna().all():
         return pd.NA
     if isinstance(measure.total, tuple):
         part, whole = (frame[name].sum() for name in measure.total)
         return part / whole if whole else pd.NA
-    column = frame[measure.name]
-    return column.sum(min_count=1) if measure.total == "sum" else column.agg(measure.total)
+    return frame[measure.name].agg(measure.total)

@@ -95,7 +95,7 @@ def _cumulative(count: str) -> Measure:
 
 def _limited(rows: Grouped, _: Made) -> pd.Series:
     limited: pd.Series = rows.obj["total_accepted"].where(rows.obj["capacity"].notna())
-    return limited.groupby(rows.obj["group"]).sum()
+    return limited.groupby(rows.obj["group"]).sum(min_count=1)
 
 
 _LIMITED: Final = {"total_accepted": whole, "capacity": whole}
@@ -140,8 +140,9 @@ OF_EVENTS: Final = (
     ),
     Measure(
         "fill_rate",
-        "limited_rsvps over capacity; missing when there is none, or 0",
-        lambda _, before: before["limited_rsvps"] / before["capacity"].where(before["capacity"] > 0),
+        "limited_rsvps over capacity; missing when there is none, or 0, or no such event has a total_accepted",
+        lambda rows, before: _limited(rows, before) / before["capacity"].where(before["capacity"] > 0),
+        _LIMITED,
         dtype="float64",
         unit="share",
         total=("limited_rsvps", "capacity"),
