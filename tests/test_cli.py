@@ -271,12 +271,20 @@ def read_all(descriptor):
     return said.decode()
 
 
-def test_report_warns_of_a_folder_in_which_there_is_nothing(tmp_path):
-    ran = run("report", ".", cwd=tmp_path)
+@pytest.mark.parametrize("words", [[], ["--out", "../out"]], ids=["", "out"])
+def test_report_warns_once_of_a_folder_in_which_there_is_nothing(words, tmp_path):
+    (tmp_path / "empty").mkdir()
+    ran = run("report", ".", *words, cwd=tmp_path / "empty")
     assert ran.returncode == 0
-    reading, reporting = ran.stderr.splitlines()
-    assert reading.startswith("osdi-frames: warning: no documents in .: documents are .json, ")
-    assert reporting == "osdi-frames: warning: no event and no signature in ."
+    (warning,) = ran.stderr.splitlines()
+    assert warning.startswith("osdi-frames: warning: no documents in .: documents are .json, ")
+
+
+@pytest.mark.parametrize("words", [[], ["--out", "out"]], ids=["", "out"])
+def test_report_warns_of_documents_in_which_there_is_nothing(words, tmp_path):
+    (tmp_path / "a.json").write_text("[]")
+    ran = run("report", "a.json", *words, cwd=tmp_path)
+    assert ran.stderr == "osdi-frames: warning: no event and no signature in a.json\n"
 
 
 def test_one_thing_is_counted_in_the_singular(tmp_path):
