@@ -271,6 +271,17 @@ def read_all(descriptor):
     return said.decode()
 
 
+def test_reports_without_rows_are_named_in_one_line(tmp_path):
+    (tmp_path / "a.json").write_text('{"title": "t", "total_accepted": 1}')
+    ran = run("report", "a.json", cwd=tmp_path)
+    assert "\nRSVPs by campaign\ncampaign" in ran.stdout
+    empty = "petition", "source", "referrer", "website", "region", "month"
+    assert ran.stdout.endswith(
+        f"\n\nnothing to report: {'; '.join(f'Signatures by {name}' for name in empty)}\n"
+    )
+    assert ran.stdout.count("Signatures") == len(empty)
+
+
 @pytest.mark.parametrize("words", [[], ["--out", "../out"]], ids=["", "out"])
 def test_report_warns_once_of_a_folder_in_which_there_is_nothing(words, tmp_path):
     (tmp_path / "empty").mkdir()

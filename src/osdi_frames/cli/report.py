@@ -68,8 +68,11 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     else:
         click.echo(with_options(str(found)))
         for report, frame in found.reports:
-            lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]
-            click.echo("\n".join(["", *filter(None, lines)]))
+            if len(frame):
+                lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]
+                click.echo("\n".join(["", *filter(None, lines)]))
+        if empty := [report.heading for report, frame in found.reports if frame.empty]:
+            click.echo(f"\nnothing to report: {'; '.join(empty)}")
     if out:
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in writing["formats"])
@@ -82,8 +85,6 @@ def _is_given(option: str) -> bool:
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
     """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
-    if frame.empty:
-        return "nothing to report"
     frame = labelled(frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
     columns = [
