@@ -383,14 +383,21 @@ def test_report_as_json_has_the_numbers_of_the_frames(data, reported):
     assert list(found["reports"]) == list(reported)
     assert found["caveats"] == {name: frame.attrs["caveat"] for name, frame in reported.items()}
     campaigns = reported["rsvps_by_campaign"]
-    assert found["summary"].startswith(f"{campaigns['events'].sum()} events")
+    headline, *notes = run("report", data).stdout.partition("\n\n")[0].splitlines()
+    people = found["summary"].pop("people")
+    assert found["summary"] == {
+        "events": campaigns["events"].sum(),
+        "rsvps": campaigns["rsvps"].sum(),
+        "signatures": reported["signatures_by_source"]["signatures"].sum(),
+    }
+    assert (found["notes"], headline.endswith(f" of {people:,} people")) == (notes, True)
     assert [row["rsvps"] for row in found["reports"]["rsvps_by_campaign"]] == campaigns["rsvps"].tolist()
 
 
 def test_report_as_json_stays_json_when_it_writes_files_too(tmp_path):
     (tmp_path / "a.json").write_text('{"total_accepted": 1}')
     ran = run("report", "a.json", "--json", "--out", "report", cwd=tmp_path)
-    assert json.loads(ran.stdout)["summary"].startswith("1 event ")
+    assert json.loads(ran.stdout)["summary"] == {"events": 1, "rsvps": 1, "signatures": 0, "people": 0}
     assert (tmp_path / "report" / "report.html").exists()
 
 

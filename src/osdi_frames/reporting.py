@@ -35,6 +35,8 @@ _HEADLINE: Final = {
     "events": ("event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
+#: The headline figures of each table that count people, or what they did.
+_OF_PEOPLE: Final = {"events": ("rsvps",), "signatures": ("signatures", "people")}
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
@@ -58,19 +60,35 @@ class Reading:
         """The frame of each report, by its name."""
         return {declared.name: frame for declared, frame in self.reports}
 
+    @property
+    def summary(self) -> dict[str, int | None]:
+        """How many events, RSVPs, signatures and people there are; None where that is not shown."""
+        events, signatures = self.tables["events"], self.tables["signatures"]
+        counts = {
+            "events": len(events),
+            "rsvps": int(events["total_accepted"].sum()),
+            "signatures": len(signatures),
+            "people": signatures["person_id"].nunique(),
+        }
+        hidden = {name for table in self.hidden for name in _OF_PEOPLE[table]}
+        return {name: None if name in hidden else count for name, count in counts.items()}
+
     def __str__(self) -> str:
         """Sum the events and signatures up in one line, and say below what is not among them."""
-        events, signatures = self.tables["events"], self.tables["signatures"]
-        rsvps, people = int(events["total_accepted"].sum()), signatures["person_id"].nunique()
-        found = self.inspection.others if self.inspection else {}
-        counts = ", ".join(f"{count:,} {name}" for name, count in found.items())
-        with_rsvps = "few RSVPs" if "events" in self.hidden else counted(rsvps, "RSVP")
-        signed = f"{counted(len(signatures), 'signature')} of {counted(people, 'person', 'people')}"
-        summed = f"{counted(len(events), 'event')} with {with_rsvps}; " + (
-            "few signatures" if "signatures" in self.hidden else signed
-        )
-        others = [f"other types, in no report: {counts}"] if counts else []
-        return "\n".join([summed, *self.notes, *others])
+        figures = self.summary
+        people = "" if figures["people"] is None else f" of {counted(figures['people'], 'person', 'people')}"
+        of_events = f"{_few(figures['events'], 'event')} with {_few(figures['rsvps'], 'RSVP')}"
+        lines = [f"{of_events}; {_few(figures['signatures'], 'signature')}{people}", *self.notes]
+        others = self.inspection.others if self.inspection else {}
+        if others:
+            counts = ", ".join(f"{count:,} {name}" for name, count in others.items())
+            lines.append(f"other types, in no report: {counts}")
+        return "\n".join(lines)
+
+
+def _few(count: int | None, noun: str) -> str:
+    """Return a count with its noun; one that is not shown is small, or would reveal small ones."""
+    return f"few {noun}s" if count is None else counted(count, noun)
 
 
 class Options(Filters, total=False):
@@ -295,12 +313,10 @@ def _caveat(table: str, selection: Selection) -> str:
 def _suppressed(reading: Reading, below: int) -> Reading:
     """Hide small counts of people, in the reports and around them."""
     reports = [(declared, suppress(frame, below=below)) for declared, frame in reading.reports]
-    events, signatures = reading.tables["events"], reading.tables["signatures"]
-    totals = {
-        "events": [int(events["total_accepted"].sum())],
-        "signatures": [len(signatures), signatures["person_id"].nunique()],
+    counts = reading.summary
+    small = {
+        table for table, names in _OF_PEOPLE.items() if any(0 < (counts[name] or 0) < below for name in names)
     }
-    small = {name for name, counts in totals.items() if any(0 < count < below for count in counts)}
     left_open = {
         declared.read_from for declared, frame in reports if len(frame) and frame[declared.count].isna().all()
     }

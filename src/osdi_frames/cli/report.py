@@ -57,16 +57,17 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         found = page.write(list(source), out, **writing, **options)
     else:
         found = read(list(source), **options)
+    headline, *notes = with_options(str(found)).splitlines()
     if as_json:
         caveats = {name: frame.attrs["caveat"] for name, frame in found.frames.items()}
         values = {
             name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
             for name, frame in found.frames.items()
         }
-        whole = {"summary": with_options(str(found)), "caveats": caveats, "reports": values}
+        whole = {"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values}
         click.echo(json.dumps(whole, indent=2))
     else:
-        click.echo(with_options(str(found)))
+        click.echo("\n".join([headline, *notes]))
         for report, frame in found.reports:
             if len(frame):
                 lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]

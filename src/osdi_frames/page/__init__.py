@@ -14,7 +14,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -150,11 +150,11 @@ def render(made: Reading, *, now: datetime) -> str:
         sections = parts.setdefault(declared.read_from, [])
         if len(made.tables[declared.read_from]):
             sections.append(_of_report(declared, report))
-    events, signatures = made.tables["events"], made.tables["signatures"]
+    events = made.tables["events"]
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts.setdefault("events", []).append(_map(events, made.below or 0))
     return _document(
-        cards=_cards(events, signatures, hidden=made.hidden),
+        cards=_cards(made),
         parts=parts,
         reading=None if made.inspection is None or made.hidden else _of_inspection(made.inspection),
         notes=[
@@ -165,23 +165,21 @@ def render(made: Reading, *, now: datetime) -> str:
     )
 
 
-def _cards(
-    events: pd.DataFrame, signatures: pd.DataFrame, *, hidden: Collection[str]
-) -> list[tuple[str, str, str]]:
-    """Return name, figure and note of events, RSVPs, signatures, people and period; no totals of `hidden` tables."""
-    starts, created = events["start_date"], signatures["created_date"].dt.tz_localize(None)
+def _cards(made: Reading) -> list[tuple[str, str, str]]:
+    """Return name, figure and note of events, RSVPs, signatures, people and period."""
+    starts, created = made.tables["events"]["start_date"], made.tables["signatures"]["created_date"]
+    created = created.dt.tz_localize(None)
     both = pd.concat([starts.dropna(), created.dropna()])
     years = [str(day.year) for day in _span(both)]
-    campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
-
-    def figure(table: str, count: int) -> str:
-        return "few" if table in hidden else f"{count:,}"
-
+    notes = {
+        "Events": _dates(starts),
+        "RSVPs": counted(made.tables["events"]["event_campaign_id"].nunique(), "campaign"),
+        "Signatures": _dates(created),
+        "People": "who signed, each counted once",
+    }
+    figures = ("few" if figure is None else f"{figure:,}" for figure in made.summary.values())
     return [
-        ("Events", f"{len(events):,}", _dates(starts)),
-        ("RSVPs", figure("events", int(events["total_accepted"].sum())), campaigns),
-        ("Signatures", figure("signatures", len(signatures)), _dates(created)),
-        ("People", figure("signatures", signatures["person_id"].nunique()), "who signed, each counted once"),
+        *((name, figure, note) for (name, note), figure in zip(notes.items(), figures, strict=True)),
         ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both)),
     ]
 
