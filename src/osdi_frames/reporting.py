@@ -62,23 +62,27 @@ class Reading:
 
     @property
     def summary(self) -> dict[str, int | None]:
-        """How many events, RSVPs, signatures and people there are; None where that is not shown."""
-        events, signatures = self.tables["events"], self.tables["signatures"]
-        counts = {
-            "events": len(events),
-            "rsvps": int(events["total_accepted"].sum()),
-            "signatures": len(signatures),
-            "people": signatures["person_id"].nunique(),
-        }
+        """How many events, RSVPs, signatures and people there are, of what is read; None where that is not shown."""
+        counts: dict[str, int] = {}
+        if "events" in self.tables:
+            events = self.tables["events"]
+            counts |= {"events": len(events), "rsvps": int(events["total_accepted"].sum())}
+        if "signatures" in self.tables:
+            signatures = self.tables["signatures"]
+            counts |= {"signatures": len(signatures), "people": signatures["person_id"].nunique()}
         hidden = {name for table in self.hidden for name in _OF_PEOPLE[table]}
         return {name: None if name in hidden else count for name, count in counts.items()}
 
     def __str__(self) -> str:
         """Sum the events and signatures up in one line, and say below what is not among them."""
-        figures = self.summary
-        people = "" if figures["people"] is None else f" of {counted(figures['people'], 'person', 'people')}"
-        of_events = f"{_few(figures['events'], 'event')} with {_few(figures['rsvps'], 'RSVP')}"
-        lines = [f"{of_events}; {_few(figures['signatures'], 'signature')}{people}", *self.notes]
+        figures, parts = self.summary, []
+        if "events" in figures:
+            parts.append(f"{_few(figures['events'], 'event')} with {_few(figures['rsvps'], 'RSVP')}")
+        if "signatures" in figures:
+            people = figures["people"]
+            of_people = "" if people is None else f" of {counted(people, 'person', 'people')}"
+            parts.append(f"{_few(figures['signatures'], 'signature')}{of_people}")
+        lines = ["; ".join(parts), *self.notes]
         others = self.inspection.others if self.inspection else {}
         if others:
             counts = ", ".join(f"{count:,} {name}" for name, count in others.items())
@@ -132,12 +136,13 @@ def report(
         What is not counted by default: some of ``tests`` (what the service's "send test" sent), ``cancelled``
         and ``hidden`` (events). The attribute `note` of each frame says how many were left out.
     **filters
-        What to count, as for `export`: since, until, petition, campaign, status.
+        What to count, as for `export`: since, until, petition, campaign, status. What has none of those that
+        are asked for, as signatures have no campaign, is not reported.
 
     Returns
     -------
     dict
-        The frame of each report, by its name. Its attribute `caveat` names the filters that do not apply to it.
+        The frame of each report, by its name. Its attribute `caveat` says what else is to be known of its counts.
 
     Raises
     ------
@@ -186,7 +191,10 @@ def read(
     """
     reports = list(reports)
     _refuse(reports, min_count)
-    columns = _columns(reports, places=places)
+    chosen = [name for name in Selection.of(filters).filters if name not in ("since", "until")]
+    unfiltered = _unfiltered([*_HEADLINE, *(declared.read_from for declared in reports)], chosen)
+    reports = [declared for declared in reports if declared.read_from not in unfiltered]
+    columns = _columns(reports, [name for name in _HEADLINE if name not in unfiltered], places=places)
     plan = Plan.of(columns, prefix=prefix, include=include, filters=filters, inspects=places)
     observer = (Inspector if places else Observer)(Policy(on_error))
     rows = scan_tables(source, plan, observer, progress=progress)
@@ -201,6 +209,8 @@ def read(
         _warn_of_nothing(paths, tables, plan.selection)
     _warn_of_incomplete(paths)
     snapshots, notes = pd.DataFrame(), plan.selection.lines()
+    if unfiltered:
+        notes.insert(1, f"not reported: {', '.join(unfiltered)} (they have no {' or '.join(chosen)})")
     is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
     if any(declared.kind == "growth" for declared in reports) and not is_stream:
         snapshots, partial = _snapshots(source, tables["events"], prefix)
@@ -212,12 +222,20 @@ def read(
     return reading
 
 
+def _unfiltered(tables: Iterable[str], chosen: Collection[str]) -> list[str]:
+    """Return the tables to which no filter applies, though some are asked for."""
+    applied = {element for name in chosen for element in FILTERS[name]}
+    return [name for name in dict.fromkeys(tables) if chosen and TABLES[name].element not in applied]
+
+
 def _warn_of_nothing(paths: list[str], tables: Mapping[str, pd.DataFrame], selection: Selection) -> None:
     """Warn where there is nothing to report."""
-    if tables["events"].empty and tables["signatures"].empty:
+    headline = [name for name in _HEADLINE if name in tables]
+    if all(tables[name].empty for name in headline):
+        nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
         named = ", ".join(paths) or "the source"
         why = " passes the filters" if selection.filters else ""
-        warn_caller(f"no event and no signature in {named}{why}", SourceWarning)
+        warn_caller(f"{nothing} in {named}{why}", SourceWarning)
 
 
 def _warn_of_incomplete(paths: list[str]) -> None:
@@ -295,19 +313,16 @@ def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -
 
 
 def _caveat(table: str, selection: Selection) -> str:
-    """Say which filters do not apply to the rows of a table, and what is counted of elements that are left out."""
+    """Say what is counted of elements that are left out."""
     declared = TABLES[table]
     columns = {column.name for column in declared.columns}
-    unfiltered = [name for name in selection.filters if declared.element not in FILTERS[name]]
     related = [
         f"{kind.word}s"
         for name, kind in selection.left_out.items()
         if selection.counts[name] and declared.element not in kind.elements
         if any(columns.issuperset(element.identities[0]) for element in kind.elements)
     ]
-    of_filters = f"Not filtered by {', '.join(unfiltered)}." if unfiltered else ""
-    of_related = f"{table.capitalize()} of {' and '.join(related)} are counted." if related else ""
-    return f"{of_filters} {of_related}".strip()
+    return f"{table.capitalize()} of {' and '.join(related)} are counted." if related else ""
 
 
 def _suppressed(reading: Reading, below: int) -> Reading:
@@ -315,7 +330,9 @@ def _suppressed(reading: Reading, below: int) -> Reading:
     reports = [(declared, suppress(frame, below=below)) for declared, frame in reading.reports]
     counts = reading.summary
     small = {
-        table for table, names in _OF_PEOPLE.items() if any(0 < (counts[name] or 0) < below for name in names)
+        table
+        for table, names in _OF_PEOPLE.items()
+        if any(0 < (counts.get(name) or 0) < below for name in names)
     }
     left_open = {
         declared.read_from for declared, frame in reports if len(frame) and frame[declared.count].isna().all()
@@ -353,14 +370,14 @@ def _refuse(reports: Sequence[Report], min_count: int | None) -> None:
                 )
 
 
-def _columns(reports: Sequence[Report], *, places: bool) -> dict[str, list[str]]:
+def _columns(reports: Sequence[Report], headline: Iterable[str], *, places: bool) -> dict[str, list[str]]:
     """Return the columns to read of each table: those of the reports, of the headline figures, and titles."""
-    columns: dict[str, dict[str, None]] = {name: dict.fromkeys(more) for name, more in _HEADLINE.items()}
+    columns: dict[str, dict[str, None]] = {name: dict.fromkeys(_HEADLINE[name]) for name in headline}
     for declared in reports:
         columns.setdefault(declared.read_from, {}).update(dict.fromkeys(declared.columns))
         titled = declared.subject.titled
         if titled.table in TABLES:
             columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
-    if places:
+    if places and "events" in columns:
         columns["events"].update(dict.fromkeys(_PLACES))
     return {name: list(chosen) for name, chosen in columns.items()}

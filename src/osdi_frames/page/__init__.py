@@ -150,7 +150,7 @@ def render(made: Reading, *, now: datetime) -> str:
         sections = parts.setdefault(declared.read_from, [])
         if len(made.tables[declared.read_from]):
             sections.append(_of_report(declared, report))
-    events = made.tables["events"]
+    events = made.tables.get("events", pd.DataFrame())
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
         parts.setdefault("events", []).append(_map(events, made.below or 0))
     return _document(
@@ -166,22 +166,21 @@ def render(made: Reading, *, now: datetime) -> str:
 
 
 def _cards(made: Reading) -> list[tuple[str, str, str]]:
-    """Return name, figure and note of events, RSVPs, signatures, people and period."""
-    starts, created = made.tables["events"]["start_date"], made.tables["signatures"]["created_date"]
-    created = created.dt.tz_localize(None)
-    both = pd.concat([starts.dropna(), created.dropna()])
+    """Return name, figure and note of events, RSVPs, signatures, people and period, of what is read."""
+    figures = {name: "few" if count is None else f"{count:,}" for name, count in made.summary.items()}
+    cards, days = [], []
+    if "events" in made.tables:
+        events = made.tables["events"]
+        days.append(events["start_date"])
+        campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
+        cards += [("Events", figures["events"], _dates(days[-1])), ("RSVPs", figures["rsvps"], campaigns)]
+    if "signatures" in made.tables:
+        days.append(made.tables["signatures"]["created_date"].dt.tz_localize(None))
+        cards.append(("Signatures", figures["signatures"], _dates(days[-1])))
+        cards.append(("People", figures["people"], "who signed, each counted once"))
+    both = pd.concat([times.dropna() for times in days])
     years = [str(day.year) for day in _span(both)]
-    notes = {
-        "Events": _dates(starts),
-        "RSVPs": counted(made.tables["events"]["event_campaign_id"].nunique(), "campaign"),
-        "Signatures": _dates(created),
-        "People": "who signed, each counted once",
-    }
-    figures = ("few" if figure is None else f"{figure:,}" for figure in made.summary.values())
-    return [
-        *((name, figure, note) for (name, note), figure in zip(notes.items(), figures, strict=True)),
-        ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both)),
-    ]
+    return [*cards, ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both))]
 
 
 def _span(times: pd.Series) -> list[pd.Timestamp]:
