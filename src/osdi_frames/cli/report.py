@@ -9,7 +9,6 @@ import pandas as pd
 from click.core import ParameterSource
 
 from osdi_frames.cli.options import as_json, bom, listed, positive, reading, runs, sources, with_options
-from osdi_frames.collector import without_collector
 from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS
 from osdi_frames.reporting import read
@@ -51,8 +50,7 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     if not out and any(_is_given(name) for name in writing):
         raise click.UsageError("--format and --bom are about files: name their folder with --out")
     if out:
-        with without_collector():
-            from osdi_frames import page  # matplotlib takes its time
+        from osdi_frames import page  # matplotlib takes its time
 
         found = page.write(list(source), out, **writing, **options)
     else:

@@ -30,7 +30,6 @@ from matplotlib.axes import Axes
 from osdi_frames import plots
 from osdi_frames.archive.output import output_folder
 from osdi_frames.archive.source import Source
-from osdi_frames.collector import without_collector
 from osdi_frames.errors import counted
 from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.page import figures, tables
@@ -121,8 +120,7 @@ def write(
         refuse_format(kind)
     with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
         reading = read(source, places=True, **options)
-        with without_collector():
-            html = render(reading, now=now or datetime.now(UTC))
+        html = render(reading, now=now or datetime.now(UTC))
         (folder / "report.html").write_text(html, encoding="utf-8")
         rows = {
             name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
