@@ -25,10 +25,11 @@ from osdi_frames.reading.plan import Plan
 from osdi_frames.reading.selection import FILTERS, Filters, Selection
 from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.reports import STANDARD, Report
-from osdi_frames.reports.declared import SNAPSHOTS
+from osdi_frames.reports.declared import ATTENDANCES, SNAPSHOTS
 from osdi_frames.reports.making import make
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables import TABLES
+from osdi_frames.tables.events import EVENT
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
@@ -300,29 +301,22 @@ def _make(reports: Iterable[Report], frames: Mapping[str, pd.DataFrame]) -> list
 
 def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -> None:
     """Say in the attributes of frames what is not counted in them."""
-    for name, frame in reading.tables.items():
-        frame.attrs["caveat"] = _caveat(name, selection)
-    for declared, frame in reading.reports:
-        caveats = [reading.tables[declared.read_from].attrs["caveat"]]
-        if declared.kind == "growth":
-            unseen = int((~reading.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
-            events = f"{counted(unseen, 'event')} that {'is' if unseen == 1 else 'are'} in no complete pull"
-            caveats.append(f"Without {events}." if unseen else "")
-        frame.attrs["caveat"] = " ".join(filter(None, caveats))
-        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
-
-
-def _caveat(table: str, selection: Selection) -> str:
-    """Say what is counted of elements that are left out."""
-    declared = TABLES[table]
-    columns = {column.name for column in declared.columns}
-    related = [
+    uncounted = [
         f"{kind.word}s"
         for name, kind in selection.left_out.items()
-        if selection.counts[name] and declared.element not in kind.elements
-        if any(columns.issuperset(element.identities[0]) for element in kind.elements)
+        if EVENT in kind.elements and selection.counts[name]
     ]
-    return f"{table.capitalize()} of {' and '.join(related)} are counted." if related else ""
+    for declared, frame in reading.reports:
+        caveats = []
+        if declared.table == ATTENDANCES.table and uncounted:
+            caveats.append(f"Attendances of {' and '.join(uncounted)} are counted.")
+        if declared.kind == "growth":
+            unseen = int((~reading.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
+            if unseen:
+                are = "is" if unseen == 1 else "are"
+                caveats.append(f"Without {counted(unseen, 'event')} that {are} in no complete pull.")
+        frame.attrs["caveat"] = " ".join(caveats)
+        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
 
 
 def _suppressed(reading: Reading, below: int) -> Reading:

@@ -54,8 +54,8 @@ class Section:
 
     name: str
     heading: str
-    caveat: str
-    plot: Markup | None
+    caveat: str = ""
+    plot: Markup | None = None
     table: tables.Table | None = None
 
 
@@ -206,8 +206,8 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
     draw = partial(plot_of(declared), report)
     label = f"Plot of {declared.heading}; the table below holds its figures."
     plot = figures.picture(draw, height=_HEIGHT, label=label) if declared.is_over_time else None
-    caveat = report.attrs.get("caveat", "")
-    return Section(declared.name, declared.heading, caveat, plot, tables.of_report(declared, report))
+    table = tables.of_report(declared, report)
+    return Section(declared.name, declared.heading, report.attrs.get("caveat", ""), plot, table)
 
 
 def _map(events: pd.DataFrame, below: int) -> Section:
@@ -225,7 +225,7 @@ def _map(events: pd.DataFrame, below: int) -> Section:
 
     label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
     picture = figures.picture(draw, height=5.0, label=label)
-    return Section("event_map", "Events on the map", events.attrs.get("caveat", ""), picture)
+    return Section("event_map", "Events on the map", plot=picture)
 
 
 def _document(**parts: Any) -> str:
