@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Unpack
@@ -36,8 +36,11 @@ _HEADLINE: Final = {
     "events": ("event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
-#: The headline figures of each table that count people, or what they did.
-_OF_PEOPLE: Final = {"events": ("rsvps",), "signatures": ("signatures", "people")}
+#: The headline figures of each table.
+_FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
+    "events": {"events": len, "rsvps": lambda events: int(events["total_accepted"].sum())},
+    "signatures": {"signatures": len, "people": lambda signatures: signatures["person_id"].nunique()},
+}
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
@@ -64,15 +67,12 @@ class Reading:
     @property
     def summary(self) -> dict[str, int | None]:
         """How many events, RSVPs, signatures and people there are, of what is read; None where that is not shown."""
-        counts: dict[str, int] = {}
-        if "events" in self.tables:
-            events = self.tables["events"]
-            counts |= {"events": len(events), "rsvps": int(events["total_accepted"].sum())}
-        if "signatures" in self.tables:
-            signatures = self.tables["signatures"]
-            counts |= {"signatures": len(signatures), "people": signatures["person_id"].nunique()}
-        hidden = {name for table in self.hidden for name in _OF_PEOPLE[table]}
-        return {name: None if name in hidden else count for name, count in counts.items()}
+        return {
+            name: None if table in self.hidden and name != "events" else count(self.tables[table])
+            for table, figures in _FIGURES.items()
+            if table in self.tables
+            for name, count in figures.items()
+        }
 
     def __str__(self) -> str:
         """Sum the events and signatures up in one line, and say below what is not among them."""
@@ -322,11 +322,9 @@ def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -
 def _suppressed(reading: Reading, below: int) -> Reading:
     """Hide small counts of people, in the reports and around them."""
     reports = [(declared, suppress(frame, below=below)) for declared, frame in reading.reports]
-    counts = reading.summary
+    totals = {name: count or 0 for name, count in reading.summary.items() if name != "events"}
     small = {
-        table
-        for table, names in _OF_PEOPLE.items()
-        if any(0 < (counts.get(name) or 0) < below for name in names)
+        table for table, names in _FIGURES.items() if any(0 < totals.get(name, 0) < below for name in names)
     }
     left_open = {
         declared.read_from for declared, frame in reports if len(frame) and frame[declared.count].isna().all()

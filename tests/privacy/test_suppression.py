@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 import osdi_frames as of
 from osdi_frames.cli.report import command
 from osdi_frames.errors import InvalidArgument, InvalidColumn
+from osdi_frames.reporting import read
 from osdi_frames.reports import NONE, REPORTS, STANDARD, Report, suppress
 
 BELOW = 5
@@ -243,6 +244,13 @@ def test_small_totals_are_hidden_in_the_headline(tmp_path):
     html = (tmp_path / "out" / "report.html").read_text()
     assert '<dt>RSVPs</dt><dd class="figure">few</dd>' in html
     assert "What was read" not in html
+
+
+def test_the_headline_shows_the_totals_of_other_tables_than_the_hidden_ones():
+    attended = [{"osdi:attendance": {"created_date": "2026-05-04T10:00:00Z"}, "idempotency_key": "1"}]
+    reading = read([attended, event("river", 20, 37.0)], min_count=5)
+    assert reading.frames["rsvps_by_source"].isna().all(axis=None)
+    assert reading.summary == {"events": 1, "rsvps": 20, "signatures": 0, "people": 0}
 
 
 def test_a_report_whose_totals_reveal_another_is_refused_with_it(source):
