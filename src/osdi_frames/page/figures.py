@@ -57,16 +57,9 @@ _PICTURE: Final = Markup(
 
 
 def picture(draw: Callable[..., object], *, height: float, label: str) -> Markup:
-    """Draw on figures of its own, a wide and a narrow one, and return them as one element of the page.
+    """Draw on axes (``ax=``) of a wide and a narrow figure, and return them as one element of the page.
 
-    Parameters
-    ----------
-    draw
-        Called with the axes as ``ax``.
-    height
-        In inches.
-    label
-        What a screen reader says of it.
+    `height` is in inches, `label` is what a screen reader says.
     """
     wide, narrow = (_address(draw, width=width, height=height) for width in (WIDE, NARROW))
     return _PICTURE.format(wide=wide, narrow=narrow, label=label)

@@ -12,7 +12,7 @@ import pandas as pd
 from osdi_frames.plots.labels import shortened
 from osdi_frames.reports import NO_DATE, NONE, Report
 from osdi_frames.reports.measures import Measure, Unit, count_rows, show, show_key
-from osdi_frames.reports.titles import labelled, words
+from osdi_frames.reports.titles import heading, labelled
 
 ROWS: Final = 200
 """Rows that a table shows; the others are one."""
@@ -83,8 +83,7 @@ def _laid_out(
     periods: Sequence[str] = (),
 ) -> Table:
     kinds: dict[str, Kind] = {str(name): "month" if name in periods else "text" for name in frame.index.names}
-    columns = [(name, words(name).capitalize(), kind) for name, kind in kinds.items()]
-    columns += [(measure.name, measure.heading, measure.unit) for measure in measures]
+    columns = [*kinds.items(), *((measure.name, measure.unit) for measure in measures)]
     shown, rest = frame.head(rows), frame.iloc[rows:]
     cells = [
         [_label(value, kind) for value in shown.index.get_level_values(number)]
@@ -94,10 +93,7 @@ def _laid_out(
     is_partial = frame[[measure.name for measure in measures if measure.of_people]].isna().any(axis=None)
     total = "Total of what is shown" if is_partial else "Total"
     return Table(
-        [
-            Column(heading, kind, "descending" if name == ordered_by else None)
-            for name, heading, kind in columns
-        ],
+        [Column(heading(name), kind, "descending" if name == ordered_by else None) for name, kind in columns],
         [list(row) for row in zip(*cells, strict=True)],
         _together(rest, len(kinds), measures, f"(other: {len(rest):,})") if len(rest) else None,
         _together(frame, len(kinds), measures, total) if len(frame) else None,

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from osdi_frames.reports import measures
 from osdi_frames.reports.columns import By, Period, named_keys
 from osdi_frames.reports.measures import Measure
-from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, Titled
+from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, Titled, heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,6 @@ class Subject:
     rows: str
     nothing: tuple[str, ...] = ("",)
     verb: str = "Count"
-
-    @property
-    def heading(self) -> str:
-        """The unit as a heading begins with it."""
-        return self.unit[0].upper() + self.unit[1:]
 
 
 # A webhook leaves a missing source out; the service's REST API writes the literal `none`.
@@ -208,8 +203,8 @@ of which may be a part of the events; too long a pause makes two pulls one."""
 def _ranked(subject: Subject, word: str, by: By, of_each: str, example: str, more: str = "") -> Report:
     """Declare a report with a row for each value, the most first."""
     about = f"{subject.verb} the {subject.unit} {of_each}, most first.{more}"
-    name, heading = f"{subject.count}_by_{word}", f"{subject.heading} by {word}"
-    return Report(subject, name, heading, about, by, example=(example,))
+    name = f"{subject.count}_by_{word}"
+    return Report(subject, name, f"{heading(subject.unit)} by {word}", about, by, example=(example,))
 
 
 def _by_any(subject: Subject, name: str, argument: str, example: str) -> Report:
@@ -219,7 +214,7 @@ def _by_any(subject: Subject, name: str, argument: str, example: str) -> Report:
 With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between the
 first and the last, with 0 where there was nothing, but no gap of more than ten years. A list-valued column is
 refused: a row with two values would count twice."""
-    return Report(subject, name, subject.heading, about, example=(example, argument))
+    return Report(subject, name, heading(subject.unit), about, example=(example, argument))
 
 
 def _over_time(subject: Subject, columns: tuple[Measure, ...], example: str) -> Report:
@@ -230,9 +225,9 @@ Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by it
 its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the service's
 "send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]`` is without
 it."""
-    name, heading = f"{subject.table}_over_time", f"{subject.heading} over time"
+    name, title = f"{subject.table}_over_time", f"{heading(subject.unit)} over time"
     return Report(
-        subject, name, heading, about, kind="over time", own_measures=columns, example=(example, "freq='MS'")
+        subject, name, title, about, kind="over time", own_measures=columns, example=(example, "freq='MS'")
     )
 
 

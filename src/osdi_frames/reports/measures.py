@@ -38,12 +38,6 @@ class Measure:
     total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
     of_people: bool = False  # whether it counts people, or what each did: a small one says something of a few
 
-    @property
-    def heading(self) -> str:
-        """The heading of the column in the page."""
-        words = self.name.replace("_", " ").replace("rsvps", "RSVPs")
-        return words[:1].upper() + words[1:]
-
 
 def show(value: Any, unit: Unit) -> str:
     """Return a value as it is shown, in the terminal and on the page.

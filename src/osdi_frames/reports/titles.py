@@ -49,6 +49,16 @@ def words(column: object) -> str:
     return _WORDS.get(str(column), str(column).replace("_", " "))
 
 
+def heading(name: object) -> str:
+    """Return what a column, or what is counted, is called in a heading.
+
+    >>> heading("limited_rsvps"), heading("location_country")
+    ('Limited RSVPs', 'Country')
+    """
+    text = words(name).replace("rsvps", "RSVPs")
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def add_titles(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
     """Add the column `title` to a report that has the ids in its index, missing where none is known.
 
