@@ -313,8 +313,8 @@ def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -
         if declared.kind == "growth":
             unseen = int((~reading.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
             if unseen:
-                are = "is" if unseen == 1 else "are"
-                caveats.append(f"Without {counted(unseen, 'event')} that {are} in no complete pull.")
+                events = counted(unseen, "event that is", "events that are")
+                caveats.append(f"Without {events} in no complete pull.")
         frame.attrs["caveat"] = " ".join(caveats)
         frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
 

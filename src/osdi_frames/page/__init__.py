@@ -246,6 +246,7 @@ def _document(**parts: Any) -> str:
         style=Markup(style),  # noqa: S704 (the package's own)
         script=Markup(script),  # noqa: S704 (the package's own)
         version=metadata.version("osdi-frames"),
+        counted=counted,
         **parts,
     )
 
