@@ -40,7 +40,7 @@ def test_report_and_export_take_filters_and_say_them(tmp_path):
     (tmp_path / "a.json").write_text("\n".join(json.dumps(petition) for petition in petitions))
     filters = ("--petition", "5", "--since", "2026-05", "--until", "2026-05")
     ran = run("report", "a.json", *filters, cwd=tmp_path)
-    assert ran.stdout.startswith("0 events with 0 RSVPs; 1 signature of")
+    assert ran.stdout.startswith("1 signature of 0 people\n")
     said = "only: since 2026-05 (events, attendances, signatures)"
     assert ran.stdout.splitlines()[1].startswith(said)
     ran = run("export", "a.json", "out", "--table", "signatures", *filters, cwd=tmp_path)
