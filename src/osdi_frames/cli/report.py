@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 import pandas as pd
-from click.core import ParameterSource
 
 from osdi_frames.cli.options import as_json, bom, listed, positive, reading, runs, sources, with_options
 from osdi_frames.errors import counted, printable
-from osdi_frames.files import FORMATS
+from osdi_frames.files import FORMATS, Format
 from osdi_frames.reporting import read
 from osdi_frames.reports import Report
 from osdi_frames.reports.measures import show, show_key
@@ -31,7 +30,7 @@ _WIDTH = 60  # characters of a label
     "formats",
     multiple=True,
     type=click.Choice(FORMATS),
-    default=("csv", "parquet"),
+    show_default="csv, parquet",
     help="The files of each report; repeat it for several.",
 )
 @bom
@@ -46,13 +45,15 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
     files, or a file was changed since, nothing is written.
     """
-    writing = {name: options.pop(name) for name in ("formats", "bom")}
-    if not out and any(_is_given(name) for name in writing):
+    formats: tuple[Format, ...] = options.pop("formats")
+    bom = options.pop("bom")
+    if not out and (formats or bom):
         raise click.UsageError("--format and --bom are about files: name their folder with --out")
     if out:
         from osdi_frames import page  # matplotlib takes its time
 
-        found = page.write(list(source), out, **writing, **options)
+        formats = formats or ("csv", "parquet")
+        found = page.write(list(source), out, formats=formats, bom=bom, **options)
     else:
         found = read(list(source), **options)
     headline, *notes = with_options(str(found)).splitlines()
@@ -74,12 +75,8 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
             click.echo(f"\nnothing to report: {'; '.join(empty)}")
     if out:
         count = counted(len(found.reports), "report")
-        kinds = " and ".join(_NAMES[name] for name in writing["formats"])
+        kinds = " and ".join(_NAMES[name] for name in formats)
         click.echo(f"\nwritten to {out}: {count}, each as {kinds}, and report.html", err=as_json)
-
-
-def _is_given(option: str) -> bool:
-    return click.get_current_context().get_parameter_source(option) is not ParameterSource.DEFAULT
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
