@@ -244,8 +244,5 @@ def _parsed(labels: pd.Index) -> pd.DatetimeIndex:
 
 
 def _names(times: pd.DatetimeIndex) -> list[str]:
-    if not (times == times.normalize()).all():
-        return [f"{time:%Y-%m-%d\n%H:%M}" for time in times]
-    if (times.day == 1).all():
-        return [f"{time:%Y-%m}" for time in times]
-    return [f"{time:%Y-%m-%d}" for time in times]
+    day = "%Y-%m" if (times.day == 1).all() else "%Y-%m-%d"
+    return list(times.strftime(day if (times == times.normalize()).all() else "%Y-%m-%d\n%H:%M"))
