@@ -163,8 +163,7 @@ class Report:
     @property
     def periods(self) -> tuple[str, ...]:
         """The names of the keys that are periods."""
-        keys = (key for _, key in named_keys(self.by, report=self.name))
-        return tuple(key.name for key in keys if isinstance(key, Period))
+        return tuple(key.name for _, key in named_keys(self.by, report=self.name) if isinstance(key, Period))
 
     @property
     def is_over_time(self) -> bool:
