@@ -78,7 +78,7 @@ def group() -> None:
 
 def run() -> None:
     """Be the process of a command: `main`, and an end that frees no memory, for which Python takes 0.2 seconds."""
-    gc.set_threshold(1_000_000)  # modules and plots have many objects, of which none is garbage
+    gc.set_threshold(50_000)  # modules and plots are many objects, of which none is garbage
     status: list[int] = []
     atexit.register(lambda: status and _leave(status[0]))  # what is registered first is called last
     try:
