@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from osdi_frames.reading import query
 from osdi_frames.reading.arrays import one
 from osdi_frames.reading.lines import Lines
 from osdi_frames.tables.forms import Form
+from osdi_frames.tables.shape import Shape
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -113,14 +114,14 @@ class Engine:
             table = table.combine_chunks()
         self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
 
-    def parse(self, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
-        """Look for a structure in documents, as `query.parse` does.
+    def parse(self, form: Form, shape: Shape, documents: pa.Table) -> pa.Table:
+        """Look for a shape in documents, as `query.parse` does.
 
         One of `refused` is raised where one has anything else in the place of an object or a list, has a declared
         key twice, or is no JSON.
         """
         self.lines.write(one(documents["document"]))
-        parse = query.parse(self.lines.address, self.lines.size, form, structure)
+        parse = query.parse(self.lines.address, self.lines.size, form, shape)
         found = self.connection.sql(parse).to_arrow_table()
         if len(found) != len(documents):
             raise refused()[0]("some are not one document")
