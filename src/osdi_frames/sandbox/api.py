@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ from osdi_frames.sandbox.kinds import KINDS, Kind, comparable
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Row, Service, list_of
-from osdi_frames.sandbox.site import Site
+from osdi_frames.sandbox.site import Link, Site
 from osdi_frames.sandbox.store import Clause
 
 PER_PAGE = 25
@@ -63,31 +63,6 @@ def one(service: Service, call: Call) -> Resource:
 # collections (interface 2.6, 8)
 
 
-@dataclass(slots=True)
-class Page:
-    """A page of a collection: what it counts, its links, its rows, and what `next` keeps of the query.
-
-    `before` is the row before its first one, for a fault.
-    """
-
-    counts: dict[str, int]
-    links: Fields
-    rows: list[Row]
-    kept: Mapping[str, str]
-    totals: bool
-    before: list[Row] = field(default_factory=list)
-
-    def to(self, number: int) -> dict[str, str]:
-        """Return the link to another page of the same collection."""
-        return {"href": f"{self.links['self']['href']}?{urlencode({'page': number, **self.kept})}"}
-
-    def text(self, name: str) -> str:
-        """Put the rows, which are JSON already, into their envelope, under the key of that name."""
-        counts = {what: n for what, n in self.counts.items() if self.totals or not what.startswith("total")}
-        head = json.dumps({**counts, "_links": self.links}, ensure_ascii=False)[:-1]
-        return f'{head}, "_embedded": {{"{name}": [{", ".join(text for _, text in self.rows)}]}}}}'
-
-
 def collection(kind: Kind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
     _, where = _owner(service, call)
@@ -104,24 +79,28 @@ def collection(kind: Kind, service: Service, call: Call) -> str:
         total, rows = service.store.page(kind.name, where=where, clauses=clauses, limit=limit, offset=offset)
         return total, [service.row(stored, call.site) for stored in rows]
 
+    here = call.site.link(call.path)
+
+    def to(number: int) -> Link:
+        return {"href": f"{here['href']}?{urlencode({'page': number, **kept})}"}
+
     start = (number - 1) * per_page
     total, rows = read(per_page, start)
     pages = -(-total // per_page)
-    counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
     embedded, linked = kind.keys(call.site)
-    links = {
-        "self": call.site.link(call.path),
-        linked: [link for link, _ in rows],
-        "curies": call.site.curies(),
-    }
-    page = Page(counts, links, rows, kept, kind.totals)
+    links = {"self": here, linked: [link for link, _ in rows], "curies": call.site.curies()}
     if number < pages:
-        links["next"] = page.to(number + 1)
+        links["next"] = to(number + 1)
+    counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
+    page = {**counts, "_links": links}
     for injection in call.injected:
         if injection.name == "repeat_row" and start:
-            page.before = read(1, start - 1)[1]
-        affect(page, injection)
-    return page.text(embedded)
+            rows[: 1 if injection.settings["instead"] else 0] = read(1, start - 1)[1]
+        affect(page, rows, injection, to)
+    if not kind.totals or any(injection.name == "totals_missing" for injection in call.injected):
+        del page["total_pages"], page["total_records"]
+    head = json.dumps(page, ensure_ascii=False)[:-1]  # the rows are JSON already
+    return f'{head}, "_embedded": {{"{embedded}": [{", ".join(text for _, text in rows)}]}}}}'
 
 
 def _asked(call: Call, name: str, default: int) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -17,9 +17,7 @@ from starlette.types import Scope, Send
 
 from osdi_frames.errors import RequestRefused, nearest
 from osdi_frames.sandbox.kinds import conform
-
-if TYPE_CHECKING:
-    from osdi_frames.sandbox.api import Page
+from osdi_frames.sandbox.site import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,27 +168,23 @@ def _failed(status: int, retry_after: int | None) -> Response:
     return JSONResponse({"error": f"injected fault: {status}"}, status_code=status, headers=headers)
 
 
-def affect(page: Page, injection: Injection) -> None:
-    """Change a page of a collection as a fault of pages does."""
-    number, links = page.counts["page"], page.links
+def affect(page: Mapping[str, Any], rows: list[Any], injection: Injection, to: Callable[[int], Link]) -> None:
+    """Change the links or the rows of a collection page as a fault of pages does; `to` links to a page by number."""
+    number, links = page["page"], page["_links"]
     match injection.name:
-        case "next_on_last" if number == max(page.counts["total_pages"], 1):
-            links["next"] = page.to(number + 1)
+        case "next_on_last" if number == max(page["total_pages"], 1):
+            links["next"] = to(number + 1)
         case "next_repeats":
-            links["next"] = page.to(number)
+            links["next"] = to(number)
         case "next_elsewhere":
-            parts = urlsplit(page.to(number + 1)["href"])
+            parts = urlsplit(to(number + 1)["href"])
             links["next"] = {"href": f"{injection.settings['origin']}{parts.path}?{parts.query}"}
         case "next_missing":
             links.pop("next", None)
         case "next_unescaped" if "next" in links:
             links["next"] = {"href": unquote_plus(links["next"]["href"])}
-        case "totals_missing":
-            page.totals = False
-        case "repeat_row" if page.before:
-            page.rows = page.before + page.rows[1 if injection.settings["instead"] else 0 :]
         case "row_twice":
-            page.rows = page.rows[:1] + page.rows
+            rows[:0] = rows[:1]
 
 
 async def break_off(response: Response, *, half: bool, scope: Scope, send: Send) -> None:
