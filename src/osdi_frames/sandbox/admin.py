@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -96,14 +97,10 @@ def add_group(service: Service, call: Call) -> Any:
     return asdict(account)
 
 
-def _add(kind: str) -> Handler:
+def add_titled(kind: str, service: Service, call: Call) -> Any:
     """Make a campaign or a petition: `title`, `account`, and the other fields of one."""
-
-    def add(service: Service, call: Call) -> Any:
-        made = service.add_titled(kind, _account(service, call), call.body, call.site)
-        return json.loads(service.text(made, call.site)) | {"id": made.resource_id}
-
-    return add
+    made = service.add_titled(kind, _account(service, call), call.body, call.site)
+    return json.loads(service.text(made, call.site)) | {"id": made.resource_id}
 
 
 def add_events(service: Service, call: Call) -> Any:
@@ -117,16 +114,12 @@ def add_events(service: Service, call: Call) -> Any:
     return {"event_ids": [event.resource_id for event in made]}
 
 
-def _act(kind: str, parent: str) -> Handler:
+def act(kind: str, parent: str, service: Service, call: Call) -> Any:
     """Let an activist act in the service's own pages: `petition` or `event`, `person`; `source` and the like."""
-
-    def act(service: Service, call: Call) -> Any:
-        acted_on = service.resource(parent, _sent(call, parent))
-        referrer_data = {key: call.body[key] for key in REFERRER_DATA if key in call.body}
-        body = {**call.body, "referrer_data": referrer_data}
-        return service.act(kind, acted_on, body, call.site, by="page")
-
-    return act
+    acted_on = service.resource(parent, _sent(call, parent))
+    referrer_data = {key: call.body[key] for key in REFERRER_DATA if key in call.body}
+    body = {**call.body, "referrer_data": referrer_data}
+    return service.act(kind, acted_on, body, call.site, by="page")
 
 
 def upload(service: Service, call: Call) -> Any:
@@ -179,14 +172,10 @@ def inject(service: Service, call: Call) -> Any:
 # what is there
 
 
-def _list(kind: str) -> Handler:
+def listed(kind: str, service: Service, call: Call) -> Any:
     """Answer the resources of a kind, of one `account` or any, oldest first."""
-
-    def listed(service: Service, call: Call) -> Any:
-        where = {"account": call.query["account"]} if "account" in call.query else {}
-        return service.store.resources(kind, **where)
-
-    return listed
+    where = {"account": call.query["account"]} if "account" in call.query else {}
+    return service.store.resources(kind, **where)
 
 
 def targeting(service: Service, _call: Call) -> Any:
@@ -209,16 +198,25 @@ ADDRESSES: Mapping[str, Mapping[str, Handler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
     "/sandbox/keys": {"GET": lambda service, _: service.store.names("key"), "POST": add_key},
-    "/sandbox/people": {"GET": _list("person"), "POST": add_person},
+    "/sandbox/people": {"GET": partial(listed, "person"), "POST": add_person},
     "/sandbox/groups": {
         "GET": lambda service, _: [one for one in service.store.names("account").values() if one["roles"]],
         "POST": add_group,
     },
-    "/sandbox/campaigns": {"GET": _list("event_campaign"), "POST": _add("event_campaign")},
-    "/sandbox/petitions": {"GET": _list("petition"), "POST": _add("petition")},
-    "/sandbox/events": {"GET": _list("event"), "POST": add_events},
-    "/sandbox/signatures": {"GET": _list("signature"), "POST": _act("signature", "petition")},
-    "/sandbox/attendances": {"GET": _list("attendance"), "POST": _act("attendance", "event")},
+    "/sandbox/campaigns": {
+        "GET": partial(listed, "event_campaign"),
+        "POST": partial(add_titled, "event_campaign"),
+    },
+    "/sandbox/petitions": {"GET": partial(listed, "petition"), "POST": partial(add_titled, "petition")},
+    "/sandbox/events": {"GET": partial(listed, "event"), "POST": add_events},
+    "/sandbox/signatures": {
+        "GET": partial(listed, "signature"),
+        "POST": partial(act, "signature", "petition"),
+    },
+    "/sandbox/attendances": {
+        "GET": partial(listed, "attendance"),
+        "POST": partial(act, "attendance", "event"),
+    },
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {
         "GET": lambda service, _: list(service.store.names("webhook").values()),
