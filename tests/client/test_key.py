@@ -158,9 +158,9 @@ def test_redirects_within_the_origin_are_followed_but_not_without_end():
 def test_neither_repr_nor_pickle_shows_the_key():
     with client_of("http://127.0.0.1:1/v2") as client:
         assert repr(client) == "Client('http://127.0.0.1:1/v2')"
-        for holder in (client, client._transport, client._transport._key):
+        for holder in (client, client._transport, client._transport.key):
             assert CANARY not in repr(holder)
-        for owner in (client, client._transport._key):
+        for owner in (client, client._transport.key):
             with pytest.raises(TypeError, match="not pickled"):
                 pickle.dumps(owner)
         assert CANARY not in repr(vars(client)) + repr(vars(client._transport))

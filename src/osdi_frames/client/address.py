@@ -7,8 +7,9 @@ carry the key elsewhere.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn, cast
@@ -16,13 +17,10 @@ from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress, MissingKey
 from osdi_frames.listening import is_loopback
-from osdi_frames.tables.fields import Version
+from osdi_frames.tables.fields import VERSIONS, Version
 
 #: Where a key is looked for when none is given.
 VARIABLE = "OSDI_API_KEY"
-
-#: The header of each version (interface 5).
-HEADERS = {"v1": "api-key", "v2": "OSDI-API-Token"}
 
 _PORTS = {"http": 80, "https": 443}
 # What parsers of addresses disagree about: control characters, backslashes, spaces before the query, a scheme
@@ -39,9 +37,9 @@ class ApiKey:
     secret: str = field(repr=False)
 
     @classmethod
-    def find(cls, given: str | None, environment: Mapping[str, str]) -> ApiKey:
+    def find(cls, given: str | None) -> ApiKey:
         """Take the key that was given, else the environment's."""
-        return cls((environment.get(VARIABLE, "") if given is None else given).strip())
+        return cls((os.environ.get(VARIABLE, "") if given is None else given).strip())
 
     def check(self) -> None:
         """Raise `MissingKey` where there is none, or it has characters that no header can carry."""
@@ -91,7 +89,7 @@ class Address:
                 f"{shown(text)} lies below a service: the service root is {scheme}://{parts.netloc}{inside[1]}"
             )
         stated = version or path.rpartition("/")[2]
-        if stated not in ("v1", "v2"):
+        if stated not in VERSIONS:
             raise BadAddress(f"{shown(text)} does not end in v1 or v2; say version='v1' or 'v2' (--version)")
         return cls(scheme, host, port, quote(path, safe=_UNRESERVED), cast("Version", stated))
 

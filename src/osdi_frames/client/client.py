@@ -102,7 +102,7 @@ class Client:
         allow_http: bool = False,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        key, api_key = ApiKey.find(api_key, os.environ), None  # no frame of a traceback holds the bare key
+        key, api_key = ApiKey.find(api_key), None  # no frame of a traceback holds the bare key
         address = Address.parse(base_url, version=version, allow_http=allow_http)
         key.check()
         if workers < 1 or retries < 0 or max_pages < 1:

@@ -15,6 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from queue import SimpleQueue
 from typing import Any
@@ -23,7 +24,7 @@ import httpcore
 import httpx
 import stamina
 
-from osdi_frames.client.address import HEADERS, Address, ApiKey, shown
+from osdi_frames.client.address import Address, ApiKey, shown
 from osdi_frames.client.answers import Answer, Reply, answer
 from osdi_frames.errors import (
     BadAnswer,
@@ -33,6 +34,7 @@ from osdi_frames.errors import (
     ServiceTimeout,
     ServiceUnreachable,
 )
+from osdi_frames.tables.fields import KEY_HEADERS
 
 # Python prints warnings that nobody handles; a retry is no news, and the error that ends retries says so itself.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
@@ -46,59 +48,33 @@ _BLOCK = 1 << 16
 _LOCATION = "osdi_frames_location"
 
 
+@dataclass(eq=False)
 class Transport:
     """Ask the service, within its rate limit, until it answers or the retry policy ends. Safe to share by threads."""
 
-    def __init__(
-        self,
-        address: Address,
-        key: ApiKey,
-        *,
-        limit: RateLimit,
-        timeout: float,
-        deadline: float,
-        retries: int,
-        backoff: float,
-        workers: int,
-        max_pages: int,
-        prefixes: tuple[str, ...],
-        now: Callable[[], datetime],
-    ) -> None:
-        self.address = address
-        self.workers = workers
-        self.max_pages = max_pages
-        self.prefixes = prefixes
-        self._key = key
-        self.redact = key.redact  # strikes the key from what the service wrote
-        self._limit = limit
-        self.now = now
-        self._request = _Request(deadline)
+    address: Address
+    key: ApiKey
+    limit: RateLimit
+    timeout: float
+    deadline: float
+    retries: int
+    backoff: float
+    workers: int
+    max_pages: int
+    prefixes: tuple[str, ...]
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self.redact = self.key.redact  # strikes the key from what the service wrote
+        self._request = _Request(self.deadline)
+        self._http = _opened(self, self._request)
         self._retrying = stamina.RetryingCaller(
-            attempts=retries + 1,
+            attempts=self.retries + 1,
             timeout=None,
-            wait_initial=backoff,
-            wait_max=max(30.0, backoff),
-            wait_jitter=backoff,
+            wait_initial=self.backoff,
+            wait_max=max(30.0, self.backoff),
+            wait_jitter=self.backoff,
         )
-        is_https = address.scheme == "https"
-        self._http = httpx.Client(
-            auth=self._with_key,
-            headers={"Accept-Encoding": "gzip", "User-Agent": "osdi-frames"},
-            # Threads wait for a connection as long as it takes: that is no sign of the service.
-            timeout=httpx.Timeout(timeout, pool=None),
-            limits=httpx.Limits(max_connections=workers, max_keepalive_connections=workers),
-            # Certificates take a while to load; a context without them trusts nobody.
-            verify=httpx.create_ssl_context() if is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            follow_redirects=False,
-            event_hooks={"response": [_set_location_aside]},
-            # A proxy would read the key of a request without TLS.
-            trust_env=is_https,
-        )
-        for transport in (self._http._transport, *self._http._mounts.values()):  # those of proxies included
-            if isinstance(transport, httpx.HTTPTransport):
-                # httpx has no argument for it; httpcore has, and the tests with slow servers see that it holds.
-                pool = transport._pool
-                pool._network_backend = _Limited(pool._network_backend, self._request)  # type: ignore[assignment]
 
     def close(self) -> None:
         """Close the connections."""
@@ -121,16 +97,11 @@ class Transport:
         """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
         return self.address.own(link, at=at, redact=self.redact)
 
-    def _with_key(self, request: httpx.Request) -> httpx.Request:
-        """Add the key's header: last, so that no repr of headers on the way shows it."""
-        request.headers[HEADERS[self.address.version]] = self._key.secret
-        return request
-
     def _attempt(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
         """Send a request; a GET follows redirects within the origin, anything else would change what is written."""
         at = url
         for _ in range(_REDIRECTS):
-            with self._limit.slot():
+            with self.limit.slot():
                 reply = self._exchange(method, at, body)
             if not (300 <= reply.status < 400 and reply.location and method == "GET"):
                 break
@@ -139,7 +110,7 @@ class Transport:
             return answer(reply, url=self.redact(url), now=self.now())
         except ServiceError as error:
             if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
-                self._limit.hold(error.retry_after)
+                self.limit.hold(error.retry_after)
             raise
 
     def _exchange(self, method: str, url: str, body: Mapping[str, Any] | None) -> Reply:
@@ -185,6 +156,35 @@ class Transport:
         # A Retry-After of 0 leaves the waiting to the backoff.
         pause = error.retry_after if isinstance(error, ServiceError) else None
         return (pause or 0) <= _LONGEST_PAUSE and (pause or True)
+
+
+def _opened(transport: Transport, sending: _Request) -> httpx.Client:
+    """Return the connections to the service; each wait on one of them ends with the time of its request."""
+    header, is_https = KEY_HEADERS[transport.address.version], transport.address.scheme == "https"
+
+    def with_key(request: httpx.Request) -> httpx.Request:
+        """Add the key's header: last, so that no repr of headers on the way shows it."""
+        request.headers[header] = transport.key.secret
+        return request
+
+    client = httpx.Client(
+        auth=with_key,
+        headers={"Accept-Encoding": "gzip", "User-Agent": "osdi-frames"},
+        # Threads wait for a connection as long as it takes: that is no sign of the service.
+        timeout=httpx.Timeout(transport.timeout, pool=None),
+        limits=httpx.Limits(max_connections=transport.workers, max_keepalive_connections=transport.workers),
+        # Certificates take a while to load; a context without them trusts nobody.
+        verify=httpx.create_ssl_context() if is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        follow_redirects=False,
+        event_hooks={"response": [_set_location_aside]},
+        # A proxy would read the key of a request without TLS.
+        trust_env=is_https,
+    )
+    for inner in (client._transport, *client._mounts.values()):  # those of proxies included
+        if isinstance(inner, httpx.HTTPTransport):
+            # httpx has no argument for it; httpcore has, and the tests with slow servers see that it holds.
+            inner._pool._network_backend = _Limited(inner._pool._network_backend, sending)  # type: ignore[assignment]
+    return client
 
 
 class RateLimit:

@@ -23,9 +23,10 @@ from osdi_frames.sandbox import admin, api, faults
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
-from osdi_frames.sandbox.site import KEY_HEADERS, VERSIONS, Site
+from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store
 from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, Deliverer
+from osdi_frames.tables.fields import KEY_HEADERS, VERSIONS
 
 # json.dumps writes NUL as an escape, as it does a backslash before the letters "u0000"
 _NOT_TEXT = re.compile("[\ud800-\udfff\ufdd0-\ufdef]|" + r"(?<!\\)(?:\\\\)*\\u0000")

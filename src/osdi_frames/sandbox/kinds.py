@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from osdi_frames.sandbox.site import VERSIONS, Site
+from osdi_frames.sandbox.site import Site
 from osdi_frames.tables import actions
-from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, Field, same
+from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, VERSIONS, Field, same
 
 # A shape is str, bool, int or float; [shape] for an array; {name: shape} for an object; {str: shape} for an object
 # with any names; a function from a value to what is kept of it; or the name of one.

@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.listening import is_loopback
-from osdi_frames.sandbox.site import VERSIONS, Site
+from osdi_frames.sandbox.site import Site
+from osdi_frames.tables.fields import VERSIONS
 
 # Whom a group key may name as an event's creator (interface 4, rule 2). Whoever founded the group administers it.
 CREATOR_ROLES = {

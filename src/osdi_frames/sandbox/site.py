@@ -6,9 +6,6 @@ from osdi_frames.tables.fields import Field
 
 Link = dict[str, str]
 
-VERSIONS = ("v2", "v1")
-KEY_HEADERS = {"v2": "OSDI-API-Token", "v1": "api-key"}  # interface 5
-
 
 @dataclass(frozen=True, slots=True)
 class Site:

@@ -12,8 +12,12 @@ from osdi_frames.tables.events import EVENTS
 
 Version = Literal["v1", "v2"]
 
+#: The header that carries the key, of each version (interface 5).
+KEY_HEADERS = {"v2": "OSDI-API-Token", "v1": "api-key"}
+VERSIONS = tuple(KEY_HEADERS)
+
 UI = ("ui",)
-ALL = ("v2", "v1", *UI)
+ALL = (*VERSIONS, *UI)
 
 
 @dataclass(frozen=True, slots=True)
