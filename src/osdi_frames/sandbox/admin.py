@@ -12,7 +12,7 @@ from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
 from osdi_frames.sandbox.kinds import REFERRER_DATA, Shape, conform
-from osdi_frames.sandbox.people import Account, role
+from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service, list_of, there
 from osdi_frames.sandbox.webhooks import deliverable, sample_element
@@ -84,7 +84,7 @@ def add_person(service: Service, call: Call) -> Any:
 
 def add_group(service: Service, call: Call) -> Any:
     """Make a group: `title`, `url`, `founder` (a person id), `roles` (person id to role), `referrer_code`."""
-    roles, founder = _sent(call, "roles", {str: role}, needed=False) or {}, _sent(call, "founder")
+    roles, founder = _sent(call, "roles", {str: ROLES}, needed=False) or {}, _sent(call, "founder")
     roles, group_id = {founder: "creator"} | roles, service.new_id()
     for person_id in roles:
         service.resource("person", person_id)

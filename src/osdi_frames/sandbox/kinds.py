@@ -16,8 +16,8 @@ from osdi_frames.sandbox.site import Site
 from osdi_frames.tables import actions
 from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, VERSIONS, Field, same
 
-# A shape is str, bool, int or float; [shape] for an array; {name: shape} for an object; {str: shape} for an object
-# with any names; a function from a value to what is kept of it; or the name of one.
+# A shape is str, bool, int or float; a tuple of the values that there are; [shape] for an array; {name: shape} for an
+# object; {str: shape} for one with any names; a function from a value to what is kept of it; or the name of one.
 Shape = Any
 
 
@@ -38,6 +38,8 @@ def conform(value: object, shape: Shape) -> Any:
         named = dict.fromkeys(value, shape[str]) if str in shape else shape
         found = {name: conform(value[name], inner) for name, inner in named.items() if name in value}
         return {name: kept for name, kept in found.items() if kept is not None}
+    if isinstance(shape, tuple):
+        return value if value in shape else None
     if shape is float and type(value) is int:
         return float(value) if abs(value) < 2**53 else None
     if isinstance(shape, type):
@@ -83,10 +85,6 @@ def timestamp(value: object) -> str | None:
     return wall_clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None
 
 
-def _checked_in(value: object) -> str | None:
-    return str(value) if value in ("accepted", "attended") else None
-
-
 def _texts(*names: str) -> dict[str, Shape]:
     return dict.fromkeys(names, str)
 
@@ -117,7 +115,7 @@ HELPER: Shape = {"person": PERSON, "add_tags": [str], "remove_tags": [str]}
 
 _MADE = (same("identifiers", "identifiers", ALL), *DATES)  # every resource has these
 _NAME = same("name", str, ALL, required=True)
-_STATUS = same("status", _checked_in, ("put",), default="accepted")
+_STATUS = same("status", ("accepted", "attended"), ("put",), default="accepted")
 _PERSON_FIELDS = tuple(
     same(name, shape, ALL, default={} if name == "custom_fields" else None)
     for name, shape in PERSON.items()

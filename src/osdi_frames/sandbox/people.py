@@ -15,6 +15,8 @@ CREATOR_ROLES = {
     "v1": ("creator", "administrator", "member"),
 }
 
+ROLES = ("creator", "administrator", "organizer", "member")
+
 # What an entry of a person's record is unless something else was entered.
 _DEFAULTS = {
     "email_addresses": {"status": "subscribed"},
@@ -46,11 +48,6 @@ class Account:
         else:
             allowed = self.roles.get(person_id or "") in CREATOR_ROLES[version]
         return (person_id, True) if person_id and allowed else (self.default_creator, False)
-
-
-def role(value: object) -> str | None:
-    """Keep the name of a role that a person can have in a group."""
-    return str(value) if value in ("creator", "administrator", "organizer", "member") else None
 
 
 NOBODY = Account("", "", "", "")  # who asks without a key
