@@ -193,30 +193,25 @@ def faults(service: Service, _call: Call) -> Any:
     return {"faults": list(map(asdict, FAULTS)), "selection": SELECTION, "injections": injections}
 
 
+def _held(kind: str, add: Handler) -> dict[str, Handler]:
+    return {"GET": partial(listed, kind), "POST": add}
+
+
 #: What answers each method of an address. ``/sandbox/requests`` never has keys.
 ADDRESSES: Mapping[str, Mapping[str, Handler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
     "/sandbox/keys": {"GET": lambda service, _: service.store.names("key"), "POST": add_key},
-    "/sandbox/people": {"GET": partial(listed, "person"), "POST": add_person},
+    "/sandbox/people": _held("person", add_person),
     "/sandbox/groups": {
         "GET": lambda service, _: [one for one in service.store.names("account").values() if one["roles"]],
         "POST": add_group,
     },
-    "/sandbox/campaigns": {
-        "GET": partial(listed, "event_campaign"),
-        "POST": partial(add_titled, "event_campaign"),
-    },
-    "/sandbox/petitions": {"GET": partial(listed, "petition"), "POST": partial(add_titled, "petition")},
-    "/sandbox/events": {"GET": partial(listed, "event"), "POST": add_events},
-    "/sandbox/signatures": {
-        "GET": partial(listed, "signature"),
-        "POST": partial(act, "signature", "petition"),
-    },
-    "/sandbox/attendances": {
-        "GET": partial(listed, "attendance"),
-        "POST": partial(act, "attendance", "event"),
-    },
+    "/sandbox/campaigns": _held("event_campaign", partial(add_titled, "event_campaign")),
+    "/sandbox/petitions": _held("petition", partial(add_titled, "petition")),
+    "/sandbox/events": _held("event", add_events),
+    "/sandbox/signatures": _held("signature", partial(act, "signature", "petition")),
+    "/sandbox/attendances": _held("attendance", partial(act, "attendance", "event")),
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {
         "GET": lambda service, _: list(service.store.names("webhook").values()),
