@@ -182,10 +182,10 @@ class _Endpoint:
             _check_sender(request)
             return NOBODY
         header = KEY_HEADERS[self._version]
-        account = self._service.account_of(request.headers.get(header, ""))
-        if account is None and self._path:  # the entry point asks for none
+        account_id = self._service.store.named("key", request.headers.get(header, ""))
+        if account_id is None and self._path:  # the entry point asks for none
             raise RequestRefused(403, f"API key invalid or not present: send it in the header {header}")
-        return account or NOBODY
+        return self._service.account(account_id) if account_id else NOBODY
 
     def _response(self, answer: Any, site: Site) -> Response:
         def shown(resource: Resource) -> Any:

@@ -64,11 +64,6 @@ class Service:
         if account.referrer_code:
             self.store.bind("referrer", account.referrer_code, account.account_id)
 
-    def account_of(self, api_key: str) -> Account | None:
-        """Return whom a key belongs to."""
-        account_id = self.store.named("key", api_key)
-        return self.account(account_id) if account_id else None
-
     # every resource
 
     def resource(self, kind: str, resource_id: str, account: Account | None = None, **where: str) -> Resource:
