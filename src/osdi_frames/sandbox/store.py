@@ -7,7 +7,6 @@ The connection belongs to one thread, the one of the event loop.
 """
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from osdi_frames.archive.durable import create_file
 from osdi_frames.errors import DatabaseUnusable, RequestRefused
 from osdi_frames.sandbox.resources import Resource, searched
 
@@ -188,10 +188,7 @@ def read(stored: Stored) -> Resource:
 
 def _opened(path: Path | None) -> sqlite3.Connection:
     if path and path.parent.is_dir() and not path.exists():
-        # readable by its owner only, whatever the umask; SQLite makes -wal and -shm with the mode of this file
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        os.fchmod(made, 0o600)
-        os.close(made)
+        create_file(path).close()  # SQLite makes -wal and -shm with the mode of this file
     # made in one thread and used in the server's: handed over, never shared
     sql = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False, timeout=1)
     try:
