@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -137,19 +136,19 @@ def pull(
         )
         manifest = replace(manifest, finished_at=None, collections=asked)
         manifest.write()
-        with closing(Batches(manifest.folder)) as batches:
-            tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
-            try:
-                _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
-            except (OsdiError, OSError, KeyboardInterrupt) as error:
-                error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
-                raise
-            finally:
-                batches.close()
-                done = tuple(tally.result() for tally in tallies.values())
-                files = tuple(batches.names())
-                manifest = replace(manifest, finished_at=transport.now(), collections=done, files=files)
-                manifest.write()
+        batches = Batches(manifest.folder)
+        tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
+        try:
+            _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
+        except (OsdiError, OSError, KeyboardInterrupt) as error:
+            error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
+            raise
+        finally:
+            batches.close()
+            done = tuple(tally.result() for tally in tallies.values())
+            files = tuple(batches.names())
+            manifest = replace(manifest, finished_at=transport.now(), collections=done, files=files)
+            manifest.write()
     return manifest
 
 
