@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -60,14 +59,6 @@ class Answer:
         text = self.text.replace("\r", " ").replace("\n", " ")
         head = f'"fetched_at": "{stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
         return f'{{{head}, "body": {text}}}\n'.encode()
-
-
-class Received(io.BytesIO):
-    """Answers as a file of lines; in `source_file` and in errors its name is the service's address."""
-
-    def __init__(self, lines: Iterable[bytes], name: str) -> None:
-        super().__init__(b"".join(lines))
-        self.name = name
 
 
 def answer(reply: Reply, *, url: str, now: datetime) -> Answer:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from osdi_frames.client.address import Address, ApiKey
-from osdi_frames.client.answers import Answer, Received
+from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
 from osdi_frames.client.folder import Manifest
 from osdi_frames.client.pull import RESOURCES, moment, needed, pull
@@ -368,7 +369,9 @@ class Client:
 
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
-        return read_table(Received(lines, self.base_url), "events", prefix=self._prefix, dedupe=dedupe)
+        received = BytesIO(b"".join(lines))
+        received.name = self.base_url  # in `source_file` and in errors
+        return read_table(received, "events", prefix=self._prefix, dedupe=dedupe)
 
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
         """Create an event, or change the one of an id."""
