@@ -8,6 +8,7 @@ from hashlib import blake2b
 from itertools import accumulate
 from random import Random
 from typing import Any
+from uuid import UUID
 
 from osdi_frames.sample import times
 
@@ -41,8 +42,7 @@ class Deployment:
 
     def id(self, kind: str, number: int) -> str:
         """Give thing `number` of a kind its identifier, in the form of a UUID."""
-        digest = self.digest(kind, number)
-        return f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:]}"
+        return str(UUID(self.digest(kind, number)))
 
     def href(self, *path: str) -> str:
         """Address something in the v2 API."""
