@@ -217,12 +217,12 @@ def comparable(name: str, text: str) -> str | None:
 
 
 def compared(name: str, values: Mapping[str, Any]) -> list[str]:
-    """Return what the filter of a name compares of a resource's values: only e-mail addresses are kept otherwise."""
+    """Return what the filter of a name compares of a resource's values."""
     field_name, key = _COMPARED.get(name, (name, None))
     value = values[field_name]
     entries = filter(None, value if isinstance(value, list) else [value])
     texts = (entry.get(key) for entry in entries) if key else entries
-    return [text.casefold() if name == "email_address" else text for text in texts if text]
+    return [written for text in texts if text and (written := comparable(name, text))]
 
 
 KINDS = {
