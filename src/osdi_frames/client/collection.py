@@ -22,7 +22,7 @@ from osdi_frames.client.answers import Answer, utc
 from osdi_frames.client.transport import Transport
 from osdi_frames.errors import BadAnswer, OsdiError, counted
 from osdi_frames.progress import bar
-from osdi_frames.tables.forms import PAGE_KEYS
+from osdi_frames.tables.forms import PAGE_KEYS, value_at
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
 MAX_PAGES = 100_000
@@ -67,7 +67,7 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
     embedded = body.get("_embedded")
     lists = embedded.values() if isinstance(embedded, dict) else ()
     rows = [row for rows in lists if isinstance(rows, list) for row in rows]
-    href = _at(body, "_links", "next", "href")
+    href = value_at(body, ("_links", "next", "href"))
     return Page(
         number,
         tuple(row_id(row, prefixes) for row in rows),
@@ -237,27 +237,21 @@ def latest(moments: Iterable[datetime | None]) -> datetime | None:
 
 def row_id(row: Any, prefixes: Sequence[str]) -> str | None:
     """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
-    identifiers = _at(row, "identifiers")
+    identifiers = value_at(row, ("identifiers",))
     for identifier in identifiers if isinstance(identifiers, list) else ():
         system, _, own = identifier.partition(":") if isinstance(identifier, str) else ("", "", "")
         if own and system in prefixes:
             return str(own)
     with suppress(TypeError, ValueError, AttributeError):
-        return urlsplit(_at(row, "_links", "self", "href")).path.rstrip("/").rpartition("/")[2] or None
+        return urlsplit(value_at(row, ("_links", "self", "href"))).path.rstrip("/").rpartition("/")[2] or None
     return None
 
 
 def _modified(row: Any) -> datetime | None:
+    text = value_at(row, ("modified_date",)) or value_at(row, ("modified_at",))
     with suppress(ValueError, TypeError, OverflowError):
-        return utc(datetime.fromisoformat(_at(row, "modified_date") or _at(row, "modified_at") or ""))
+        return utc(datetime.fromisoformat(text))
     return None
-
-
-def _at(value: Any, *keys: str) -> Any:
-    """Return what stands at a path of keys; None where there is nothing."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _count(value: Any) -> int | None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.site import Site
 from osdi_frames.tables.fields import VERSIONS
+from osdi_frames.tables.forms import value_at
 
 # Whom a group key may name as an event's creator (interface 4, rule 2). Whoever founded the group administers it.
 CREATOR_ROLES = {
@@ -66,10 +67,9 @@ def linked_person(body: Any, place: tuple[str, ...], site: Site) -> str | None:
 
     `place` are the keys under which the link stands in the body.
     """
-    for name in (*place, "href"):
-        body = body.get(name) if isinstance(body, Mapping) else None
+    href = value_at(body, (*place, "href"))
     try:
-        there, here = urlsplit(body if isinstance(body, str) else ""), urlsplit(site.origin)
+        there, here = urlsplit(href if isinstance(href, str) else ""), urlsplit(site.origin)
         same_host = there.hostname == here.hostname or (
             is_loopback(there.hostname) and is_loopback(here.hostname)
         )

@@ -91,12 +91,14 @@ def form(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
 def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide what a parsed document is, by its address where its keys do not tell."""
     found = {
-        path: _json_type(value) for path in probes(prefixes) if (value := _at(document, path)) is not _MISSING
+        path: _json_type(value)
+        for path in probes(prefixes)
+        if (value := value_at(document, path, _MISSING)) is not _MISSING
     }
     decided = form(found, prefixes)
     if decided.kind != "undecided" or decided.types:
         return decided
-    href = _at(document, (BODY, *_HREF) if decided.enveloped else _HREF)
+    href = value_at(document, (BODY, *_HREF) if decided.enveloped else _HREF)
     for element in element_types():
         if element.address and isinstance(href, str) and re.search(element.address, href):
             return Form("single", decided.enveloped, (element,))
@@ -106,10 +108,11 @@ def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
 _MISSING: Any = object()
 
 
-def _at(value: Any, path: Keys) -> Any:
+def value_at(document: Any, path: Keys, missing: Any = None) -> Any:
+    """Return what stands at a path of keys in something parsed, or `missing`."""
     for key in path:
-        value = value.get(key, _MISSING) if isinstance(value, dict) else _MISSING
-    return value
+        document = document.get(key, missing) if isinstance(document, dict) else missing
+    return document
 
 
 def _json_type(value: Any) -> str:
