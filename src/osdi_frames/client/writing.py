@@ -29,9 +29,10 @@ from osdi_frames.progress import bar
 from osdi_frames.reading.interchange import as_frame
 from osdi_frames.tables import fields
 from osdi_frames.tables.events import EVENTS
-from osdi_frames.tables.fields import Field, Version, same
+from osdi_frames.tables.fields import VERSIONS, Field, Version, same
+from osdi_frames.tables.schema import spelled
 
-EVENT = (*fields.EVENT, same("_links", "links", ("v2", "v1")))
+EVENT = (*fields.EVENT, same("_links", "links", VERSIONS))
 
 _CREATOR = "osdi:creator"
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no UTF-8 can hold
@@ -74,10 +75,9 @@ class Writer:
             raise InvalidField("there is nothing to change")
         return body
 
-    def accepted(self, field: Field) -> set[str]:
+    def accepted(self, field: Field) -> tuple[str, ...]:
         """Return every name that a field is recognised by: of both versions, with any known prefix."""
-        named = filter(None, (field.v2, field.v1))
-        return {name.replace("<p>", prefix) for name in named for prefix in self.prefixes}
+        return spelled(filter(None, (field.v2, field.v1)), self.prefixes)
 
     def _sent(self, field: Field) -> str | None:
         name = field.named(self.version)
@@ -105,7 +105,7 @@ class Writer:
 
     def _why_ignored(self, key: str, field: Field | None, known: Mapping[str, Field]) -> str:
         if field is None:
-            editable = [name for name, known_field in known.items() if {"v2", "v1"} & {*known_field.set_by}]
+            editable = [name for name, known_field in known.items() if {*VERSIONS} & {*known_field.set_by}]
             return f"an event has no field {key!r}; {nearest(key.rpartition('.')[2], editable)}"
         if self._sent(field) is None:
             return f"{key!r} does not exist in {self.version}"

@@ -16,6 +16,7 @@ from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service, list_of, there
 from osdi_frames.sandbox.webhooks import deliverable, sample_element
+from osdi_frames.tables.fields import VERSIONS
 
 INDIVIDUAL_KEY = "sandbox-individual-key"
 GROUP_KEY = "sandbox-group-key"
@@ -183,7 +184,7 @@ def targeting(service: Service, _call: Call) -> Any:
     return [
         f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"
         for event in service.store.resources("event")
-        if event.made_by in ("v1", "v2") and event.fields.get("total_accepted", 0) > 0
+        if event.made_by in VERSIONS and event.fields.get("total_accepted", 0) > 0
     ]
 
 
