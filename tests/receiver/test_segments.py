@@ -6,6 +6,7 @@ import pytest
 
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked
+from osdi_frames.receiver import erase, erasure, verification
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished, segments
 from osdi_frames.receiver.verification import verify
@@ -172,6 +173,20 @@ def test_lines_that_a_later_segment_numbers_again_are_moved_to_quarantine_when_s
     assert verify(archive).damages == []
     assert stored(archive).total() == 5
     assert _torn(archive) == [whole[cut:]]
+
+
+def test_a_segment_that_was_empty_and_went_since_it_was_listed_is_no_damage(tmp_path, monkeypatch):
+    archive = _archive(tmp_path, lines=3)
+    worker = Worker(archive, "main", segment_bytes=SIZE)
+    worker.deliveries.append([], day=DAY)
+    listed = {folder: segments(folder) for folder in (worker.folder, worker.folder / QUARANTINE)}
+    worker.close()
+    assert len(segments(worker.folder)) < len(listed[worker.folder])
+    for module in (verification, erasure):
+        monkeypatch.setattr(module, "segments", listed.__getitem__)
+    verified, erased = verify(archive), erase(archive, persons=["nobody"])
+    assert (verified.deliveries, verified.damages) == (3, [])
+    assert (erased.searched, erased.left) == (3, [])
 
 
 def test_a_start_never_appends_to_an_old_segment(tmp_path):

@@ -122,6 +122,8 @@ class _Eraser:
             for number, line in enumerate(segment.lines(), 1):
                 if rest := self._without_person(line, f"{segment.path}:{number}"):
                     left[number] = rest
+        except FileNotFoundError:
+            return  # a receiver took an empty one away since it was listed
         except OSError as error:
             self.done.left.append(f"{segment.path}: {error}: cannot be read, so it was not searched")
             return
