@@ -27,12 +27,13 @@ _REPLACED = "replaced"
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its missing parents, readable by their owner only."""
+    """Create a folder and its missing parents durably, readable by their owner only."""
     if path.is_dir():
         return
     make_folder(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)
     path.chmod(0o700)  # mkdir applies the umask
+    sync(path.parent)
 
 
 def create_file(path: Path) -> BinaryIO:

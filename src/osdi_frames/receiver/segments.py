@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from osdi_frames.archive.durable import PARTIAL, replacing, sync, write_file
+from osdi_frames.archive.durable import PARTIAL, make_folder, replacing, sync, write_file
 from osdi_frames.receiver import envelope
 
 if sys.version_info >= (3, 14):
@@ -117,15 +117,6 @@ def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> N
         same = False
     if not same:
         raise Removed(errno.ESTALE, "was removed, replaced or changed while it was open", str(path))
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner can enter, durably; its parent must exist.
-
-    One that is there already may be left of a start that did not come to make it durable.
-    """
-    folder.mkdir(mode=0o700, exist_ok=True)
-    sync(folder.parent)
 
 
 def last_sequence(last: Segment) -> int:
@@ -228,8 +219,8 @@ class Log:
             raise
 
     def _begin(self, day: str) -> _OpenSegment:
-        make_folder(self.folder)
         make_folder(self.folder / day)
+        sync(self.folder)  # a start that was killed can have left the folder without making it durable
         path = self.folder / day / f"{self.next_sequence:012}{_PLAIN}"
         if path.exists():  # left of an attempt of which nothing was acknowledged
             set_aside(path, self.torn, below=self.next_sequence)

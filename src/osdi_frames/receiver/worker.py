@@ -16,13 +16,16 @@ import re
 import time
 from pathlib import Path
 
-from osdi_frames.archive.durable import try_lock
+from osdi_frames.archive.durable import make_folder, sync, try_lock
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
-from osdi_frames.receiver.segments import Log, check_identity, make_folder
+from osdi_frames.receiver.segments import Log, check_identity
 
 #: The folder in a worker's in which the torn ends of files are kept.
 TORN = f"{QUARANTINE}/torn"
+
+#: Makes the folder of an archive.
+make_archive = make_folder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -32,11 +35,12 @@ class Worker:
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
         check_name(name)
-        make_archive(archive)
         self.folder = archive / name
         make_folder(self.folder)
         self._lock = self._locked()
         make_folder(self.folder / QUARANTINE)
+        for folder in (archive, self.folder, self.folder / QUARANTINE):
+            sync(folder)  # a start that was killed can have made the folders in it
         self.deliveries, self.quarantine = (
             Log(folder, torn=self.folder / TORN, segment_bytes=segment_bytes)
             for folder in (self.folder, self.folder / QUARANTINE)
@@ -81,13 +85,6 @@ def check_name(name: str) -> None:
     """Raise `InvalidArgument` for a name that cannot be a folder's."""
     if not _NAME.fullmatch(name):
         raise InvalidArgument(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
-
-
-def make_archive(archive: Path) -> None:
-    """Make the folder of an archive, and those above it that are not there, durably."""
-    for folder in reversed([archive, *archive.parents]):
-        if not folder.exists():
-            make_folder(folder)
 
 
 def worker_folders(archive: Path) -> list[Path]:
