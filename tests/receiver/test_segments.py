@@ -1,5 +1,6 @@
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,26 @@ def test_a_segment_that_is_sealed_between_its_listing_and_its_opening_is_read(tm
     worker.close()
     assert not listed.path.exists()
     assert [*listed.lines()] == before
+
+
+def test_while_segments_are_sealed_none_is_missed(tmp_path):
+    count, day = 1500, tmp_path / DAY
+    day.mkdir()
+    for number in range(count):
+        (day / f"{number:012}.ndjson").touch()
+
+    def seal():
+        for number in range(count):
+            plain, partial = day / f"{number:012}.ndjson", day / ".partial"
+            partial.touch()
+            partial.rename(f"{plain}.zst")
+            plain.unlink()
+
+    sealing = threading.Thread(target=seal)
+    sealing.start()
+    while sealing.is_alive():
+        assert {segment.first for segment in segments(tmp_path)} == {*range(count)}
+    sealing.join()
 
 
 def test_sealing_that_was_cut_off_between_its_last_two_steps_is_finished_by_the_next(tmp_path):

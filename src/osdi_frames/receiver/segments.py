@@ -73,12 +73,18 @@ class Segment:
 
 
 def segments(folder: Path) -> list[Segment]:
-    """List the segments of a log in the order of their lines, whatever their day."""
-    return sorted(
-        Segment(int(name["first"]), name["sealed"] is not None, path)
+    """List the segments of a log in the order of their lines, whatever their day.
+
+    Twice, because one that is sealed while its folder is listed can be missed in both of its forms; in the second
+    listing the sealed one is there from the beginning.
+    """
+    found = {
+        path: Segment(int(name["first"]), name["sealed"] is not None, path)
+        for _ in range(2)
         for path in folder.glob("[0-9]*/*")
         if (name := _NAME.fullmatch(path.name))
-    )
+    }
+    return sorted(found.values())
 
 
 def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
