@@ -140,7 +140,7 @@ def test_a_segment_that_is_sealed_between_its_listing_and_its_opening_is_read(tm
 
 
 def test_while_segments_are_sealed_none_is_missed(tmp_path):
-    count, day = 1500, tmp_path / DAY
+    count, day = 500, tmp_path / DAY
     day.mkdir()
     for number in range(count):
         (day / f"{number:012}.ndjson").touch()

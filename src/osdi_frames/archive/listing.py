@@ -6,7 +6,6 @@ import difflib
 import fnmatch
 import glob
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -16,6 +15,8 @@ from urllib.parse import urlsplit
 from osdi_frames.archive.members import Handle, reported, unreadable
 from osdi_frames.archive.names import (
     QUARANTINE,
+    SEALED,
+    SEGMENT,
     TABLES,
     is_hidden,
     is_readable,
@@ -25,10 +26,6 @@ from osdi_frames.archive.names import (
 )
 from osdi_frames.archive.remote import HTTP, PULL, Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
-
-SEALED = ".zst"
-#: A receiver's segment in its second form: sealing compresses it, and for a moment there are both.
-_SEALED = re.compile(r"(?<![^/\\])[0-9]{12}\.ndjson\.zst\Z")
 
 File: TypeAlias = str | Remote
 
@@ -57,7 +54,7 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
         raise InvalidSource(
             f"{path} is an exported table, and no archive; pandas.read_{kind}({path!r}) reads it"
         )
-    second = {file for file in found if _SEALED.search(str(file)) and str(file).removesuffix(SEALED) in found}
+    second = {f"{file}{SEALED}" for file in found if SEGMENT.fullmatch(os.path.basename(str(file)))}
     return sorted(found - second, key=str)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from urllib.parse import unquote
 
 #: Suffixes of files that hold documents; in folders and containers, files of other types are ignored.
@@ -19,6 +20,10 @@ MANIFEST = ".osdi-frames.json"
 
 #: The folder in which a receiver keeps bodies that are not deliveries; hidden, so that readers skip it.
 QUARANTINE = ".quarantine"
+
+#: A segment of a receiver, named after its first line. Sealing compresses it, and for a moment there are both forms.
+SEGMENT = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
+SEALED = ".zst"
 
 _LOCAL = "file://"
 

@@ -24,9 +24,9 @@ import pyarrow as pa
 
 from osdi_frames.archive.layout import LINE_1, Chunk, candidates, single, survey
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
-from osdi_frames.archive.listing import SEALED, File, files
+from osdi_frames.archive.listing import File, files
 from osdi_frames.archive.members import BROKEN, Handle, Unpacking, container, opened_zip, reported, zip_infos
-from osdi_frames.archive.names import ARCHIVES, COMPRESSED, printable, suffix
+from osdi_frames.archive.names import ARCHIVES, COMPRESSED, SEALED, printable, suffix
 from osdi_frames.archive.remote import Remote
 from osdi_frames.archive.streams import Pieces, Reader, ahead, pieces_of
 from osdi_frames.errors import InvalidSource, SourceWarning

@@ -19,7 +19,6 @@ import errno
 import hashlib
 import mmap
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from osdi_frames.archive.durable import PARTIAL, make_folder, replacing, sync, write_file
+from osdi_frames.archive.names import SEALED, SEGMENT
 from osdi_frames.receiver import envelope
 
 if sys.version_info >= (3, 14):
@@ -35,12 +35,10 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import CompressionParameter, ZstdError, ZstdFile
 
-_PLAIN, _SEALED = ".ndjson", ".zst"
 _COMPRESSION: dict[int, int] = {
     CompressionParameter.compression_level: 1,
     CompressionParameter.checksum_flag: 1,
 }
-_NAME = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,7 +53,7 @@ class Segment:
         """Return the segment, in its sealed form when it was sealed since it was listed."""
         if self.sealed or self.path.exists():
             return self
-        return Segment(self.first, True, Path(f"{self.path}{_SEALED}"))
+        return Segment(self.first, True, Path(f"{self.path}{SEALED}"))
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines, each with its line break, of the sealed form if it is sealed now; one without is torn."""
@@ -82,7 +80,7 @@ def segments(folder: Path) -> list[Segment]:
         path: Segment(int(name["first"]), name["sealed"] is not None, path)
         for _ in range(2)
         for path in folder.glob("[0-9]*/*")
-        if (name := _NAME.fullmatch(path.name))
+        if (name := SEGMENT.fullmatch(path.name))
     }
     return sorted(found.values())
 
@@ -227,7 +225,7 @@ class Log:
     def _begin(self, day: str) -> _OpenSegment:
         make_folder(self.folder / day)
         sync(self.folder)  # a start that was killed can have left the folder without making it durable
-        path = self.folder / day / f"{self.next_sequence:012}{_PLAIN}"
+        path = self.folder / day / f"{self.next_sequence:012}.ndjson"
         if path.exists():  # left of an attempt of which nothing was acknowledged
             set_aside(path, self.torn, below=self.next_sequence)
         return _OpenSegment(path)
@@ -287,6 +285,6 @@ def seal_finished(log: Log, *, stopped: Callable[[], bool] = lambda: False) -> N
         below = min([bound, *(later.first for later in found if later.first > segment.first)])
         set_aside(segment.path, log.torn, below=below)
         if segment.path.exists():
-            write_sealed(segment.lines(), Path(f"{segment.path}{_SEALED}"))
+            write_sealed(segment.lines(), Path(f"{segment.path}{SEALED}"))
             segment.path.unlink()
             sync(segment.path.parent)
