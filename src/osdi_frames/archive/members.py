@@ -44,7 +44,7 @@ _NO_FILE = "a link, pipe or device"
 
 _GENERAL = (OSError, EOFError, ArithmeticError, LookupError, ValueError, RuntimeError)
 #: What opening, decompressing and unpacking raise on broken input.
-BROKEN = (*_GENERAL, struct.error, zlib.error, streams.ZSTD_ERROR, tarfile.TarError, zipfile.BadZipFile)
+BROKEN = (*_GENERAL, struct.error, zlib.error, streams.zstd.ZstdError, tarfile.TarError, zipfile.BadZipFile)
 
 
 @contextlib.contextmanager

@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, TypeVar, cast
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdDecompressor, ZstdError
+    from compression import zstd as zstd
 else:
-    from backports.zstd import ZstdDecompressor, ZstdError
+    from backports import zstd as zstd
 
-ZSTD_ERROR = ZstdError
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 #: A magic number that ends so, in any of 16 forms, begins a frame without content.
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
@@ -153,7 +152,7 @@ def unzstd(reader: Reader) -> Iterator[bytes]:
             while left:
                 left -= len(_exactly(reader, min(left, _PIECE)))
         else:
-            raise ZstdError("what follows is not a zstd frame")
+            raise zstd.ZstdError("what follows is not a zstd frame")
         magic = reader.read(4)
 
 
@@ -162,7 +161,7 @@ def _frame(reader: Reader) -> Iterator[bytes]:
     flags = descriptor[0]
     single = flags >> 5 & 1
     header = (1 - single) + (0, 1, 2, 4)[flags & 3] + (single, 2, 4, 8)[flags >> 6]
-    decompressor = ZstdDecompressor()
+    decompressor = zstd.ZstdDecompressor()
     decompressor.decompress(ZSTD_MAGIC + descriptor + _exactly(reader, header))
     last = False
     while not last:

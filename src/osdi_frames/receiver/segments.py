@@ -19,7 +19,6 @@ import errno
 import hashlib
 import mmap
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,16 +27,12 @@ from typing import BinaryIO
 
 from osdi_frames.archive.durable import PARTIAL, make_folder, replacing, sync, write_file
 from osdi_frames.archive.names import SEALED, SEGMENT
+from osdi_frames.archive.streams import zstd
 from osdi_frames.receiver import envelope
 
-if sys.version_info >= (3, 14):
-    from compression.zstd import CompressionParameter, ZstdError, ZstdFile
-else:
-    from backports.zstd import CompressionParameter, ZstdError, ZstdFile
-
 _COMPRESSION: dict[int, int] = {
-    CompressionParameter.compression_level: 1,
-    CompressionParameter.checksum_flag: 1,
+    zstd.CompressionParameter.compression_level: 1,
+    zstd.CompressionParameter.checksum_flag: 1,
 }
 
 
@@ -60,14 +55,14 @@ class Segment:
         with self._opened() as file:
             try:
                 yield from file
-            except (ZstdError, EOFError) as error:
+            except (zstd.ZstdError, EOFError) as error:
                 raise OSError(str(error)) from error
 
-    def _opened(self) -> BinaryIO | ZstdFile:
+    def _opened(self) -> BinaryIO | zstd.ZstdFile:
         if not self.sealed:
             with contextlib.suppress(FileNotFoundError):  # it is sealed just now
                 return self.path.open("rb")
-        return ZstdFile(self.current().path)
+        return zstd.ZstdFile(self.current().path)
 
 
 def segments(folder: Path) -> list[Segment]:
@@ -266,7 +261,7 @@ class _OpenSegment:
 def write_sealed(lines: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
     """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
     with replacing(path, partial=partial) as file:
-        with ZstdFile(file, "wb", options=_COMPRESSION) as stream:
+        with zstd.ZstdFile(file, "wb", options=_COMPRESSION) as stream:
             stream.writelines(lines)
         file.flush()
         for _ in Segment(0, True, Path(file.name)).lines():
