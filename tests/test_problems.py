@@ -587,6 +587,46 @@ def test_a_key_that_occurs_twice_is_read_first_and_listed() -> None:
         ]
 
 
+STAMP, EVENT = (
+    '"fetched_at": "2026-01-01T00:00:00Z"',
+    '{"identifiers": ["platform:good"], "total_accepted": 1}',
+)
+EVENTS = f'"_embedded": {{"osdi:events": [{EVENT}]}}'
+SIGNATURE = '{"osdi:signature": {"identifiers": ["platform:good"]}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (f'{{{STAMP}, "body": [{SIGNATURE}], "body": "other"}}', "body"),
+        (f'{{{STAMP}, {STAMP}, "body": {EVENT}}}', "fetched_at"),
+        (f'{{{STAMP}, "url": "a", "url": "b", "body": {EVENT}}}', "url"),
+        (f'{{"body": [{SIGNATURE}], "body": 7}}', "body"),
+        (f'{{"total_pages": 1, "total_pages": 2, {EVENTS}}}', "total_pages"),
+        (f'{{{EVENTS}, "_embedded": {{}}}}', "_embedded"),
+        (f'{{{STAMP}, "body": {{"page": 1, "page": 1, {EVENTS}}}}}', "body.page"),
+        (f'{{"_embedded": {{"osdi:events": [{EVENT}], "osdi:events": []}}}}', "_embedded.osdi:events"),
+        ('{"total_pages": 0, "total_pages": 1}', "total_pages"),
+        (f'[{{}}, {{"page": 1, "page": 2, {EVENTS}}}]', "page"),
+        (f'[{{"page": 1, "page": 2, {EVENTS}}}]', "page"),
+        (f'[{SIGNATURE}, {{"osdi:wave": {{}}, "osdi:wave": {{}}}}]', "osdi:wave"),
+        (
+            '{"title": "of a file", "title": "without lines", "total_accepted": 1} {"total_accepted": 2}',
+            "title",
+        ),
+        ('{"title": "is a list, not of JSON: [1,]", "title": "", "total_accepted": 1}', "title"),
+        (
+            '[{"osdi:signature": {"person": {"custom_fields": {"size": "M", "size": "L"}}}}]',
+            "signature: person.custom_fields.size",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::osdi_frames.errors.ProblemsWarning")
+def test_a_key_that_occurs_twice_anywhere_is_listed_once(text: str, key: str) -> None:
+    expected = ("warning", "duplicate key, the first is read", key, 1)
+    assert [found[2:] for found in listed(io.BytesIO(text.encode())) if "duplicate" in found[3]] == [expected]
+
+
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")  # of tables that are not there
 @pytest.mark.parametrize(
     "documents",

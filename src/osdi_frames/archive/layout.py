@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -222,7 +224,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     """Find the documents in a candidate that is not one; each with its line, counted from 0.
 
     What is not JSON is a `Finding`; the search goes on where a line begins with a bracket, and ends after
-    a thousand findings, the last of which reports that.
+    a thousand of these, the last of which reports that. So is, before a document, a key that it has twice anywhere.
 
     >>> list(split(b'{"a": 1}[2]'))
     [(0, {'a': 1}), (0, [2])]
@@ -233,8 +235,9 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     except UnicodeDecodeError as error:
         yield 0, Finding(ProblemKind.NOT_UTF8, value=Verbatim(f"{error.reason} at byte {error.start}"))
         return
+    twice: list[str] = []
     decoder = json.JSONDecoder(
-        object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=str
+        object_pairs_hook=partial(_object, twice), parse_int=_integer, parse_float=_number, parse_constant=str
     )
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
@@ -243,6 +246,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             reason = f"{errors:,} errors; what follows was not read"
             yield line, Finding(ProblemKind.NOT_JSON, value=Verbatim(reason))
             return
+        twice.clear()
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
@@ -253,6 +257,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
+        yield from ((line, Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning")) for key in twice)
         yield line, value
         at = _after_space(text, end)
 
@@ -264,9 +269,12 @@ def _constant(text: str, error: ValueError | RecursionError) -> re.Match[str] | 
     return None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of a key that occurs twice, its first value."""
-    return dict(reversed(pairs)) if len(found := dict(pairs)) < len(pairs) else found
+def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of a key that occurs twice, which is noted, its first value."""
+    if len(found := dict(pairs)) < len(pairs):
+        twice += (key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        found = dict(reversed(pairs))
+    return found
 
 
 def _integer(digits: str) -> int | str:

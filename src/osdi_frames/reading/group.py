@@ -277,7 +277,8 @@ class _Reader:
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
             if isinstance(document, Finding):
-                self.reading.met.append((place, document, None))
+                if is_odd or document.severity == "error":  # a query has counted the keys of others
+                    self.reading.met.append((place, document, None))
                 continue
             self.reading.documents += is_odd
             for met in elements(document, self.plan.prefixes):

@@ -20,9 +20,10 @@ from osdi_frames.reading.documents import is_type_key, is_wrapper
 from osdi_frames.reading.engine import Engine
 from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.forms import Form
-from osdi_frames.tables.schema import EACH, PRIMARY, ElementType, Step
+from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
 from osdi_frames.tables.shape import Shape
 
+_ANY = Shape({"json"}, form="object")
 _BETWEEN = b"\xff"  # keys: no text has it
 
 Counted = tuple[int, Finding, int]
@@ -47,7 +48,7 @@ class _Place:
 
     def search(self, path: str) -> Iterator[_Column]:
         """Yield the JSON paths at which keys are looked for, here and below."""
-        if self.shape.is_struct:
+        if self.shape.form == "object":
             yield path, self
         inside = {step: self.at(step) for step in self.shape.inside}
         if self.shape.is_single:
@@ -58,24 +59,22 @@ class _Place:
             if isinstance(step, str):
                 yield from below.search(f"{path}.{json.dumps(step)}")
 
-    def takes(self, keys: Sequence[str]) -> bool:
-        """Whether all keys of an object are declared, and it has none twice."""
-        return len({*keys}) == len(keys) and self.shape.inside.keys() >= {*keys}
+    def takes(self, key: Step) -> bool:
+        """Whether a key is declared, or any key is."""
+        return key in self.shape.inside or PAIRS in self.shape.inside or "json" in self.shape.types
 
     def findings(self, key: Step, around: Collection[str] = (), *, twice: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with a key of an object, or with entries that are not read (EACH).
 
         What is around an element belongs to the first declared type of the keys `around`.
         """
-        if key in self.shape.inside and not twice:
-            return
         types = {element.type_key: element for element in element_types()}
         whose = self.element or next((types[name] for name in around if name in types), None)
         at = written((*self.inside, key))
-        name = named(f"{whose.name if whose else None}: {'' if self.element else '../'}{at}")
+        name = named(f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at)
         if twice:
             yield Finding(ProblemKind.DUPLICATE_KEY, name, severity="warning")
-        if key in self.shape.inside:
+        if self.takes(key):
             return
         if not self.element and not self.inside and (key in types or is_type_key(str(key))):
             if key not in types and (whose or is_wrapper(around)):
@@ -122,13 +121,15 @@ def count_keys(
     """
     entry = _Place(query.entry_shape(form, shapes), None if form.kind == "delivery" else form.types[0])
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
-    path = query.head(form)
+    steps = query.steps(form)
+    path = query.json_path(steps)
+    around = (steps[:depth] for depth in range(len(steps)))
+    columns: list[_Column] = [(query.json_path(inside), _Place(_ANY, inside=inside)) for inside in around]
     if form.kind == "single":
-        yield from _in_elements(engine, elements, [*entry.search(path)])
-    elif form.kind == "page":
-        yield from _in_lists(engine, elements, _List(path, {EACH: entry}, known=0))
-    else:  # most deliveries have one entry
-        yield from _in_elements(engine, elements, [*_List(path, {EACH: entry}, known=1).search()])
+        columns += entry.search(path)
+    else:  # most deliveries have one entry, and most pages many
+        columns += _List(path, {EACH: entry}, known=1 if form.kind == "delivery" else 0).search()
+    yield from _in_elements(engine, elements, columns)
 
 
 def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
@@ -146,7 +147,7 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column])
                 if PRIMARY in what.entries:  # another one than the first may be read
                     inside = np.array([path.startswith(f"{what.path}[") for path, _ in columns])
                     present[np.ix_(here, inside)] = False
-        elif what.shape.is_struct:
+        elif what.shape.form == "object":
             at = np.where(here, codes[:, column], 0)
             if not (what.element or what.inside):
                 around = at
@@ -177,21 +178,23 @@ def _not_read(place: _Place, numbers: np.ndarray, others: np.ndarray) -> Iterato
         yield from ((first, finding, count) for finding in place.findings(EACH))
 
 
-def _sets(keys: pa.ListArray) -> tuple[Sequence[Sequence[str]], np.ndarray]:
-    """Return the different lists of keys, and which one each is; the first is empty."""
+def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
+    """Return the different lists of keys, each counted, and which one each is; the first is empty."""
     joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
     some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
     codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy()
     texts = joined.dictionary.to_pylist()
-    return [(), *(tuple(map(bytes.decode, text.split(_BETWEEN))) for text in texts)], codes
+    return [Counter(), *(Counter(map(bytes.decode, text.split(_BETWEEN))) for text in texts)], codes
 
 
 def _in_objects(
-    numbers: np.ndarray, place: _Place, sets: Sequence[Sequence[str]], codes: np.ndarray, around: np.ndarray
+    numbers: np.ndarray, place: _Place, sets: Sequence[Counter[str]], codes: np.ndarray, around: np.ndarray
 ) -> Iterator[Counted]:
     """Count the keys of objects at a place, by which set of keys each has, and what is around it."""
     found = np.flatnonzero(np.bincount(codes)).tolist()
-    wrong = [code for code in found if not place.takes(sets[code])]
+    wrong = [
+        code for code in found if any(times > 1 or not place.takes(key) for key, times in sets[code].items())
+    ]
     if not wrong:
         return
     rows, size = np.flatnonzero(np.isin(codes, wrong)), (len(sets), len(sets))
@@ -199,7 +202,7 @@ def _in_objects(
     pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
     index = (*np.unravel_index(pairs, size), numbers[rows[first]], counts)
     for code, of, number, count in zip(*(some.tolist() for some in index), strict=True):
-        for key, times in Counter(sets[code]).items():
+        for key, times in sets[code].items():
             for finding in place.findings(key, sets[of], twice=times > 1):
                 yield number, finding, count
 

@@ -55,7 +55,7 @@ def parse(address: str, size: int, form: Form, shape: Shape) -> str:
     and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
     anything else but null is there, or such a key twice.
     """
-    found = ".".join(["doc", *map(quoted, _steps(form))])
+    found = ".".join(["doc", *map(quoted, steps(form))])
     found = f"[{found}]" if form.kind == "single" else found
     timestamps = (f", doc.{name}" for name in TIMESTAMPS if form.enveloped)
     return f"""SELECT {found} AS list{"".join(timestamps)}
@@ -83,15 +83,10 @@ def _type(shape: Shape) -> str:
 
 def entry_keys(form: Form) -> str:
     """Return the query for the keys of the entries of deliveries: each set of keys, with the numbers and positions."""
-    keys = f"json_keys(document, {literal(head(form) + '[*]')})"
+    keys = f"json_keys(document, {literal(json_path(steps(form)) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
         unnest(range(len(found))) AS position, unnest(found) AS keys
         FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
-
-
-def head(form: Form) -> str:
-    """Return the JSON path at which a document of a form holds its elements."""
-    return json_path(_steps(form))
 
 
 def keys(paths: Iterable[str]) -> str:
@@ -128,14 +123,14 @@ def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
     for name in TIMESTAMPS if form.enveloped else ():
         shape.add((name,))
     to_entries = () if form.kind == "single" else (EACH,)
-    shape.add((*_steps(form), *to_entries)).merge(entry_shape(form, shapes))
+    shape.add((*steps(form), *to_entries)).merge(entry_shape(form, shapes))
     return shape
 
 
-def _steps(form: Form) -> Keys:
+def steps(form: Form) -> Keys:
     """Return where a document of a form holds its elements."""
-    steps = (BODY,) if form.enveloped else ()
-    return (*steps, "_embedded", form.keys[0]) if form.kind == "page" else steps
+    inside = (BODY,) if form.enveloped else ()
+    return (*inside, "_embedded", form.keys[0]) if form.kind == "page" else inside
 
 
 def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
