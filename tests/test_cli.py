@@ -149,10 +149,12 @@ def test_check_lists_problems_and_ends_with_1(tmp_path):
     assert 'not a datetime: event: start_date = "soon"  (a.ndjson:2)' in ran.stdout
 
 
-def test_check_of_the_sample_finds_no_error(data):
+def test_check_of_the_sample_says_what_it_read_and_finds_no_error(data, inspected):
     ran = run("check", data)
     assert ran.returncode == 0
-    assert "\n0 errors, 0 warnings" in ran.stdout
+    first, *_, last = ran.stdout.splitlines()
+    assert first == str(inspected)
+    assert last.startswith("0 errors, 0 warnings")
 
 
 def test_export_says_what_it_wrote(data, tmp_path):
@@ -407,6 +409,7 @@ def test_check_as_json_has_the_rows_of_check(tmp_path):
     assert ran.returncode == Status.FAILED
     found = json.loads(ran.stdout)
     assert (found["errors"], found["warnings"]) == (1, 0)
+    assert (found["files"], found["documents"], found["elements"]["event"]) == (1, 1, 1)
     assert [row["problem"] for row in found["problems"]] == ["not an integer", "undeclared key"]
     assert ran.stdout.isascii()
 

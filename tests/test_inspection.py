@@ -21,6 +21,10 @@ def test_files_and_documents_are_counted(tmp_path):
     (tmp_path / "notes.txt").write_text("passed over")
     found = inspect(tmp_path)
     assert (found.files, found.documents) == (3, 5)
+    assert str(found) == "5 documents in 3 files: 4 events"
+    assert (
+        of.check(tmp_path).attrs == found.counts == {"files": 3, "documents": 5, "elements": found.elements}
+    )
     assert found.by_key.to_dict("records") == [
         {"severity": "error", "problem": "not JSON", "key": "", "count": 1}
     ]
@@ -28,7 +32,14 @@ def test_files_and_documents_are_counted(tmp_path):
 
 def test_parsed_objects_are_documents_without_files():
     found = inspect([{"total_accepted": 1}, {"total_accepted": 2}])
-    assert (found.files, found.documents) == (0, 2)
+    assert str(found) == "2 documents: 2 events"
+
+
+def test_what_was_read_is_named_in_words():
+    campaign = {"_embedded": {"action_network:event_campaigns": [{}]}}
+    people = {"_embedded": {"osdi:people": [{}, {}]}}
+    assert str(inspect([campaign, people])) == "2 documents: 1 event campaign, 2 people"
+    assert str(inspect([{"total_pages": 1}])) == "1 document: nothing for any table"
 
 
 def test_problems_by_key_show_no_value_and_count_each_problem_once():

@@ -9,7 +9,7 @@ import pandas as pd
 from osdi_frames.cli import Status
 from osdi_frames.cli.options import as_json, progress, runs, sources
 from osdi_frames.errors import counted, printable
-from osdi_frames.reading.check import check
+from osdi_frames.reading.check import inspect
 
 
 @runs("osdi-frames check data")
@@ -21,13 +21,16 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
 
     The exit status is 1 if there is an error, something that no table can take.
     """
-    found = check(list(source), prefix=prefix, progress=progress)
+    inspection = inspect(list(source), prefix=prefix, progress=progress)
+    found = inspection.problems
     counts = found.groupby("severity")["count"].sum()
     errors, warnings, left = (int(counts.get(severity, 0)) for severity in ("error", "warning", "info"))
     if as_json:
         problems = json.loads(found.to_json(orient="records"))
-        click.echo(json.dumps({"errors": errors, "warnings": warnings, "problems": problems}, indent=2))
+        listed = {"errors": errors, "warnings": warnings, "problems": problems}
+        click.echo(json.dumps(inspection.counts | listed, indent=2))
     else:
+        click.echo(str(inspection))
         for row in found.to_dict("records"):
             line = "" if pd.isna(row["source_line"]) else f":{row['source_line']}"
             what = f"{row['severity']:<7}  {row['count']:>6} ×  {row['problem']}: {row['detail']}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -13,13 +14,14 @@ import pyarrow.compute as pc
 from osdi_frames.archive.layout import Chunk
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.source import Source
+from osdi_frames.errors import counted
 from osdi_frames.problems import Place, Problem, ProblemKind, named
 from osdi_frames.reading.documents import POSITION
 from osdi_frames.reading.doubtful import trusted_years
 from osdi_frames.reading.group import Reading
 from osdi_frames.reading.plan import Plan
 from osdi_frames.reading.stream import Observer, scan_tables
-from osdi_frames.tables import element_types
+from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import IDENTITY, ElementType
 
 _SEVERITIES = ("error", "warning", "info")
@@ -51,7 +53,8 @@ def check(
         mended, is a date more than ten years away from most others, or bodies that are not deliveries, which a
         receiver keeps in its quarantine; ``info`` are keys and element types that no table takes: new fields of
         the service show up here first. The kinds of problems: `osdi_frames.problems.ProblemKind`. To see long
-        details whole: ``pd.set_option("display.max_colwidth", None)``.
+        details whole: ``pd.set_option("display.max_colwidth", None)``. Its ``attrs`` say how much was read: `files`,
+        `documents`, and `elements`, how often each type was received.
 
     Raises
     ------
@@ -66,7 +69,9 @@ def check(
     0    error  not an integer  event: total_accepted = "lots"
     1     info  undeclared key                     event: mood
     """
-    return inspect(source, prefix=prefix, limits=limits, progress=progress).problems
+    found = inspect(source, prefix=prefix, limits=limits, progress=progress)
+    found.problems.attrs |= found.counts
+    return found.problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,23 @@ class Inspection:
         """The elements of types that no table declares, by type, most first."""
         others = self.by_key[self.by_key["problem"] == ProblemKind.OTHER_TYPE]
         return dict(zip(others["key"], others["count"].astype(int), strict=True))
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """How much was read, by name."""
+        return {"files": self.files, "documents": self.documents, "elements": {**self.elements}}
+
+    def __str__(self) -> str:
+        """Say in one line how much was read."""
+        files = f" in {counted(self.files, 'file')}" if self.files else ""
+        types = {table.element.name: table.name for table in map(main_table, element_types())}
+        counts = (
+            counted(self.elements[name], name, plural)
+            for name, plural in types.items()
+            if self.elements[name]
+        )
+        received = ", ".join(counts).replace("_", " ")
+        return f"{counted(self.documents, 'document')}{files}: {received or 'nothing for any table'}"
 
 
 def inspect(
