@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,29 +32,41 @@ Counted = tuple[int, Finding, int]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where something is declared: in an element, or around it in the entry of a delivery."""
+    """Where something is declared: in an element, or around it in a document."""
 
     shape: Shape
     element: ElementType | None = None
     """None around elements."""
     inside: tuple[Step, ...] = ()
-    """The steps from the element or the entry."""
+    """The steps from the element, from the entry of a delivery, or from the document."""
 
     def at(self, step: Step) -> _Place:
-        types = {element.type_key: element for element in element_types()}
-        if self.element is None and step in types:
-            return _Place(self.shape.inside[step], types[str(step)])
-        return _Place(self.shape.inside[step], self.element, (*self.inside, step))
+        below = self.shape.inside[step]
+        if not self.inside and step == EACH:  # of the list of all elements
+            return _Place(below, self.element)
+        types = {} if self.element else {element.type_key: element for element in element_types()}
+        if step in types:
+            return _Place(below, types[step])
+        return _Place(below, self.element, (*self.inside, step))
+
+    @property
+    def known(self) -> int:
+        """How many first entries of a list a search looks at: few lists have more."""
+        return 1 if PRIMARY in self.shape.inside or not self.inside else 2
 
     def search(self, path: str) -> Iterator[_Column]:
         """Yield the JSON paths at which keys are looked for, here and below."""
-        if self.shape.form == "object":
-            yield path, self
         inside = {step: self.at(step) for step in self.shape.inside}
-        if self.shape.is_single:
-            yield from _List(path, inside, 1 if PRIMARY in inside else 2, self).search()
-        elif self.shape.form == "list" and any(entry.shape.form for entry in inside.values()):
-            yield from _List(path, inside, 2).search()
+        if self.shape.form == "object":
+            yield _Column(path, self)
+        elif self.shape.is_single or any(entry.shape.form for entry in inside.values()):
+            yield _Column(f"{path}[{self.known}]", self, path)
+            for number in range(self.known):
+                for step, entry in inside.items():
+                    if entry.shape.form and (step == EACH or number == 0):
+                        yield from entry.search(f"{path}[{number}]")
+                if self.shape.is_single and number > 0:
+                    yield _Column(f"{path}[{number}]", self)
         for step, below in inside.items():
             if isinstance(step, str):
                 yield from below.search(f"{path}.{json.dumps(step)}")
@@ -85,31 +97,13 @@ class _Place:
             yield Finding(kind, name, severity="info")
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
-    """A list of objects, or one of which one entry is read."""
+class _Column(NamedTuple):
+    """A JSON path, and the place of what stands there: of an object, or of the list of an entry that is not read."""
 
     path: str
-    entries: Mapping[Step, _Place]
-    known: int
-    """How many of its first entries a search looks at: few lists have more."""
-    whole: _Place | None = None
-    """The list, where one entry is read."""
-
-    def search(self) -> Iterator[_Column]:
-        """Yield the path of the entry after those that are known, then the paths of these."""
-        yield f"{self.path}[{self.known}]", self
-        for number in range(self.known):
-            for step, entry in self.entries.items():
-                if entry.shape.form and (step == EACH or number == 0):
-                    yield from entry.search(f"{self.path}[{number}]")
-            if self.whole and number > 0:
-                yield f"{self.path}[{number}]", self.whole
-
-
-_Column: TypeAlias = tuple[str, "_Place | _List"]
-"""A JSON path, and what is looked for there: keys of objects; entries of a list that are not read (its place), or
-whose number is not known (the list)."""
+    place: _Place
+    rest_of: str | None = None
+    """The path of a list, where a search looks neither at this entry nor at those after it."""
 
 
 def count_keys(
@@ -119,56 +113,55 @@ def count_keys(
 
     A key may come several times, with a count each.
     """
-    entry = _Place(query.entry_shape(form, shapes), None if form.kind == "delivery" else form.types[0])
-    elements = pa.table({"number": documents["number"], "element": documents["document"]})
-    steps = query.steps(form)
-    path = query.json_path(steps)
+    shape, steps = query.entry_shape(form, shapes), query.steps(form)
+    if form.kind != "single":
+        shape = Shape(inside={EACH: shape}, form="list")
     around = (steps[:depth] for depth in range(len(steps)))
-    columns: list[_Column] = [(query.json_path(inside), _Place(_ANY, inside=inside)) for inside in around]
-    if form.kind == "single":
-        columns += entry.search(path)
-    else:  # most deliveries have one entry, and most pages many
-        columns += _List(path, {EACH: entry}, known=1 if form.kind == "delivery" else 0).search()
+    columns = [_Column(query.json_path(inside), _Place(_ANY, inside=inside)) for inside in around]
+    columns += _Place(shape, None if form.kind == "delivery" else form.types[0]).search(
+        query.json_path(steps)
+    )
+    elements = pa.table({"number": documents["number"], "element": documents["document"]})
     yield from _in_elements(engine, elements, columns)
 
 
 def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
     engine.put("elements", elements)
-    found = engine.connection.sql(query.keys(path for path, _ in columns)).to_arrow_table()
+    found = engine.connection.sql(query.keys(column.path for column in columns)).to_arrow_table()
     numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
     present = valid(keys).reshape(-1, len(columns)).copy()
     sets, codes = _sets(keys)
     codes = around = codes.reshape(present.shape)
-    for column, (_, what) in enumerate(columns):
-        here = present[:, column]
-        if isinstance(what, _List):
+    for (_, place, rest_of), here, at in zip(columns, present.T, codes.T, strict=True):
+        if rest_of:
             if here.any():
-                yield from _in_lists(engine, elements.filter(pa.array(here)), what)
-                if PRIMARY in what.entries:  # another one than the first may be read
-                    inside = np.array([path.startswith(f"{what.path}[") for path, _ in columns])
+                yield from _in_lists(engine, elements.filter(pa.array(here)), place, rest_of)
+                if PRIMARY in place.shape.inside:  # another entry than the first may be read
+                    inside = np.array([column.path.startswith(f"{rest_of}[") for column in columns])
                     present[np.ix_(here, inside)] = False
-        elif what.shape.form == "object":
-            at = np.where(here, codes[:, column], 0)
-            if not (what.element or what.inside):
+        elif place.shape.form == "object":
+            at = np.where(here, at, 0)
+            if not (place.element or place.inside):
                 around = at
-            yield from _in_objects(numbers, what, sets, at, at if what.element else around)
+            yield from _in_objects(numbers, place, sets, at, at if place.element else around)
         else:
-            yield from _not_read(what, numbers, here)
+            yield from _not_read(place, numbers, here)
 
 
-def _in_lists(engine: Engine, elements: pa.Table, some: _List) -> Iterator[Counted]:
+def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> Iterator[Counted]:
     """Count keys in the entries of a list that a search left out, and those that are not read."""
-    known = 0 if PRIMARY in some.entries else some.known
+    steps = place.shape.inside
     engine.put("elements", elements)
-    found = engine.connection.sql(query.entries(some.path, known, some.entries)).to_arrow_table()
+    known = 0 if PRIMARY in steps else place.known
+    found = engine.connection.sql(query.entries(path, known, steps)).to_arrow_table()
     numbers = found["number"].to_numpy()
-    if some.whole:
-        yield from _not_read(some.whole, numbers, found["others"].to_numpy())
-    for step, entry in some.entries.items():
-        if entry.shape.form:
+    if place.shape.is_single:
+        yield from _not_read(place, numbers, found["others"].to_numpy())
+    for step in steps:
+        if steps[step].form:
             values, owners = entries(one(found[str(step)]))
             inside = pa.table({"number": numbers[owners], "element": values})
-            yield from _in_elements(engine, inside, [*entry.search("$")])
+            yield from _in_elements(engine, inside, [*place.at(step).search("$")])
 
 
 def _not_read(place: _Place, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
@@ -182,7 +175,7 @@ def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
     """Return the different lists of keys, each counted, and which one each is; the first is empty."""
     joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
     some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
-    codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy()
+    codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy().astype(np.int64)
     texts = joined.dictionary.to_pylist()
     return [Counter(), *(Counter(map(bytes.decode, text.split(_BETWEEN))) for text in texts)], codes
 
@@ -191,17 +184,18 @@ def _in_objects(
     numbers: np.ndarray, place: _Place, sets: Sequence[Counter[str]], codes: np.ndarray, around: np.ndarray
 ) -> Iterator[Counted]:
     """Count the keys of objects at a place, by which set of keys each has, and what is around it."""
-    found = np.flatnonzero(np.bincount(codes)).tolist()
     wrong = [
-        code for code in found if any(times > 1 or not place.takes(key) for key, times in sets[code].items())
+        code
+        for code in np.flatnonzero(np.bincount(codes)).tolist()
+        if any(times > 1 or not place.takes(key) for key, times in sets[code].items())
     ]
-    if not wrong:
-        return
-    rows, size = np.flatnonzero(np.isin(codes, wrong)), (len(sets), len(sets))
-    pairs = np.ravel_multi_index((codes[rows], around[rows]), size)
+    rows = np.flatnonzero(np.isin(codes, wrong))
+    pairs = codes[rows] * len(sets) + around[rows]
     pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
-    index = (*np.unravel_index(pairs, size), numbers[rows[first]], counts)
-    for code, of, number, count in zip(*(some.tolist() for some in index), strict=True):
+    for pair, number, count in zip(
+        pairs.tolist(), numbers[rows[first]].tolist(), counts.tolist(), strict=True
+    ):
+        code, of = divmod(pair, len(sets))
         for key, times in sets[code].items():
             for finding in place.findings(key, sets[of], twice=times > 1):
                 yield number, finding, count
