@@ -26,7 +26,7 @@ from tests.reference import KINDS, Document, is_page, kind_of_single
 LISTED = ".json", ".jsonl", ".ndjson", ".zip", ".tar", ".tgz"
 SPACE = re.compile(r"[ \t\r\n]*")
 #: DuckDB reads them in any case, Python in one. Which it is does not matter: its document is not compared.
-STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(nan|inf(?:inity)?)\b', re.IGNORECASE)
+STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?\b(nan|inf(?:inity)?)\b', re.IGNORECASE)
 DEEPEST = 400  # levels; what is nested deeper is ambiguous
 
 
