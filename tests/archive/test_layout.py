@@ -112,6 +112,14 @@ def test_many_mib_of_blanks_between_documents_lose_none(name, blank, mib, tmp_pa
     assert [line for _, line, _ in found] == [1, gap.count(b"\n") + 1]
 
 
+@pytest.mark.parametrize("end", [b"", b"\n"], ids=["nothing", "a line break"])
+def test_what_follows_a_large_document_without_a_line_break_is_read(end, tmp_path):
+    made = [event(0) | {"description": "x" * (17 << 20)}, event(1)]
+    path = tmp_path / "a.json"
+    path.write_bytes(b"".join(map(compact, made)) + end)
+    assert documents(path) == (made, [])
+
+
 @pytest.mark.parametrize("between", [b"", b"\n", b"\n\n  "], ids=["nothing", "a line break", "blanks"])
 def test_a_large_file_of_documents_is_cut_between_them(between, tmp_path):
     noise = random.Random(3)

@@ -167,7 +167,7 @@ def _ends(file: _File) -> list[int]:
     ends = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, file.searched)]
     if not ends and len(file.buffer) > _WHOLE:
         ends = _glued(file.buffer)
-    if file.ended and file.buffer:
+    if file.ended and file.buffer and ends[-1:] != [len(file.buffer)]:
         ends.append(len(file.buffer))
     file.searched = 0 if ends else max(0, len(file.buffer.rstrip(_BLANK)) - 1)
     return ends
