@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from osdi_frames import receiver
-from osdi_frames.archive.durable import sync, write_file
+from osdi_frames.archive.durable import make_folder, sync, write_file
 from osdi_frames.cli.options import port, runs
 from osdi_frames.receiver.delivery_queue import Limits
-from osdi_frames.receiver.worker import is_locked, locked, make_archive
+from osdi_frames.receiver.worker import is_locked, locked
 
 
 @runs("osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive")
@@ -54,7 +54,7 @@ def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
     if not path.exists():
         if is_locked(archive / worker / ".lock"):
             raise locked(archive / worker)
-        make_archive(archive)
+        make_folder(archive)
         draft = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
         write_file(draft, f"{secrets.token_urlsafe(32)}\n".encode())
         # Of several workers that start at once, one makes the token.

@@ -24,9 +24,6 @@ from osdi_frames.receiver.segments import Log, check_identity
 #: The folder in a worker's in which the torn ends of files are kept.
 TORN = f"{QUARANTINE}/torn"
 
-#: Makes the folder of an archive.
-make_archive = make_folder
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
