@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -94,6 +95,18 @@ def test_a_sandbox_with_events_is_not_filled(demo):
     before = identified(demo)
     sandbox.fill_demo(demo, seed=8)
     assert identified(demo) == before
+
+
+def test_a_sandbox_that_is_being_served_is_filled_at_once():
+    app = sandbox.create_app()
+    with sandbox.serve(app) as running, ThreadPoolExecutor(1) as pool:
+        filling = pool.submit(sandbox.fill_demo, app, origin=running.origin)
+        counts = {0}
+        while not filling.done():
+            counts.add(len(running.admin("GET", "events")))
+        filling.result()
+        assert counts <= {0, 120}
+        assert len(running.admin("GET", "events")) == 120
 
 
 def test_the_demo_s_rsvps_have_sources_and_times_of_their_own(demo):

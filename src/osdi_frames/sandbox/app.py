@@ -88,6 +88,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.loop = asyncio.get_running_loop()  # its thread is the one that may use the database
         app.state.deliverer = Deliverer(service)
         delivering = asyncio.create_task(app.state.deliverer.run())
         yield
@@ -99,7 +100,7 @@ def create_app(
     unknown = {HTTPException: lambda *_: nothing}
     app = Starlette(routes=list(_routes(service)), lifespan=lifespan, exception_handlers=unknown)
     app.router.redirect_slashes = False
-    app.state.service = service
+    app.state.service, app.state.loop = service, None
     return app
 
 

@@ -1,5 +1,6 @@
 """Fill an empty sandbox with a made-up world: people, campaigns, events with their RSVPs, petitions, signatures."""
 
+import asyncio
 from dataclasses import replace
 from datetime import datetime
 from random import Random
@@ -26,7 +27,7 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
     """Fill an empty sandbox with a made-up world: campaigns, events, RSVPs, petitions, people, signatures.
 
     They belong to the group, whose key sees them, each made at its own moment; links lead to `origin`. A sandbox that
-    has events is left as it is.
+    has events is left as it is, one that is being served answers nothing until it is filled.
 
     Examples
     --------
@@ -37,7 +38,18 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
     120
     >>> app.state.service.store.close()
     """
-    service: Service = app.state.service
+    service, loop = app.state.service, app.state.loop
+
+    async def in_its_thread() -> None:
+        _fill(service, origin, seed)
+
+    if loop:
+        asyncio.run_coroutine_threadsafe(in_its_thread(), loop).result()
+    else:
+        _fill(service, origin, seed)
+
+
+def _fill(service: Service, origin: str, seed: int) -> None:
     if service.store.find("event"):
         return
     clock, new_id = service.clock, service.new_id
