@@ -101,8 +101,10 @@ def elements_of(documents: Iterable[Document], kind: str, prefixes: Sequence[str
                 entry for key in collections_of(kind, prefixes) for entry in as_list(embedded.get(key))
             ]
             found = [(position, {}, entry) for position, entry in enumerate(entries)]
-        elif isinstance(body, dict):
-            found = [(0, {}, body)] if kind_of_single(body) == kind else []
+        elif isinstance(body, dict) and (single := kind_of_single(body)):
+            found = [(0, {}, body)] if single == kind else []
+        elif isinstance(body, dict):  # an element without its array
+            found = delivered([body], KINDS[kind].delivered)
         else:
             found = []
         for position, siblings, value in found:
