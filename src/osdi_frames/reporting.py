@@ -205,9 +205,7 @@ def read(
     tables = collect(plan, rows, condense=lambda some: _condensed(some, keys))
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
-    inspection = observer.inspection() if isinstance(observer, Inspector) else None
-    if not paths or (inspection.documents if inspection else observer.first):  # else the reader has warned
-        _warn_of_nothing(paths, tables, plan.selection)
+    _warn_of_nothing(paths, tables, plan.selection)
     _warn_of_incomplete(paths)
     snapshots, notes = pd.DataFrame(), plan.selection.lines()
     if unfiltered:
@@ -217,6 +215,7 @@ def read(
         snapshots, partial = _snapshots(source, tables["events"], prefix)
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
     made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
+    inspection = observer.inspection() if isinstance(observer, Inspector) else None
     reading = Reading(tables, made, inspection, tuple(notes))
     reading = reading if min_count is None else _suppressed(reading, min_count)
     _annotate(reading, snapshots, plan.selection)
