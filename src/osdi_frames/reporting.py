@@ -207,7 +207,7 @@ def read(
     paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
     _warn_of_nothing(paths, tables, plan.selection)
     _warn_of_incomplete(paths)
-    snapshots, notes = pd.DataFrame(), plan.selection.lines()
+    snapshots, notes = pd.DataFrame(), plan.selection.lines(*{TABLES[name].element for name in columns})
     if unfiltered:
         notes.insert(1, f"not reported: {', '.join(unfiltered)} (they have no {' or '.join(chosen)})")
     is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time

@@ -181,9 +181,9 @@ class Selection:
         shown = elements or element_types()
         asked = []
         for name, values in self.filters.items():
-            if FILTERS[name].keys() & shown:
-                types = ", ".join(f"{element.name.replace('_', ' ')}s" for element in FILTERS[name])
-                asked.append(f"{name} {', '.join(values)} ({types})")
+            types = [f"{element.name.replace('_', ' ')}s" for element in FILTERS[name] if element in shown]
+            if types:
+                asked.append(f"{name} {', '.join(values)} ({', '.join(types)})")
         left_out = {
             name: counted(self.counts[name], kind.word)
             for name, kind in self.left_out.items()
