@@ -34,7 +34,7 @@ def event(number, campaign="c", day="2026-05-01T18:00:00Z", **fields):
 def counted(source, **options):
     made = of.report(source, **options)
     return {
-        name: int(made[report].iloc[:, 0].sum())
+        name: int(made[report][name].sum())
         for name, report in {"events": "rsvps_by_campaign", "signatures": "signatures_by_petition"}.items()
         if report in made
     }

@@ -289,9 +289,8 @@ def _snapshots(source: Source, events: pd.DataFrame, prefix: str | None) -> tupl
 
 def _make(reports: Iterable[Report], frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
     """Make the reports, but those of growth without a second pull, and those of tables that few archives have."""
-    titles = {name: frame for name, frame in frames.items() if len(frame)}
     made = (
-        (declared, make(declared, frames[declared.table], titles=titles.get(declared.subject.titled.table)))
+        (declared, make(declared, frames[declared.table], titles=frames.get(declared.subject.titled.table)))
         for declared in reports
         if declared.table in _HEADLINE or len(frames[declared.table])
     )
