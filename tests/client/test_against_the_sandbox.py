@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from osdi_frames.reading.frames import read_table
 from pandas.testing import assert_frame_equal
 
 from osdi_frames import Client
@@ -33,7 +34,6 @@ from osdi_frames.errors import (
     ServiceTimeout,
     ServiceUnreachable,
 )
-from osdi_frames.reading.frames import read_table
 
 from .conftest import GROUP, PERSON, comparable
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from osdi_frames.reading.frames import read_table
 from pandas.testing import assert_frame_equal
 
 from osdi_frames import Client
@@ -22,7 +23,6 @@ from osdi_frames.cli.pull import command
 from osdi_frames.client.folder import manifests
 from osdi_frames.client.pull import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
-from osdi_frames.reading.frames import read_table
 
 from .conftest import GROUP, Stocked, comparable
 from .hostile import listening
