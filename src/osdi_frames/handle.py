@@ -4,73 +4,43 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.output import output_folder
-from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut
+from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.archive.source import read as candidates
-from osdi_frames.contents import DATES, Contents, pulls_of, size_of, types_of
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.exporting import ExportRequest, Privacy
-from osdi_frames.files import Format
-from osdi_frames.problems import OnError, Policy
+from osdi_frames.problems import Policy
+from osdi_frames.reader import Reader, Settings
 from osdi_frames.reading.check import Inspection, Inspector
-from osdi_frames.reading.engine import engine
-from osdi_frames.reading.interchange import frame
-from osdi_frames.reading.stream import Observer, parse, types_among
-from osdi_frames.reporting import Options, ReportRequest, ReportResult, collect, make_reports
-from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows, Tables, named_tables
+from osdi_frames.reading.stream import Observer, types_among
+from osdi_frames.resolving.filters import Filters
+from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
 from osdi_frames.tables import known_prefixes, main_table
-from osdi_frames.tables.schema import ElementType
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
     import dask.dataframe as dd
+
+    from osdi_frames.contents import Contents
+    from osdi_frames.exporting import Privacy
+    from osdi_frames.files import Format
+    from osdi_frames.reporting import Options, ReportRequest, ReportResult
 
 
 _FIRST = 10  # documents of a large archive that `contents` looks at
 
 
-class Settings(TypedDict, total=False):
-    """Keywords of `open`, which the functions that take a source take, too."""
-
-    prefix: str | None
-    on_error: OnError
-    limits: Limits | None
-    progress: bool | None
-
-
-class Asked(Settings, Filters, total=False):
-    """Keywords of `open` and of `Archive.where`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Archive:
+class Archive(Reader):
     """An archive, or the part of one that passes some filters; `open` returns it, and it reads nothing until asked.
 
     In a notebook it shows what is inside, see `contents`.
     """
-
-    source: Source = field(kw_only=False)
-    prefix: str | None = None
-    on_error: OnError = "raise"
-    limits: Limits | None = None
-    progress: bool | None = None
-    filters: Filters = field(default_factory=Filters)
-
-    def __post_init__(self) -> None:
-        """Refuse settings that cannot be."""
-        Policy(self.on_error)
-        Filtering(self.filters)
-        Request({}, prefix=self.prefix)
 
     def __repr__(self) -> str:
         asked = {"prefix": self.prefix, **self.filters}
@@ -108,7 +78,7 @@ class Archive:
            title
         0  March
         """
-        return replace(self, filters=Filters(**{**self.filters, **filters}))  # type: ignore[typeddict-item] # checked
+        return replace(self, filters=Filters(**{**self.filters, **filters}))
 
     # ------------------------------------------------------------------------------------------- tables
 
@@ -181,14 +151,23 @@ class Archive:
              tag
         0  river
         """
-        resolution = Resolution(self._request(named_tables(names), dedupe))
-        return self._frames(resolution, Observer(Policy(self.on_error)))
+        resolution = Resolution(self.request(named_tables(names), dedupe=dedupe))
+        return self.frames(resolution)
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the events, v2 and v1 in one frame (interface 2.1, 2.8); see `table`.
 
         `start_date` and `end_date` are the wall clock at the place of the event, as the service means them,
-        though it writes a Z.
+        though it writes a Z. The columns:
+
+        event_id, identifiers, api_version, origin_system, created_date, modified_date, name, title,
+        description, instructions, browser_url, featured_image_url, start_date, end_date, location_venue,
+        location_address, location_locality, location_region, location_postal_code, location_country,
+        location_latitude, location_longitude, location_accuracy, location_language, total_accepted,
+        event_campaign_id, status, transparence, visibility, guests_can_invite_others, capacity, hidden,
+        sponsor_title, sponsor_url, creator_id, organizer_id, self_url, attendances_url,
+        record_attendance_url, event_campaign_url, embed_url, targeting_label, excluded, fetched_at,
+        source_file, source_line.
 
         Examples
         --------
@@ -204,6 +183,15 @@ class Archive:
         """Read the petition signatures, of webhook deliveries and API pages (interface 2.7); see `table`.
 
         One signature is one row, however often its message was retried and however many webhooks delivered it.
+        The columns:
+
+        idempotency_key, element, signature_id, identifiers, petition_id, person_id, created_date,
+        modified_date, comments, source, referrer, website, email_referrer, mobile_message_referrer,
+        given_name, family_name, person_created_date, person_modified_date, email, email_status, phone,
+        phone_type, phone_status, location_address, location_locality, location_region,
+        location_postal_code, location_country, location_latitude, location_longitude,
+        location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title, sponsor_url,
+        self_url, person_url, petition_url, excluded, received_at, fetched_at, source_file, source_line.
 
         Examples
         --------
@@ -250,8 +238,8 @@ class Archive:
         >>> of.open(page).scan("events", ["title", "total_accepted"]).read_all().to_pylist()
         [{'title': 'March', 'total_accepted': 12}]
         """
-        resolution = Resolution(self._request({name: columns}, dedupe))
-        rows = self._rows(resolution, Observer(Policy(self.on_error)))
+        resolution = Resolution(self.request({name: columns}, dedupe=dedupe))
+        rows = self.rows(resolution, Observer(Policy(self.on_error)))
         batches = (batch for _, some in rows for batch in some.to_batches())
         return pa.RecordBatchReader.from_batches(resolution.schemas[name], batches)
 
@@ -293,8 +281,8 @@ class Archive:
 
     def inspect(self) -> Inspection:
         """Walk through every document as `check` does, and count what is there in addition to the problems."""
-        inspector, resolution = Inspector(None), Resolution(self._request({}, inspects=True))
-        for _ in self._rows(resolution, inspector):
+        inspector, resolution = Inspector(None), Resolution(self.request({}, inspects=True))
+        for _ in self.rows(resolution, inspector):
             pass
         return inspector.inspection(resolution.kept)
 
@@ -304,11 +292,13 @@ class Archive:
 
         Of an archive of more than some hundred megabytes: files, sizes, and what its first documents are.
         """
+        from osdi_frames.contents import DATES, Contents, pulls_of, size_of, types_of
+
         size, pulls = size_of(self.source), pulls_of(self.source)
         if size.is_large:
             return Contents(repr(self), size, pulls, self._first_types())
-        inspector, resolution = Inspector(None), Resolution(self._request(DATES, inspects=True))
-        dates = self._frames(resolution, inspector)
+        inspector, resolution = Inspector(None), Resolution(self.request(DATES, inspects=True))
+        dates = self.frames(resolution, inspector)
         inspection = inspector.inspection(resolution.kept)
         return Contents(repr(self), size, pulls, types_of(inspection, dates), inspection)
 
@@ -361,12 +351,16 @@ class Archive:
         >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
         {'2026-05': 12}
         """
+        from osdi_frames.reporting import ReportRequest
+
         return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
 
     def _report(self, wanted: ReportRequest) -> ReportResult:
+        from osdi_frames.reporting import collect, make_reports
+
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
         resolution = Resolution(wanted.request(self.prefix))
-        tables = collect(self._rows(resolution, observer), resolution.schemas, wanted)
+        tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
         return make_reports(wanted, tables, inspection=inspection, paths=self.paths)
 
@@ -413,7 +407,9 @@ class Archive:
         ...     "report.html" in os.listdir(f"{folder}/report")
         True
         """
-        from osdi_frames import page  # matplotlib takes its time
+        from osdi_frames import page
+        from osdi_frames.archive.output import output_folder
+        from osdi_frames.reporting import ReportRequest
 
         formats = page.checked(formats)
         wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
@@ -498,69 +494,20 @@ class Archive:
         ...     of.open({"title": "March", "total_accepted": 3}).export(f"{folder}/out", tables=["events"])
         {'events': 1}
         """
+        from osdi_frames.archive.output import output_folder
+        from osdi_frames.exporting import ExportRequest
+
         wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
-        request = self._request(wanted.columns, dedupe)
+        request = self.request(wanted.columns, dedupe=dedupe)
         if engine is not None:
             if engine != "dask" or format != "parquet":
                 raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
-            from osdi_frames.dask import exporting  # an extra
+            from osdi_frames.dask import exporting
 
             return exporting.export(self, destination, request, wanted, overwrite=overwrite)
-        rows = self._rows(Resolution(request), Observer(Policy(self.on_error)))
+        rows = self.rows(Resolution(request), Observer(Policy(self.on_error)))
         with output_folder(destination, kind="export", source=self.source, overwrite=overwrite) as folder:
             return wanted.write(rows, folder, format, escape_formulas=escape_formulas, bom=bom)
-
-    # ---------------------------------------------------------------------------- past one machine
-
-    def partitions(
-        self, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
-    ) -> list[Archive]:
-        r"""Cut the archive into parts, to read it in several processes or on several machines.
-
-        A part is an archive. It holds names and offsets, no documents, and can be pickled; the process that reads it
-        has to reach the files under the same names. The rows of all parts, one after the other, are those of the
-        archive, in the same order, with the same file and line; only that elements are deduplicated within each.
-        `dask` deduplicates over all of them.
-
-        Large files are cut between documents, which takes one pass over them; large zips between their members.
-        Compressed files, tars, and what comes by ``https://`` are read whole.
-
-        Parameters
-        ----------
-        count
-            How many parts to make; fewer where there are fewer documents, or files that cannot be cut.
-        size
-            The bytes of a part where `count` is not given; what is compressed counts eightfold.
-        surveyed
-            What does as `map` does, to look through large files elsewhere than in threads: on a cluster.
-
-        Returns
-        -------
-        list
-            Archives, in the order in which this one is read.
-
-        Raises
-        ------
-        SourceNotFound
-            There is nothing at a path.
-        InvalidSource
-            The source is an open file or parsed objects, which other processes do not have.
-
-        Examples
-        --------
-        >>> import osdi_frames as of, pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = pathlib.Path(folder, "a.ndjson").write_text('{"title": "March", "total_accepted": 1}\n' * 9)
-        ...     parts = of.open(folder).partitions(count=3)
-        ...     len(parts), sum(len(part.events(dedupe=False)) for part in parts)
-        (3, 9)
-        """
-        if (count is not None and count < 1) or size < 1:
-            raise InvalidArgument("count and size are at least 1")
-        policy = Policy(self.on_error)
-        found = cut(self.source, policy.handle, count=count, size=size, surveyed=surveyed)
-        policy.close()
-        return [replace(self, source=part) for part in found]
 
     def dask(
         self,
@@ -608,60 +555,10 @@ class Archive:
            title  total_accepted
         0  March              12
         """
-        from osdi_frames import dask  # an extra
+        from osdi_frames import dask
 
         chosen = None if columns is None else tuple(dict.fromkeys(columns))
-        return dask.read(self, self._request({name: chosen}, dedupe), count=npartitions, size=blocksize)
-
-    # ------------------------------------------------------------------------------------- one pass
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths and addresses among the sources."""
-        parts = self.source if isinstance(self.source, list | tuple) else [self.source]
-        return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
-
-    def resolve_part(
-        self, request: Request, warn: Callable[[str, type[UserWarning]], None]
-    ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table], Filtering]:
-        """Return the rows of one of the `partitions`, what others need to know of them, and what filters met."""
-        if not isinstance(self.source, Partition):
-            raise InvalidArgument("resolve_part is for an archive that `partitions` returned")
-        policy, resolution = Policy(self.on_error), Resolution(request)
-        found = candidates(self.source, policy.handle, limits=self.limits, progress=False)
-        with engine() as connection:
-            groups = parse(resolution.plan, found, Observer(policy), cores=1)
-            tables, keys = resolution.partition(groups, connection, self.source.number)
-        policy.close(warn)
-        return tables, keys, resolution.filtering
-
-    def _request(self, tables: Any, dedupe: Dedupe = True, *, inspects: bool = False) -> Request:
-        return Request(tables, prefix=self.prefix, dedupe=dedupe, filters=self.filters, inspects=inspects)
-
-    def _frames(self, resolution: Resolution, observer: Observer) -> dict[str, pd.DataFrame]:
-        parts = {name: [schema.empty_table()] for name, schema in resolution.schemas.items()}
-        for name, some in self._rows(resolution, observer):
-            parts[name].append(some)
-        return {name: frame(pa.concat_tables(parts.pop(name))) for name in resolution.schemas}
-
-    def _rows(self, resolution: Resolution, observer: Observer) -> Rows:
-        """List the files now, and return the rows of the tables that are asked for, in one pass over them."""
-        plan = resolution.plan  # refuses a prefix before files are listed
-        found = candidates(
-            self.source,
-            observer.handle,
-            limits=self.limits,
-            progress=self.progress,
-            quarantines=observer.quarantines,
-        )
-
-        def rows() -> Iterator[tuple[str, pa.Table]]:
-            with engine() as connection:
-                yield from resolution.rows(parse(plan, found, observer), connection)
-                connection.release()
-            observer.end(plan, whole=not isinstance(self.source, Partition))
-
-        return rows()
+        return dask.read(self, self.request({name: chosen}, dedupe=dedupe), count=npartitions, size=blocksize)
 
 
 def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)

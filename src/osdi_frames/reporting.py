@@ -130,7 +130,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
     """The tables whose totals are small, or would reveal small counts."""
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        return next(frame for declared, frame in self.reports if declared.name == name)
+        return {declared.name: frame for declared, frame in self.reports}[name]
 
     def __iter__(self) -> Iterator[str]:
         return (declared.name for declared, _ in self.reports)

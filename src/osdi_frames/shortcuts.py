@@ -4,42 +4,43 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pandas as pd
 
 from osdi_frames.archive.source import Source
-from osdi_frames.exporting import Privacy
-from osdi_frames.files import Format
-from osdi_frames.handle import Archive, Settings, open
-from osdi_frames.reporting import Options, ReportResult
+from osdi_frames.handle import Archive, open  # noqa: A004 (it is called of.open)
+from osdi_frames.reader import Settings
 from osdi_frames.resolving.filters import FILTERS, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe
 
+if TYPE_CHECKING:
+    from datetime import datetime
 
-class ReportOptions(Options, Settings, Filters, total=False):
-    """Keywords of `report`: those of `open`, `Archive.where` and `Archive.report`."""
+    from osdi_frames.exporting import Privacy
+    from osdi_frames.files import Format
+    from osdi_frames.reporting import Options, ReportResult
 
+    class ReportOptions(Options, Settings, Filters, total=False):
+        """Keywords of `report`: those of `open`, `Archive.where` and `Archive.report`."""
 
-class WriteOptions(ReportOptions, total=False):
-    """Keywords of `write_report`: those of `report` and of `Archive.write_report`."""
+    class WriteOptions(ReportOptions, total=False):
+        """Keywords of `write_report`: those of `report` and of `Archive.write_report`."""
 
-    formats: Iterable[Format]
-    bom: bool
-    now: datetime | None
+        formats: Iterable[Format]
+        bom: bool
+        now: datetime | None
 
+    class ExportOptions(Privacy, Settings, Filters, total=False):
+        """Keywords of `export`: those of `open`, `Archive.where` and `Archive.export`."""
 
-class ExportOptions(Privacy, Settings, Filters, total=False):
-    """Keywords of `export`: those of `open`, `Archive.where` and `Archive.export`."""
-
-    tables: Iterable[str] | None
-    format: Format
-    partition_by: str | Literal["month"] | None
-    dedupe: Dedupe
-    overwrite: bool
-    escape_formulas: bool
-    bom: bool
+        tables: Iterable[str] | None
+        format: Format
+        partition_by: str | Literal["month"] | None
+        dedupe: Dedupe
+        overwrite: bool
+        escape_formulas: bool
+        bom: bool
 
 
 def _opened(source: Source, options: Mapping[str, Any]) -> tuple[Archive, dict[str, Any]]:

@@ -14,7 +14,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from osdi_frames.reading.frames import read_table
 from pandas.testing import assert_frame_equal
 
 from osdi_frames import Client
@@ -34,6 +33,7 @@ from osdi_frames.errors import (
     ServiceTimeout,
     ServiceUnreachable,
 )
+from osdi_frames.shortcuts import read_table
 
 from .conftest import GROUP, PERSON, comparable
 

@@ -15,11 +15,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from osdi_frames.reading.frames import read_table
 
 from osdi_frames import Client
 from osdi_frames.client.answers import retry_after
 from osdi_frames.errors import IncompletePull, ServiceError, ServiceTimeout
+from osdi_frames.shortcuts import read_table
 
 from .hostile import listening, speaking
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from osdi_frames.reading.frames import read_table
 from pandas.testing import assert_frame_equal
 
 from osdi_frames import Client
 from osdi_frames.client.folder import Batches, locked, manifests
 from osdi_frames.errors import ArchiveLocked
+from osdi_frames.shortcuts import read_table
 
 from .conftest import Pulls, Stocked, comparable
 

@@ -22,7 +22,8 @@ from osdi_frames.client.pull import RESOURCES, moment, needed, pull
 from osdi_frames.client.transport import RateLimit, Transport
 from osdi_frames.client.writing import Writer, write_rows
 from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
-from osdi_frames.reading.frames import read_table
+from osdi_frames.reader import Reader
+from osdi_frames.resolving.resolution import Resolution
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
@@ -371,7 +372,8 @@ class Client:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
         received = BytesIO(b"".join(lines))
         received.name = self.base_url  # in `source_file` and in errors
-        return read_table(received, "events", prefix=self._prefix, dedupe=dedupe)
+        reader = Reader(received, prefix=self._prefix)
+        return reader.frames(Resolution(reader.request({"events": None}, dedupe=dedupe)))["events"]
 
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
         """Create an event, or change the one of an id."""

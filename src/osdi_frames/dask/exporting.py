@@ -7,7 +7,7 @@ import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dask.delayed import Delayed
 
@@ -16,11 +16,9 @@ from osdi_frames.archive.output import output_folder, remove, upload
 from osdi_frames.dask.graph import graph, surveyed
 from osdi_frames.exporting import ExportRequest
 from osdi_frames.files import write_tables
+from osdi_frames.reader import Reader
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Request, Rows
-
-if TYPE_CHECKING:
-    from osdi_frames.handle import Archive
 
 
 class Written(NamedTuple):
@@ -32,7 +30,7 @@ class Written(NamedTuple):
 
 
 def export(
-    archive: Archive,
+    archive: Reader,
     destination: str | os.PathLike[str],
     request: Request,
     wanted: ExportRequest,

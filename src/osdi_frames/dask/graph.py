@@ -22,6 +22,7 @@ from dask.dataframe.dask_expr._expr import Projection, determine_column_projecti
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
+from osdi_frames.reader import Reader
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reading.plan import ELEMENT
 from osdi_frames.resolving.filters import Filtering
@@ -32,8 +33,6 @@ from osdi_frames.tables.schema import ElementType
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
-
-    from osdi_frames.handle import Archive
 
 _TOGETHER = 128  # partitions whose elements are compared by one task
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -56,7 +55,7 @@ def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[A
     return dask.compute(*map(dask.delayed(function), parts))  # type: ignore[no-any-return] # dask has no types
 
 
-def read(archive: Archive, request: Request, *, count: int | None, size: int) -> dd.DataFrame:
+def read(archive: Reader, request: Request, *, count: int | None, size: int) -> dd.DataFrame:
     """Return the one table of a request; see `Archive.dask`."""
     Resolution(request)  # refuses unknown names
     parts = archive.partitions(count=count, size=size, surveyed=surveyed)
@@ -65,7 +64,7 @@ def read(archive: Archive, request: Request, *, count: int | None, size: int) ->
 
 
 def graph(
-    name: str, request: Request, parts: Sequence[Archive], finish: Callable[[Rows, int, Filtering], Any]
+    name: str, request: Request, parts: Sequence[Reader], finish: Callable[[Rows, int, Filtering], Any]
 ) -> dict[Keys, Any]:
     """Return the tasks that read partitions; (`name`, number) calls `finish` with what is kept of one."""
     numbers = range(len(parts))
@@ -82,7 +81,7 @@ def graph(
     return tasks
 
 
-def _read(part: Archive, request: Request) -> PartRows:
+def _read(part: Reader, request: Request) -> PartRows:
     tables, keys, filtering = part.resolve_part(request, warn)
     return PartRows({name: _compressed(rows) for name, rows in tables.items() if rows}, keys, filtering)
 

@@ -1,4 +1,4 @@
-"""Rows that reports leave out, and what they say of them: by the column `excluded`, unless `include` names the reason."""
+"""Rows that reports leave out by the column `excluded`, unless `include` names the reason."""
 
 from __future__ import annotations
 
@@ -44,13 +44,12 @@ def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, 
     out = reasons.notna() & ~reasons.isin([*include])
     if not out.any():
         return frame, {}
-    return frame[~out], {
-        reason: int((reasons[out] == reason).sum()) for reason in REASONS if (reasons[out] == reason).any()
-    }
+    found = reasons[out].astype("str").value_counts()
+    return frame[~out], {reason: int(found[reason]) for reason in REASONS if reason in found}
 
 
 def note(counts: Iterable[tuple[str, int, str]]) -> str:
-    """Return what a report says of the rows that it leaves out, by reason, number and noun; nothing where there are none.
+    """Return what a report says of the rows that it leaves out, of which reason, number and noun are given.
 
     >>> note([("cancelled", 2, "event"), ("test", 1, "signature")])
     'not counted: 2 cancelled events, 1 test signature; include= (--include cancelled,test) counts them'

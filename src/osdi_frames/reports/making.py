@@ -230,7 +230,8 @@ def _arguments(report: Report) -> dict[Parameter, str]:
     )
     reasons = ", ".join(f"``{reason}``" for reason in exclusion.REASONS)
     last[Parameter("include", option, default=())] = (
-        f"which rows to count though they are `excluded`: some of {reasons}; the attribute `note` says how many were not"
+        f"which rows to count though they are `excluded`: some of {reasons}; the attribute\n"
+        "    `note` says how many were not"
     )
     return arguments | last
 
