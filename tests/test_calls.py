@@ -24,7 +24,7 @@ POLARS = pl.from_arrow(of.open({"title": "March", "total_accepted": 3}).scan("ev
     [EVENTS, EVENTS["title"], POLARS, [EVENTS], print, b"{}", 3, None],
     ids=["DataFrame", "Series", "polars", "list", "function", "bytes", "int", "None"],
 )
-@pytest.mark.parametrize("call", [of.read_events, of.check, of.report, of.read_tables])
+@pytest.mark.parametrize("call", [of.read_events, of.check, of.report])
 def test_what_is_no_source_is_named(call, source):
     with pytest.raises(InvalidSource, match="a source is a path, an open binary file, or parsed JSON, not "):
         call(source)
@@ -139,10 +139,6 @@ def test_a_wrong_argument_is_a_value_error():
 
 def test_the_package_has_its_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", of.__version__)
-
-
-def test_dictionary_is_describe():
-    pd.testing.assert_frame_equal(of.dictionary("events"), of.describe("events"))
 
 
 def parameters():

@@ -1,6 +1,5 @@
 """A report is one declaration: declared here, it appears in functions, plots, page, terminal and files."""
 
-import inspect
 import re
 import subprocess
 import sys
@@ -289,12 +288,6 @@ def test_each_personal_text_has_its_own_replacement_and_others_are_shown_as_they
     )
     shown = of.report(archive, reports=[by])["by"].reset_index().sort_values("petition_id")["source"]
     assert dict(zip(texts, shown, strict=True)) == texts
-
-
-def test_the_help_of_report_names_the_standard_reports_and_does_not_print_them():
-    default = str(inspect.signature(of.report).parameters["reports"])
-    assert "Report(name='rsvps_by_campaign')" in default
-    assert len(default) < 1000
 
 
 def test_the_page_is_made_of_any_reports():

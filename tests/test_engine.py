@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import osdi_frames as of
-from osdi_frames.reading import dedupe, group
 from osdi_frames.reading import engine as engines
+from osdi_frames.reading import group
+from osdi_frames.resolving import versions
 
 MANY = 3000
 
@@ -80,7 +81,7 @@ def test_what_large_archives_need_changes_no_row(setting, limit, monkeypatch):
     source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]
     whole = of.open(source).tables(["signatures", "signature_identifiers"])
     monkeypatch.setattr(group, "_GROUP", 5_000)
-    monkeypatch.setattr(dedupe, setting, limit)
+    monkeypatch.setattr(versions, setting, limit)
     for name, frame in of.open(source).tables(["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])
     assert len(whole["signatures"]) == len(whole["signature_identifiers"]) == 300

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import pandas as pd
 import pyarrow as pa
 
+from osdi_frames.archive.remote import shown
 from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.archive.source import read as candidates
 from osdi_frames.errors import InvalidArgument
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
     from osdi_frames.reporting import Options, ReportRequest, ReportResult
 
 
+_SHOWN = 60  # characters of the source
 _FIRST = 10  # documents of a large archive that `contents` looks at
 
 
@@ -45,10 +47,8 @@ class Archive(Reader):
     def __repr__(self) -> str:
         asked = {"prefix": self.prefix, **self.filters}
         said = "".join(f", {name}={value!r}" for name, value in asked.items() if value is not None)
-        shown = (
-            repr(self.source) if isinstance(self.source, str | os.PathLike) else type(self.source).__name__
-        )
-        return f"Archive({shown}{said})"
+        source = shown(", ".join(self.paths)) or type(self.source).__name__
+        return f"Archive({source if len(source) <= _SHOWN else f'{source[:_SHOWN]}…'}{said})"
 
     def _repr_html_(self) -> str:
         return self.contents.html
