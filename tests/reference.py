@@ -381,6 +381,7 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "event_campaign_url": links(value, *campaign_links),
         "embed_url": links(value, *(f"{prefix}:embed" for prefix in prefixes)),
         "targeting_label": label,
+        "excluded": {"cancelled": "cancelled"}.get(text(value.get("status")), "hidden" if hidden else None),
         "fetched_at": utc(element.stamps.get("fetched_at")),
         "source_file": element.document.file,
         "source_line": element.document.line,
@@ -602,6 +603,9 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         "person_url": links(value, "osdi:person"),
         f"{parent}_url": links(value, f"osdi:{parent}"),
     }
+    undated = row["created_date"] is None and row["modified_date"] is None
+    referred = [row[key] for key in ("source", "referrer", "website", "email_referrer", "mobile_message_referrer")]
+    row["excluded"] = "test" if undated and not any(way is not None for way in referred) else None
     own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.siblings, prefixes)
     return own | read_at(element, "received_at", "fetched_at")
 
