@@ -100,6 +100,22 @@ def test_a_location_needs_its_postal_code(person):
     assert person.create(location={"venue": "City Hall"})["location"]["venue"] == "City Hall"
 
 
+@pytest.mark.parametrize("blank", ["", "  ", "\t\u3000"], ids=["empty", "spaces", "other white space"])
+@pytest.mark.contract("2.8 location.postal_code")
+def test_a_blank_postal_code_counts_as_missing(person, blank):
+    """Interface 2.8 location.postal_code: refused on POST as a blank title is, ignored on PUT."""
+    body = {"summary": "A", "originating_system": "B", "location": {"postal_code": blank, "venue": "Hall"}}
+    answer = person.v1.post("/events", json=body)
+    assert answer.status_code == 400
+    assert "location.postal_code" in answer.json()["error"]
+    made = person.create_v1(location={"postal_code": "94607"})
+    changed = person.v1.put(f"/events/{event_id(made)}", json={"location": body["location"]}).json()
+    assert (changed["location"]["postal_code"], changed["location"]["venue"]) == ("94607", "Hall")
+    assert (
+        person.create(location={"postal_code": blank})["location"]["postal_code"] == blank
+    )  # none is required
+
+
 @pytest.mark.contract("2.8 the sample without postal_code")
 def test_without_any_location_a_post_is_answered_as_the_sample_is(person):
     """Interface 2.8: the v1 POST sample omits location.postal_code and is answered with 200."""

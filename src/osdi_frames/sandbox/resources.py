@@ -74,6 +74,9 @@ def enter(kind: str, body: Mapping[str, object], site: Site, *by: str) -> Fields
             value = conform(body[name], field.kind)
             if value is not None and (not field.required or value.strip()):  # what is required is text
                 entered[field.name] = value
+    location = entered.get("location", {})
+    if site.version == "v1" and not location.get("postal_code", "").strip():  # there it is required
+        location.pop("postal_code", None)
     return entered
 
 
@@ -84,7 +87,7 @@ def require(kind: str, entered: Fields, site: Site) -> None:
     """
     required = [field for field in KINDS[kind].fields if field.required]
     missing = [site.field(field) for field in required if field.name not in entered]
-    if site.version == "v1" and "location" in entered and not entered["location"].get("postal_code"):
+    if site.version == "v1" and "location" in entered and "postal_code" not in entered["location"]:
         missing.append("location.postal_code")
     if missing:
         raise RequestRefused(400, f"required and missing: {', '.join(map(str, missing))}")

@@ -281,8 +281,8 @@ class Service:
     def act(self, kind: str, parent: Resource, body: Body, site: Site, *, by: str = "api") -> Resource:
         """Record an attendance or a signature, one for a person and a parent: a repeat replaces what was entered.
 
-        `by` is ``api``, ``page`` for what an activist does in the service's own pages, or ``upload``. An RSVP over the
-        API is sent to no webhook.
+        An event that has as many RSVPs as its capacity takes no new one. `by` is ``api``, ``page`` for what an
+        activist does in the service's own pages, or ``upload``. An RSVP over the API is sent to no webhook.
         """
         own_name = site.named("<p>:referrer_data")
         if body.get(own_name) is None:
@@ -295,6 +295,7 @@ class Service:
         ids = {"parent": parent.resource_id, "person_id": person.resource_id}
         known = self.store.find(kind, **ids)
         if known is None:
+            _check_capacity(parent)
             made = self.add(kind, owner, kept, site, **ids)
         else:
             identifiers = {name: value for name, value in known.fields.items() if name == "identifiers"}
@@ -331,6 +332,13 @@ def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
 
 def _sponsored(account: Account) -> Fields:
     return {"sponsor": account.sponsor} if account.roles is not None else {}
+
+
+def _check_capacity(parent: Resource) -> None:
+    """Refuse one more RSVP to an event that has as many as it can have (interface 2.1)."""
+    capacity = parent.fields.get("capacity")
+    if capacity is not None and parent.fields.get("total_accepted", 0) >= capacity:
+        raise RequestRefused(409, f"the event has as many RSVPs as its capacity: {capacity}")
 
 
 def there(found: Found | None, what: str, resource_id: str) -> Found:
