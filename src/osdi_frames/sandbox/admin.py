@@ -111,8 +111,11 @@ def add_events(service: Service, call: Call) -> Any:
     `listed` false, for an event that only its campaign's collection shows.
     """
     account, bodies = _account(service, call), _sent(call, "events", [dict])
-    made = [service.create_event(account, body, call.site, by="ui") for body in bodies]
-    return {"event_ids": [event.resource_id for event in made]}
+    made = []
+    for body in bodies:
+        listed = body.get("listed") is not False
+        made.append(service.create_event(account, body, call.site, by="ui", listed=listed).resource_id)
+    return {"event_ids": made}
 
 
 def act(kind: str, parent: str, service: Service, call: Call) -> Any:

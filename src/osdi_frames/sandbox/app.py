@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox import admin, api, faults
+from osdi_frames.sandbox.kinds import KINDS
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
@@ -111,8 +112,12 @@ def _routes(service: Service) -> Iterator[Route]:
                 yield Route(f"/api/{version}{path}{slash}", _Endpoint(service, handlers, version, path))
         for path, answers in admin.ADDRESSES.items():
             yield Route(f"{path}{slash}", _Endpoint(service, answers, ADMIN, path))
-    here = PlainTextResponse("A relation of the interface's section 2.\n")
-    yield Route("/docs/{version}/{rel:path}", lambda _: here)  # where the curies lead
+    relation = PlainTextResponse("A relation of the interface's section 2.\n")
+    yield Route("/docs/{version}/{rel:path}", lambda _: relation)  # where the curies lead
+    page = PlainTextResponse("A public page. POST /sandbox/signatures or /sandbox/attendances acts here.\n")
+    for kind in KINDS.values():
+        if any(field.name == "browser_url" for field in kind.fields):
+            yield Route(f"/{kind.at('v2')}/{{resource_id}}", lambda _: page)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,10 @@ def foreign(identifiers: Collection[str], site: Site) -> list[str]:
 def represent(resource: Resource, site: Site, *, person: Resource | None = None) -> Fields:
     """Return a resource in the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
     values = resource.values(site.native(resource.resource_id))
+    if resource.made_by == "ui":  # which makes a page for each of its own (interface 1.2)
+        values.setdefault("browser_url", f"{site.origin}/{resource.path(site)}")
+    elif resource.kind == "event" and site.version == "v1":  # where no other has one (interface 2.8)
+        values.pop("browser_url", None)
     if resource.kind == "event" and "sponsor" in values:
         title, url = SPONSOR[site.version]
         values["sponsor"] = {title: values["sponsor"]["title"], url: values["sponsor"]["url"]}

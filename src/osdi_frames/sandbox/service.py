@@ -231,7 +231,14 @@ class Service:
     # events, campaigns, petitions
 
     def create_event(
-        self, account: Account, body: Body, site: Site, *, campaign: Resource | None = None, by: str = ""
+        self,
+        account: Account,
+        body: Body,
+        site: Site,
+        *,
+        campaign: Resource | None = None,
+        by: str = "",
+        listed: bool = True,
     ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
         by = by or site.version
@@ -247,7 +254,6 @@ class Service:
         creator_id, named = account.creator(named_creator(body, site), site.version)
         parent = campaign.resource_id if campaign else entered.pop("parent", None)
         around = {"parent": parent, "person_id": creator_id, "made_by": by, "creator_named": named}
-        listed = by != "ui" or body.get("listed") is not False
         fields = origin | entered | _sponsored(account)
         return self.add("event", account.account_id, fields, site, listed=listed, **around)
 
