@@ -1,8 +1,8 @@
-"""Every resource as one declaration: its addresses, keys, fields, filters, links and counts.
+"""Every resource as one declaration: its addresses, methods, keys, fields, filters, links and counts.
 
 A field has its names in v2 and v1, its shape, and who may set it. Store, pages, endpoints and representations are
-the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link leads to its
-collection: that is then empty.
+the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link or a client leads
+to its collection: that is then empty.
 """
 
 import re
@@ -154,15 +154,17 @@ class Kind:
     """One kind of resource.
 
     `under` names the kinds in whose addresses its collections stand, the first of which its own address names, too;
-    None is the base address. `filters` are the names that `filter` takes; a link that one version lacks names the
-    other. `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on. `embeds`
-    are the keys under which a version embeds the person who made it.
+    None is the base address. `methods` are offered besides GET: POST at its collections, but those under a person, PUT
+    and DELETE of one. `filters` are the names that `filter` takes; a link that one version lacks names the other.
+    `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on. `embeds` are the
+    keys under which a version embeds the person who made it.
     """
 
     name: str
     plural: str = ""
     v1_plural: str = ""
     under: tuple[str | None, ...] = (None,)
+    methods: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     filters: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
@@ -193,6 +195,7 @@ class Kind:
 
 
 _ATTENDANCES = ("osdi:attendances v2", "osdi:attendance v1")
+_EDITABLE = ("POST", "PUT")
 _DATED = ("identifier", "created_date", "modified_date")
 _TITLED = (*_DATED, "origin_system", "title")
 _CONTACTS = ("email_address", "phone_number", "region", "postal_code")
@@ -231,6 +234,7 @@ KINDS = {
         Kind(
             "event",
             under=(None, "event_campaign"),
+            methods=_EDITABLE,
             fields=EVENT,
             filters=(*_TITLED, "start_date", "end_date"),
             links=(
@@ -266,6 +270,7 @@ KINDS = {
         Kind(
             "attendance",
             under=("event", "person"),
+            methods=_EDITABLE,
             fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
             filters=_DATED,
             links=("osdi:event", "osdi:person"),
@@ -275,6 +280,7 @@ KINDS = {
         Kind(
             "signature",
             under=("petition", "person"),
+            methods=_EDITABLE,
             fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
             filters=_DATED,
             links=("osdi:petition", "osdi:person"),
@@ -283,6 +289,7 @@ KINDS = {
         Kind(
             "person",
             "people",
+            methods=_EDITABLE,
             fields=(*_MADE, _ORIGIN, *_PERSON_FIELDS),
             filters=(*_DATED, "given_name", "family_name", *_CONTACTS),
             links=(
@@ -291,17 +298,25 @@ KINDS = {
             ),
             totals=False,
         ),
-        Kind("tag", fields=(*_MADE, _NAME), links=("osdi:taggings",)),
+        Kind("tag", methods=("POST",), fields=(*_MADE, _NAME), links=("osdi:taggings",)),
         Kind(
             "tagging",
             under=("tag", "person"),
+            methods=("POST", "DELETE"),
             fields=(*_MADE, same("item_type", str, default="osdi:person")),
             links=("osdi:tag", "osdi:person"),
         ),
-        Kind("campaign", prefix="<p>"),
-        *(Kind(name, under=("person",)) for name in ("submission", "donation", "question_answer")),
-        Kind("outreach", "outreaches", under=("person",)),
-        Kind("response", under=("person",), prefix="<p>"),
+        # those of which nothing is kept
+        *(Kind(name, filters=_TITLED) for name in ("form", "fundraising_page", "advocacy_campaign")),
+        *(Kind(name, filters=_TITLED, prefix="<p>") for name in ("campaign", "survey")),
+        *(Kind(name) for name in ("message", "list", "wrapper", "unique_id_list")),
+        Kind("query", "queries"),
+        Kind("item", under=("list",)),
+        Kind("submission", under=("form", "person"), filters=_DATED),
+        Kind("donation", under=(None, "fundraising_page", "person"), filters=_DATED),
+        Kind("outreach", "outreaches", under=("advocacy_campaign", "person"), filters=_DATED),
+        Kind("response", under=("survey", "person"), filters=_DATED, prefix="<p>"),
+        Kind("question_answer", under=("person",)),
     )
 }
 
