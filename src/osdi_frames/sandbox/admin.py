@@ -100,7 +100,7 @@ def add_group(service: Service, call: Call) -> Any:
 
 def add_titled(kind: str, service: Service, call: Call) -> Any:
     """Make a campaign or a petition: `title`, `account`, and the other fields of one."""
-    made = service.add_titled(kind, _account(service, call), call.body, call.site)
+    made = service.add_titled(kind, _account(service, call), call.body, call.site, by="ui")
     return json.loads(service.text(made, call.site)) | {"id": made.resource_id}
 
 

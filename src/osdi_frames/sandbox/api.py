@@ -171,6 +171,8 @@ def create(kind: Kind, service: Service, call: Call) -> Resource:
     match kind.name:
         case "event":
             return service.create_event(call.account, body, site, campaign=owner)
+        case "event_campaign" | "petition":
+            return service.add_titled(kind.name, call.account, body, site)
         case "person":
             return service.sign_up(call.account, body, site)
         case "tag":
@@ -200,16 +202,17 @@ def entry_point(service: Service, call: Call) -> Any:
     }
 
 
-def addresses(version: str) -> dict[str, dict[str, Handler]]:
+def addresses(version: str, *, lenient: bool) -> dict[str, dict[str, Handler]]:
     """Return the paths below the base address of a version, each with its methods."""
     found: dict[str, dict[str, Handler]] = {"": {"GET": entry_point}}
     for kind in KINDS.values():
+        methods = (*kind.methods, *(kind.lenient_methods if lenient else ()))
         for path in kind.addresses(version):
             here = f"{path}/{{{kind.name}_id}}"
             found[path], found[here] = {"GET": partial(collection, kind)}, {"GET": one}
-            if "POST" in kind.methods and "{person_id}" not in path:
+            if "POST" in methods and "{person_id}" not in path:
                 found[path]["POST"] = partial(create, kind)
-            found[here] |= {method: _METHODS[method] for method in kind.methods if method in _METHODS}
+            found[here] |= {method: _METHODS[method] for method in methods if method in _METHODS}
             if "<p>:embed" in kind.links:
                 found[f"{here}/embed"] = {"GET": embed}
     return found

@@ -86,7 +86,7 @@ class _Replay:
             ("petition", self._world.petitions),
         ):
             for document in documents:
-                made = self._service.add_titled(kind, self._group, self._begun(document), self._site)
+                made = self._service.add_titled(kind, self._group, self._begun(document), self._site, by="ui")
                 self._ids[href_of(document)] = made.resource_id
         for event in self._world.events:
             self._create(event)

@@ -65,13 +65,16 @@ class Resource:
         return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
-def enter(kind: str, body: Mapping[str, object], site: Site, *by: str) -> Fields:
-    """Return what a body may set in these ways, by the declared names; all else is ignored (interface 4, rule 1)."""
+def enter(kind: str, body: Mapping[str, object], site: Site, *by: str, lenient: bool) -> Fields:
+    """Return what a body may set in these ways, by the declared names; all else is ignored (interface 4, rule 1).
+
+    With `lenient`, values count that are written in other ways than the contract's (see `conform`).
+    """
     entered = {}
     for field in KINDS[kind].fields:
         name = None if set(by).isdisjoint(field.set_by) else site.field(field)
         if name and name in body:
-            value = conform(body[name], field.kind)
+            value = conform(body[name], field.kind, lenient=lenient)
             if value is not None and (not field.required or value.strip()):  # what is required is text
                 entered[field.name] = value
     location = entered.get("location", {})
