@@ -181,7 +181,7 @@ def _made_by_hand(
     page, own = map(_host, urls)
     by_service = pc.is_in(_bare(origin), _bare(pa.array(values.parsed.prefixes)))
     v1_url = values.parsed.at((*values.head, "url"))
-    present = np.logical_or.reduce(list(map(valid, (capacity, image, v1_url))))
+    present = valid(capacity) | valid(image) | valid(v1_url)
     return present | true(hidden) | true(pc.equal(page, own)) | true(by_service)
 
 
