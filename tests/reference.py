@@ -335,10 +335,14 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         *map(text, under(value, prefixes, "event_campaign_id")),
         *(id_at(at(value, "_links", name, "href")) for name in campaign_links),
     )
-    capacity, image = integer(value.get("capacity")), text(value.get("featured_image_url"))
-    hidden = first(*map(boolean, under(value, prefixes, "hidden")))
-    by_hand = not (capacity is image is campaign is None and hidden is not True)
-    if not by_hand and accepted is not None and accepted >= 1 and origin is not None and title is not None:
+    made_over_the_api = not is_made_in_the_user_interface(value, prefixes)
+    if (
+        made_over_the_api
+        and accepted is not None
+        and accepted >= 1
+        and origin is not None
+        and title is not None
+    ):
         label = f"[1, ({origin}) Event], ({title})"
     row = {
         "event_id": id_of(value, prefixes),
@@ -354,7 +358,7 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
             text(value.get("instructions")), *map(text, under(value, prefixes, "event_instructions"))
         ),
         "browser_url": first(text(value.get("browser_url")), text(value.get("url"))),
-        "featured_image_url": image,
+        "featured_image_url": text(value.get("featured_image_url")),
         "start_date": first(local(value.get("start_date")), local(value.get("start"))),
         "end_date": local(value.get("end_date")),
         "location_venue": text(at(value, "location", "venue")),
@@ -367,8 +371,8 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "guests_can_invite_others": first(
             boolean(value.get("guests_can_invite_others")), boolean(value.get("guestsCanInviteOthers"))
         ),
-        "capacity": capacity,
-        "hidden": hidden,
+        "capacity": integer(value.get("capacity")),
+        "hidden": first(*map(boolean, under(value, prefixes, "hidden"))),
         "sponsor_title": first(
             *map(text, under(value, prefixes, "sponsor", "title")),
             *map(text, under(value, prefixes, "sponsor", "summary")),
@@ -387,6 +391,43 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "source_line": element.document.line,
     }
     return [row | location(value.get("location")) | sponsor_url(value, prefixes)]
+
+
+def is_made_in_the_user_interface(value: Row, prefixes: Sequence[str]) -> bool:
+    """Tell whether an event shows what none shows that was created through the API (interface 1).
+
+    The API can set no capacity, no banner image, and hides nothing (2.1); events of the API have no public page on the
+    service (1.2), and no ``url`` at all in v1 (2.8). Those of the service name it as where they originated.
+    """
+    if any(value.get(key) is not None for key in ("capacity", "featured_image_url", "url")):
+        return True
+    if first(*map(boolean, under(value, prefixes, "hidden"))):
+        return True
+    page, own = host_of(text(value.get("browser_url"))), host_of(links(value, "self"))
+    if page is not None and page == own:
+        return True
+    origin = first(text(value.get("origin_system")), text(value.get("originating_system")))
+    return origin is not None and bare(origin) in map(bare, prefixes)
+
+
+def host_of(address: str | None) -> str | None:
+    """Return the host of an address, without user and port, in small letters."""
+    scheme, slashes, rest = (address or "").partition("//")
+    if not slashes or not re.fullmatch("([A-Za-z][A-Za-z0-9+.-]*:)?", scheme):
+        return None
+    authority = re.split("[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+    in_brackets = authority.startswith("[") and "]" in authority
+    host = authority[: authority.index("]") + 1] if in_brackets else authority.partition(":")[0]
+    return small(host) or None
+
+
+def small(written: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in written)
+
+
+def bare(written: str) -> str:
+    """Return the letters and digits of a name."""
+    return "".join(letter for letter in small(written) if letter.isascii() and letter.isalnum())
 
 
 def api_version(value: Row) -> str:

@@ -87,6 +87,36 @@ def test_documents_read_as_the_reference_reads_them(table: str, data: st.DataObj
     documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
 
 
+#: Whole addresses, and pieces that a parser of addresses has to keep apart.
+ADDRESSES = st.sampled_from(
+    ["https://example.org/a", "http://a:b@EXAMPLE.org:80/b?c", "//example.org", "march"]
+)
+PIECES = st.sampled_from(
+    ["https:", "//", "/", "?", "#", "@", ":", "[::1]", "[", "]", "example.org", "É", "\n"]
+)
+NAMES = st.sampled_from(["Platform", "action_network", "Action Network!", "Change Desk", "CRM", "", "7"])
+SHOWN = st.fixed_dictionaries(
+    {"title": NAMES, "total_accepted": st.integers(0, 2)},
+    optional={
+        **dict.fromkeys(("origin_system", "originating_system"), NAMES),
+        **dict.fromkeys(("browser_url", "url"), ADDRESSES | st.lists(PIECES, max_size=8).map("".join)),
+        "_links": ADDRESSES.map(lambda href: {"self": {"href": href}}),
+        "capacity": st.none() | st.just(40),
+        "platform:hidden": st.booleans(),
+        "platform:event_campaign_id": st.just("c1"),
+    },
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(events=st.lists(SHOWN, min_size=1, max_size=20), options=options_of("events"))
+def test_targeting_labels_are_read_as_the_reference_reads_them(
+    events: list[Any], options: dict[str, Any]
+) -> None:
+    page = {"_embedded": {"osdi:events": events}}
+    documents_read_as_the_reference_reads_them("events", options, [page])
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("table", TABLES)
 @settings(max_examples=300, deadline=None)

@@ -101,18 +101,63 @@ def test_of_equally_new_versions_the_delivery_is_kept_and_a_newer_page_before_it
         assert of.read_table(documents, "attendances")["status"].tolist() == ["attended"]
 
 
+MADE_OVER_THE_API = {
+    "title": "March",
+    "origin_system": "CRM",
+    "total_accepted": 1,
+    "platform:hidden": False,
+    "_links": {"self": {"href": "https://Example.org:443/api/v2/events/a"}},
+}
+CAMPAIGN = {"platform:event_campaign": {"href": "https://example.org/api/v2/event_campaigns/c1"}}
+
+
 @pytest.mark.parametrize(
     "shown",
     [
         {"capacity": 40},
-        {"featured_image_url": "https://example.org/a.png"},
+        {"featured_image_url": "https://example.com/a.png"},
         {"platform:hidden": True},
-        {"platform:event_campaign_id": "c1"},
-        {"_links": {"platform:event_campaign": {"href": "https://example.org/event_campaigns/c1"}}},
+        {"origin_system": "Platform"},
+        {"origin_system": "Action Network"},
+        {"origin_system": "action_network"},
+        {"browser_url": "https://example.org/events/march"},
+        {"browser_url": "HTTP://a:b@EXAMPLE.org:8080?event=march"},
+        {"browser_url": "//example.org/events/march"},
+        {"url": "https://crm.example.com/march"},
     ],
-    ids=["capacity", "image", "hidden", "campaign", "link to a campaign"],
+    ids=lambda shown: " ".join(f"{name} {value}" for name, value in shown.items()),
 )
 def test_an_event_that_shows_that_it_was_made_in_the_user_interface_has_no_targeting_label(shown):
-    event = {"title": "March", "origin_system": "CRM", "total_accepted": 1, "platform:hidden": False}
-    labels = of.read_events([event, event | shown, event | {"total_accepted": 0}])["targeting_label"]
-    assert labels.fillna("").tolist() == ["[1, (CRM) Event], (March)", "", ""]
+    """Interface 1.2 and 1.5, 2.1 and 2.8: what the API cannot set, a page of the service, or its name as origin."""
+    event = MADE_OVER_THE_API
+    events = of.read_events([event, event | shown, event | {"total_accepted": 0}], dedupe=False)
+    assert events["targeting_label"].fillna("").tolist() == ["[1, (CRM) Event], (March)", "", ""]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"platform:event_campaign_id": "c1"},
+        {"_links": MADE_OVER_THE_API["_links"] | CAMPAIGN},
+        {"browser_url": "https://crm.example.com/march"},
+        {"browser_url": "https://example.org.example.com/march"},
+        {"browser_url": "https://example.com/?of=https://example.org/"},
+        {"browser_url": "march"},
+        {"browser_url": "https://example.org/march", "_links": {}},
+        {"browser_url": "march", "_links": {"self": {"href": "events/a"}}},
+        {"origin_system": "The Platform"},
+    ],
+    ids=lambda shown: " ".join(f"{name} {value}"[:70] for name, value in shown.items()),
+)
+def test_an_event_that_shows_nothing_that_only_the_user_interface_makes_has_its_targeting_label(shown):
+    """Interface 1.5; deployments make events in a campaign over the API, too (4)."""
+    event = MADE_OVER_THE_API | shown
+    [label] = of.read_events([event])["targeting_label"]
+    assert label == f"[1, ({event['origin_system']}) Event], (March)"
+
+
+def test_the_service_s_name_as_origin_is_that_of_the_prefix_which_a_reading_is_given():
+    event = MADE_OVER_THE_API | {"origin_system": "My Deployment!"}
+    [label] = of.read_events([event])["targeting_label"]
+    assert label == "[1, (My Deployment!) Event], (March)"
+    assert of.read_events([event], prefix="my_deployment")["targeting_label"].isna().all()

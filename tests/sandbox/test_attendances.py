@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from .conftest import event_id, wait_for
@@ -181,3 +182,49 @@ def test_rsvps_by_source_are_the_same_in_the_collections_and_in_the_deliveries(a
     }
     assert delivered.keys() == collected.keys()
     assert len(collected) == 20
+
+
+# capacity
+
+
+@pytest.mark.parametrize("way", ["v2", "v1", "page"])
+@pytest.mark.contract("2.1 capacity")
+def test_no_rsvp_is_recorded_beyond_the_capacity(running, person, way):
+    """Interface 2.1 capacity: the maximum number of RSVPs, over the API and in the service's own pages."""
+    body = {"title": "Small room", "origin_system": "Tests", "capacity": 2}
+    [made] = running.admin("POST", "events", account=person.account, events=[body])["event_ids"]
+
+    def come(address):
+        attendee = {
+            "given_name": "Zoë",
+            "email_addresses": [{"address": f"{address}{person.key}@example.org"}],
+        }
+        if way == "page":
+            answer = httpx.post(
+                f"{running.origin}/sandbox/attendances", json={"event": made, "person": attendee}
+            )
+        else:
+            client, path = (person.v2, "attendances") if way == "v2" else (person.v1, "attendance")
+            answer = client.post(f"/events/{made}/{path}", json={"person": attendee})
+        return answer.status_code
+
+    assert [come(address) for address in "abc"] == [200, 200, 409]
+    assert come("A") == 200  # who comes already may RSVP again
+    listed = running.admin("GET", f"lists/{person.account}")
+    assert len(listed) == 2
+    assert person.v2.get(f"/events/{made}").json()["total_accepted"] == 2
+    assert person.v2.get(f"/events/{made}/attendances").json()["total_records"] == 2
+
+
+def test_without_a_capacity_everybody_can_come_and_with_0_nobody(running, person):
+    """Interface 2.1 capacity: a maximum, if one is set."""
+    bodies = [
+        {"title": name, "origin_system": "Tests"} | capacity
+        for name, capacity in {"open": {}, "closed": {"capacity": 0}}.items()
+    ]
+    made = running.admin("POST", "events", account=person.account, events=bodies)["event_ids"]
+    for event, status in zip(made, (200, 409), strict=True):
+        attendee = {"person": {"email_addresses": [{"address": f"{person.key}@example.org"}]}}
+        answer = person.v2.post(f"/events/{event}/attendances", json=attendee)
+        assert answer.status_code == status
+        assert ("capacity" in answer.text) == (status == 409)

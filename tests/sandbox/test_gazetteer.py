@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 from osdi_frames.sandbox.gazetteer import Gazetteer
 
 GAZETTEER = Gazetteer()
-PLACES = list(
-    csv.DictReader((resources.files("osdi_frames.sandbox") / "gazetteer.csv").read_text("utf-8").splitlines())
-)
+
+
+def listed(name):
+    return list(
+        csv.DictReader((resources.files("osdi_frames.sandbox") / name).read_text("utf-8").splitlines())
+    )
+
+
+PLACES, REGIONS = listed("gazetteer.csv"), listed("regions.csv")
 
 
 def test_the_list_has_hundreds_of_us_postal_codes_and_dozens_of_cities_elsewhere():
@@ -46,6 +52,38 @@ def test_a_known_city_without_postal_code_is_approximate(entered, region):
     assert located["region"] == region
     assert located["location"]["accuracy"] == "Approximate"
     assert "latitude" in located["location"]
+
+
+@pytest.mark.parametrize(
+    ("entered", "region"),
+    [
+        ({"region": "California"}, "CA"),
+        ({"region": " new   YORK "}, "NY"),
+        ({"region": "US-TX"}, "TX"),
+        ({"region": "or"}, "OR"),
+        ({"region": "Ontario", "country": "CA"}, "ON"),
+        ({"region": "Québec", "country": "CA"}, "QC"),
+        ({"region": "CA-BC", "country": "CA"}, "BC"),
+        ({"region": "Bayern", "country": "DE"}, "BY"),
+        ({"region": "Ontario"}, "Ontario"),
+        ({"region": "US-TX", "country": "CA"}, "US-TX"),
+        ({"region": "Atlantis"}, "Atlantis"),
+        ({"locality": "Springfield", "region": "Illinois"}, "IL"),
+        ({"locality": "Springfield", "region": "Oregon"}, "OR"),
+    ],
+)
+@pytest.mark.contract("2.2 region")
+def test_a_region_becomes_its_code_where_it_is_known(entered, region):
+    """Interface 2.2 region: a subdivision code, overwritten from geocoding; unknown text stays as it was entered."""
+    assert GAZETTEER.geocode(entered)["region"] == region
+
+
+def test_every_region_of_the_list_is_found_by_its_name():
+    named = {(place["country"], place["region"]) for place in REGIONS}
+    assert named >= {(place["country"], place["region"]) for place in PLACES}
+    for place in REGIONS:
+        entered = {"region": place["name"].upper(), "country": place["country"]}
+        assert GAZETTEER.geocode(entered)["region"] == place["region"]
 
 
 def test_an_unknown_postal_code_does_not_block_a_known_city():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from osdi_frames import sandbox
 from .test_collections import pages
 
 CLIENTS = Path(__file__).parent / "clients"
+GUIDE = (files("osdi_frames.sandbox") / "README.md").read_text("utf-8")
 
 Run = Callable[[str, str, sandbox.Running], dict[str, Any]]
 
@@ -64,7 +67,7 @@ def held(client, path):
 
 
 @pytest.mark.long
-def test_parsons_reads_what_the_sandbox_holds_and_writes_events_and_people(run, lenient):
+def test_every_method_of_parsons_gives_what_the_sandbox_holds_or_is_listed_as_refused(run, lenient):
     """Parsons' ActionNetwork: events without origin_system, with a space in their time; lists to the empty page."""
     running, client = lenient
     before = {
@@ -94,6 +97,53 @@ def test_parsons_reads_what_the_sandbox_holds_and_writes_events_and_people(run, 
     assert (again["given_name"], again["family_name"]) == ("Ada", "Baker")
     assert updated == client.get(updated["_links"]["self"]["href"]).json()
     assert updated["custom_fields"] == {"shirt": "XL"}
+    written_as_fields(client, given)
+    assert given["calls"].keys() == set(given["methods"])
+    assert f"all {len(given['methods'])} public methods" in GUIDE
+    assert listed() == {answer: methods_of(given["calls"], answer) for answer in listed()}
+
+
+def written_as_fields(client: httpx.Client, given: dict[str, Any]) -> None:
+    """Hold what Parsons wrote as a form, in a query, or of petitions, against what the sandbox has."""
+    tagging, tag, someone = given["tagged"]
+    assert tagging == held(client, f"tags/{tag}/taggings")[0]
+    assert tagging["_links"]["osdi:person"]["href"].endswith(someone)
+    assert "iframe" in given["embedded"]["embed_code"]
+    for made, changed in (given[name] for name in ("petitions", "attended", "signed", "campaigns")):
+        assert made["identifiers"] == changed["identifiers"]
+    petition = client.get(given["petitions"][1]["_links"]["self"]["href"]).json()
+    assert (petition["title"], petition["target"], petition["origin_system"]) == (
+        "Again", [{"name": "The mayor"}], "Sandbox Group"
+    )  # fmt: skip
+    assert petition["total_signatures"] == 1
+    assert [one["status"] for one in given["attended"]] == ["accepted", "attended"]
+    assert [one["comments"] for one in given["signed"]] == ["Now!", "Soon"]
+    assert [one["title"] for one in given["campaigns"]] == ["Spring", "Summer"]
+    event, inside = given["changed"], given["inside"]
+    assert event == client.get(event["_links"]["self"]["href"]).json()
+    assert (event["title"], event["location"]["venue"], event["total_accepted"]) == ("Changed", "Hall", 1)
+    assert inside["_links"]["action_network:event_campaign"] == given["campaigns"][0]["_links"]["self"]
+    assert inside["location"]["venue"] == "Hall"
+
+
+def listed() -> dict[str, set[str]]:
+    """Return the methods by their answer, as the table of the sandbox's guide lists them."""
+    table = GUIDE.partition("| Parsons' method |")[2].partition("\n\n")[0]
+    rows = [row.split("|")[1:3] for row in table.splitlines()[2:]]
+    return {answer.strip(): set(re.findall("`([a-z_]+)`", methods)) for answer, methods in rows}
+
+
+def methods_of(calls: dict[str, Any], answer: str) -> set[str]:
+    """Return the methods whose calls were answered so."""
+    return {name for name, noted in calls.items() if answer_of(noted) == answer}
+
+
+def answer_of(noted: dict[str, Any]) -> str:
+    if set(noted["statuses"]) <= {404, 405}:
+        return "refused: nothing of it is kept"
+    if noted["fields"]:
+        return "works with flat fields"
+    return "works" if not noted["rows"] or any(noted["rows"]) else "an empty table"
 
 
 @pytest.mark.long

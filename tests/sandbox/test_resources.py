@@ -61,6 +61,31 @@ def test_a_collection_has_the_keys_and_fields_of_its_resource_and_each_row_is_th
         assert stocked.v2.get(row["_links"]["self"]["href"]).json() == row
 
 
+EMPTY = {
+    **dict.fromkeys(("forms", "fundraising_pages", "donations", "advocacy_campaigns", "lists"), "osdi"),
+    **dict.fromkeys(("messages", "queries", "wrappers", "unique_id_lists"), "osdi"),
+    **dict.fromkeys(("campaigns", "surveys"), "platform"),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_collection_of_which_nothing_is_kept_is_an_empty_page_and_its_resources_are_unknown(person, name):
+    """Clients that list everything come to an end; what an address with an id leads to is not there."""
+    key = f"{EMPTY[name]}:{name}"
+    for client in (person.v2, person.v1):
+        page = client.get(f"/{name}?page=2").raise_for_status().json()
+        version = "v2" if client is person.v2 else "v1"
+        assert_valid(page, collection(key, {}, version=version))
+        assert (page["total_records"], page["_embedded"]) == (0, {key: []})
+        assert key in client.get("").json()["_links"]
+        assert client.get(f"/{name}/x").status_code == 404
+        assert client.post(f"/{name}", json={"title": "A", "origin_system": "B"}).status_code == 405
+    for inside in ("forms/x/submissions", "fundraising_pages/x/donations", "lists/x/items"):
+        assert person.v2.get(f"/{inside}").status_code == 404
+    if name.endswith(("forms", "pages", "campaigns", "surveys")):
+        assert person.v2.get(f"/{name}", params={"filter": "title eq 'A'"}).status_code == 200
+
+
 def test_every_link_of_every_resource_resolves_in_both_versions(stocked):
     for client in (stocked.v2, stocked.v1):
         segment = "attendances" if client is stocked.v2 else "attendance"

@@ -33,7 +33,7 @@ def _prefix(_context: click.Context, _parameter: click.Parameter, value: str) ->
     "--retry-after", default="300,900,2400", callback=_seconds, help="Seconds before webhook retries."
 )
 @click.option(
-    "--lenient", is_flag=True, help="Take what services probably take: no origin_system, times with a space."
+    "--lenient", is_flag=True, help="Take what other clients send: forms, no origin_system, petitions."
 )
 @click.option(
     "--allow-webhook-hosts",

@@ -138,6 +138,17 @@ def last_segment(addresses: pa.Array) -> pa.Array:
     return pc.replace_with_mask(last, np.isin(np.arange(len(last)), odd), found)
 
 
+def _host(addresses: pa.Array) -> pa.Array:
+    """Return the host of each address, without user and port, in small letters."""
+    written = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#]*@)?(?P<host>\[[^\]/?#@]*\]|[^/?#:@]+)"
+    return pc.struct_field(pc.extract_regex(pc.ascii_lower(addresses), written), [0])
+
+
+def _bare(names: pa.Array) -> pa.Array:
+    """Return the letters and digits of each name."""
+    return pc.replace_substring_regex(pc.ascii_lower(names), "[^a-z0-9]", "")
+
+
 def _system(texts: pa.Array) -> pa.Array:
     first = pc.list_element(pc.split_pattern(texts, ":", max_splits=1), 0)
     return pc.if_else(pc.match_substring(texts, ":"), first, None)
@@ -152,11 +163,25 @@ _FUNCTIONS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
 
 def _targeting_label(values: _Values, column: Column) -> pa.Array:
     found = (values.of(values.table.column(name)) for name in column.derived)
-    accepted, origin, title, capacity, image, hidden, campaign = found
-    # What the API cannot set shows an event of the user interface; of the API's alone there is a label (interface 1.5).
-    made_by_hand = valid(capacity) | valid(image) | valid(campaign) | true(hidden)
+    accepted, origin, title, *shown = found
+    has_label = true(pc.greater_equal(accepted, 1)) & ~_made_by_hand(values, origin, *shown)
     label = pc.binary_join_element_wise("[1, (", origin, ") Event], (", title, ")", "")
-    return pc.if_else(true(pc.greater_equal(accepted, 1)) & ~made_by_hand, label, None)
+    return pc.if_else(has_label, label, None)
+
+
+def _made_by_hand(
+    values: _Values, origin: pa.Array, capacity: pa.Array, image: pa.Array, hidden: pa.Array, *urls: pa.Array
+) -> Mask:
+    """Find the events that show that they were made in the user interface, which have no label (interface 1.5).
+
+    They have what the API cannot set (2.1), a page on the service's own host (1.2), v1's ``url`` (2.8), or the
+    service, by its prefix, as the system where they originated.
+    """
+    page, own = map(_host, urls)
+    by_service = pc.is_in(_bare(origin), _bare(pa.array(values.parsed.prefixes)))
+    v1_url = values.parsed.at((*values.head, "url"))
+    present = valid(capacity) | valid(image) | valid(v1_url)
+    return present | true(hidden) | true(pc.equal(page, own)) | true(by_service)
 
 
 def _api_version(values: _Values, column: Column) -> pa.Array:

@@ -100,7 +100,7 @@ def add_group(service: Service, call: Call) -> Any:
 
 def add_titled(kind: str, service: Service, call: Call) -> Any:
     """Make a campaign or a petition: `title`, `account`, and the other fields of one."""
-    made = service.add_titled(kind, _account(service, call), call.body, call.site)
+    made = service.add_titled(kind, _account(service, call), call.body, call.site, by="ui")
     return json.loads(service.text(made, call.site)) | {"id": made.resource_id}
 
 
@@ -111,8 +111,11 @@ def add_events(service: Service, call: Call) -> Any:
     `listed` false, for an event that only its campaign's collection shows.
     """
     account, bodies = _account(service, call), _sent(call, "events", [dict])
-    made = [service.create_event(account, body, call.site, by="ui") for body in bodies]
-    return {"event_ids": [event.resource_id for event in made]}
+    made = []
+    for body in bodies:
+        listed = body.get("listed") is not False
+        made.append(service.create_event(account, body, call.site, by="ui", listed=listed).resource_id)
+    return {"event_ids": made}
 
 
 def act(kind: str, parent: str, service: Service, call: Call) -> Any:

@@ -156,6 +156,9 @@ def delete(service: Service, call: Call) -> Any:
     return {"notice": "This tagging was successfully deleted."}
 
 
+_METHODS: Mapping[str, Handler] = {"PUT": change, "DELETE": delete}  # of one resource
+
+
 def embed(service: Service, call: Call) -> Any:
     """Answer the embed code of a resource."""
     href = call.site.link(one(service, call).path(call.site), "embed")["href"]
@@ -168,6 +171,8 @@ def create(kind: Kind, service: Service, call: Call) -> Resource:
     match kind.name:
         case "event":
             return service.create_event(call.account, body, site, campaign=owner)
+        case "event_campaign" | "petition":
+            return service.add_titled(kind.name, call.account, body, site)
         case "person":
             return service.sign_up(call.account, body, site)
         case "tag":
@@ -175,11 +180,6 @@ def create(kind: Kind, service: Service, call: Call) -> Resource:
         case "tagging":
             return service.give(owner, service.acting(body, site), site)
     return service.act(kind.name, owner, body, site)
-
-
-# What can be posted, but to the collections under a person, and what can be changed.
-_CREATED = ("event", "attendance", "signature", "person", "tag", "tagging")
-_CHANGED = ("event", "attendance", "signature", "person")
 
 
 def entry_point(service: Service, call: Call) -> Any:
@@ -202,20 +202,17 @@ def entry_point(service: Service, call: Call) -> Any:
     }
 
 
-def addresses(version: str) -> dict[str, dict[str, Handler]]:
+def addresses(version: str, *, lenient: bool) -> dict[str, dict[str, Handler]]:
     """Return the paths below the base address of a version, each with its methods."""
     found: dict[str, dict[str, Handler]] = {"": {"GET": entry_point}}
     for kind in KINDS.values():
+        methods = (*kind.methods, *(kind.lenient_methods if lenient else ()))
         for path in kind.addresses(version):
-            found[path] = {"GET": partial(collection, kind)}
-            if kind.name in _CREATED and "{person_id}" not in path:
-                found[path]["POST"] = partial(create, kind)
             here = f"{path}/{{{kind.name}_id}}"
-            found[here] = {"GET": one}
-            if kind.name in _CHANGED:
-                found[here]["PUT"] = change
-            if kind.name == "tagging":
-                found[here]["DELETE"] = delete
+            found[path], found[here] = {"GET": partial(collection, kind)}, {"GET": one}
+            if "POST" in methods and "{person_id}" not in path:
+                found[path]["POST"] = partial(create, kind)
+            found[here] |= {method: _METHODS[method] for method in methods if method in _METHODS}
             if "<p>:embed" in kind.links:
                 found[f"{here}/embed"] = {"GET": embed}
     return found

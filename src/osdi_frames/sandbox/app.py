@@ -20,6 +20,8 @@ from starlette.types import Receive, Scope, Send
 from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox import admin, api, faults
+from osdi_frames.sandbox.form_body import parse_fields
+from osdi_frames.sandbox.kinds import KINDS
 from osdi_frames.sandbox.people import NOBODY, Account
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
@@ -65,8 +67,9 @@ def create_app(
     retry_after
         Seconds before each retry of a webhook delivery (interface 6).
     lenient
-        Take events without origin_system, and start and end with a space between date and time, as the live service
-        probably does and the contract does not.
+        Take what other clients send and the contract does not have: events without origin_system, a space between date
+        and time, a form or a query for a body, petitions and event campaigns over the API. The package's guide of the
+        sandbox lists all.
     webhook_hosts
         Names of hosts, besides this machine, to which webhooks may be registered and delivered.
     now
@@ -107,12 +110,16 @@ def create_app(
 def _routes(service: Service) -> Iterator[Route]:
     for slash in ("", "/"):  # an address with a trailing slash is the one without (interface 4)
         for version in VERSIONS:
-            for path, handlers in api.addresses(version).items():
+            for path, handlers in api.addresses(version, lenient=service.lenient).items():
                 yield Route(f"/api/{version}{path}{slash}", _Endpoint(service, handlers, version, path))
         for path, answers in admin.ADDRESSES.items():
             yield Route(f"{path}{slash}", _Endpoint(service, answers, ADMIN, path))
-    here = PlainTextResponse("A relation of the interface's section 2.\n")
-    yield Route("/docs/{version}/{rel:path}", lambda _: here)  # where the curies lead
+    relation = PlainTextResponse("A relation of the interface's section 2.\n")
+    yield Route("/docs/{version}/{rel:path}", lambda _: relation)  # where the curies lead
+    page = PlainTextResponse("A public page. POST /sandbox/signatures or /sandbox/attendances acts here.\n")
+    for kind in KINDS.values():
+        if any(field.name == "browser_url" for field in kind.fields):
+            yield Route(f"/{kind.at('v2')}/{{resource_id}}", lambda _: page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,8 @@ class _Endpoint:
                 raise RequestRefused(405, f"{what} cannot be deleted")
             allowed = ", ".join(self._handlers)
             raise RequestRefused(405, f"{method[:20]} is not possible here; these are: {allowed}")
-        body = await _body(request, self._version) if method in ("POST", "PUT") else {}
+        lenient = self._service.lenient and self._version != ADMIN
+        body = await _body(request, self._version, lenient=lenient) if method in ("POST", "PUT") else {}
         path, query = request.scope["path"].removeprefix(f"/api/{self._version}/"), request.query_params
         version = query.get("version") if self._version == ADMIN else self._version
         site = Site(_origin(request), self._service.prefix, version if version in VERSIONS else "v2")
@@ -213,15 +221,21 @@ def _refused(error: RequestRefused, handlers: Mapping[str, object]) -> Response:
     return JSONResponse({"error": str(error)}, status_code=error.status, headers=headers)
 
 
-async def _body(request: Request, version: str) -> dict[str, Any]:
-    """Read the body of a request, which must be a JSON object of interchangeable text."""
+async def _body(request: Request, version: str, *, lenient: bool) -> dict[str, Any]:
+    """Read the body of a request, which must be a JSON object of interchangeable text.
+
+    With `lenient`, one that is no JSON is a form, and a request without a body has it in its query.
+    """
     body, limit = bytearray(), BODY_LIMITS[version]
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
             raise RequestRefused(413, f"the body is larger than {limit} bytes")
     try:
-        parsed = json.loads(body if body or version != ADMIN else "{}")
+        if lenient and not body.lstrip().startswith((b"{", b"[", b'"')):
+            parsed: Any = parse_fields((body or request.scope["query_string"]).decode())
+        else:
+            parsed = json.loads(body if body or version != ADMIN else "{}")
         text = json.dumps(parsed, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise RequestRefused(400, f"the body is not JSON: {str(error)[:100]}") from error

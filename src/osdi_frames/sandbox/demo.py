@@ -86,7 +86,7 @@ class _Replay:
             ("petition", self._world.petitions),
         ):
             for document in documents:
-                made = self._service.add_titled(kind, self._group, self._begun(document), self._site)
+                made = self._service.add_titled(kind, self._group, self._begun(document), self._site, by="ui")
                 self._ids[href_of(document)] = made.resource_id
         for event in self._world.events:
             self._create(event)
@@ -94,17 +94,22 @@ class _Replay:
             self._sign(signature)
 
     def _begun(self, document: Document) -> Document:
-        """Set the clock to when a document was made; return it without identifiers: the sandbox makes its own."""
+        """Set the clock to when a document was made; return what the sandbox does not make itself."""
         self._moment = datetime.fromisoformat(document["created_date"])
-        return {name: value for name, value in document.items() if name != "identifiers"}
+        made_here = ("identifiers", "browser_url")
+        return {name: value for name, value in document.items() if name not in made_here}
 
     def _create(self, event: Document) -> None:
+        # Of the sample's events, those of the user interface have a page on the service, as in life (interface 1.2).
+        by = "ui" if "browser_url" in event else "v2"
+        listed = href_of(event) not in self._world.campaign_only
+        href = campaign_href(self._world.deployment, event)
+        campaign = self._service.resource("event_campaign", self._ids[href]) if href else None
         body = self._begun(event)
-        body["listed"] = href_of(event) not in self._world.campaign_only
         body["_links"] = self._linked("osdi:creator", self._ids[event["_links"]["osdi:creator"]["href"]])
-        if href := campaign_href(self._world.deployment, event):
-            body[self._site.named("<p>:event_campaign_id")] = self._ids[href]
-        made = self._service.create_event(self._group, body, self._site, by="ui")
+        made = self._service.create_event(
+            self._group, body, self._site, campaign=campaign, by=by, listed=listed
+        )
         self._service.store.put(replace(made, modified_date=event["modified_date"]))
         self._attend(made, event)
 

@@ -1,4 +1,4 @@
-"""A geocoder without network: a bundled list of places, so that the same address always has the same coordinates."""
+"""A geocoder without network: bundled lists, so that the same address always has the same coordinates."""
 
 import csv
 import re
@@ -10,27 +10,33 @@ Location = dict[str, Any]
 
 
 class Gazetteer:
-    """The places of the list that comes with the package, by postal code and by name."""
+    """The places and the regions of the lists that come with the package, by postal code and by name."""
 
     def __init__(self) -> None:
-        lines = (resources.files(__package__) / "gazetteer.csv").read_text(encoding="utf-8").splitlines()
         # the first place of a locality stands for it; later ones are other postal codes of the same city
-        places = list(csv.DictReader(lines))[::-1]
+        places, regions = _listed("gazetteer.csv")[::-1], _listed("regions.csv")
         self._by_code = {(place["country"], _code(place["postal_code"])): place for place in places}
         self._countries = {_code(place["postal_code"]): place["country"] for place in places}
         self._by_city: dict[tuple[str, ...], dict[str, str]] = {}
         for place in places:
             city = place["country"], place["locality"].casefold()
             self._by_city |= {city: place, (*city, place["region"]): place}
+        self._regions = {
+            (region["country"], written.casefold()): region["region"]
+            for region in regions
+            for written in (region["name"], region["region"], f"{region['country']}-{region['region']}")
+        }
 
     def geocode(self, entered: Mapping[str, Any]) -> Location:
         """Return a location as the service answers it (interface 2.2).
 
         A known postal code gives locality, region and coordinates, `Rooftop` with a street address; a known city
         gives its coordinates; for any other place the text stays as it was entered, `Approximate`, and no
-        coordinates are made up.
+        coordinates are made up. A region that is known by its name becomes its code.
         """
         located: Location = {"region": "", "country": "US", **entered, "language": "en"}
+        region = " ".join(located["region"].split()).casefold()
+        located["region"] = self._regions.get((located["country"], region), located["region"])
         coded = self._coded(located)
         city = located["country"], located.get("locality", "").strip().casefold()
         place = coded or self._by_city.get((*city, located["region"])) or self._by_city.get(city)
@@ -57,6 +63,11 @@ class Gazetteer:
     def _coded(self, location: Location) -> dict[str, str] | None:
         code = _code(location.get("postal_code", ""))
         return self._by_code.get((location["country"], code)) if code else None
+
+
+def _listed(name: str) -> list[dict[str, str]]:
+    text = (resources.files(__package__) / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 def _code(postal_code: str) -> str:

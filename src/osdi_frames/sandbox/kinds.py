@@ -1,13 +1,13 @@
-"""Every resource as one declaration: its addresses, keys, fields, filters, links and counts.
+"""Every resource as one declaration: its addresses, methods, keys, fields, filters, links and counts.
 
 A field has its names in v2 and v1, its shape, and who may set it. Store, pages, endpoints and representations are
-the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link leads to its
-collection: that is then empty.
+the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link or a client leads
+to its collection: that is then empty.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -21,30 +21,48 @@ from osdi_frames.tables.fields import ALL, DATES, EVENT, LOCATION, UI, VERSIONS,
 Shape = Any
 
 
-def conform(value: object, shape: Shape) -> Any:
+def conform(value: object, shape: Shape, *, lenient: bool = False) -> Any:
     """Return what of `value` has `shape`; None where nothing has: invalid entries are ignored (interface 4, rule 1).
+
+    With `lenient`, a single entry stands for a list, text for an object that has a name alone, a number for its text.
 
     >>> conform({"title": "Picnic", "capacity": "lots", "colour": "red"}, {"title": str, "capacity": int})
     {'title': 'Picnic'}
+    >>> conform("The council", [{"name": str}], lenient=True)
+    [{'name': 'The council'}]
     """
-    shape = _SHAPES.get(shape, shape) if isinstance(shape, str) else shape
+    if isinstance(shape, str):
+        shape = (_LENIENT_SHAPES if lenient else _SHAPES)[shape]
     if isinstance(shape, list):
-        if not isinstance(value, list):
-            return None
-        return [kept for entry in value if (kept := conform(entry, shape[0])) is not None]
+        return _conform_entries(value, shape[0], lenient=lenient)
     if isinstance(shape, dict):
+        if lenient and isinstance(value, str) and list(shape) == ["name"]:
+            value = {"name": value}
         if not isinstance(value, Mapping):
             return None
         named = dict.fromkeys(value, shape[str]) if str in shape else shape
-        found = {name: conform(value[name], inner) for name, inner in named.items() if name in value}
+        found = {
+            name: conform(value[name], inner, lenient=lenient)
+            for name, inner in named.items()
+            if name in value
+        }
         return {name: kept for name, kept in found.items() if kept is not None}
     if isinstance(shape, tuple):
         return value if value in shape else None
     if shape is float and type(value) is int:
         return float(value) if abs(value) < 2**53 else None
+    if lenient and shape is str and type(value) in (int, float):
+        return str(value)
     if isinstance(shape, type):
         return value if type(value) is shape else None
     return shape(value)
+
+
+def _conform_entries(value: object, shape: Shape, *, lenient: bool) -> list[Any] | None:
+    if isinstance(value, list):
+        return [kept for entry in value if (kept := conform(entry, shape, lenient=lenient)) is not None]
+    single = conform(value, shape, lenient=True) if lenient else None
+    return None if single is None else [single]
 
 
 def identifier(value: object) -> str | None:
@@ -80,9 +98,14 @@ def wall_clock(text: str) -> str | None:
         return None
 
 
+def clock(value: object) -> str | None:
+    """Keep a wall clock, whatever stands between its date and time."""
+    return wall_clock(value) if isinstance(value, str) else None
+
+
 def timestamp(value: object) -> str | None:
     """Keep a wall clock whose date and time are written as ISO 8601 does, with a ``T`` between them (interface 2)."""
-    return wall_clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None
+    return clock(value) if isinstance(value, str) and value[10:11] in ("", "T", "t") else None
 
 
 def _texts(*names: str) -> dict[str, Shape]:
@@ -98,6 +121,7 @@ _SHAPES: dict[str, Shape] = {
     "country": country,
     "location": {field.name: field.kind for field in LOCATION if field.set_by},
 }
+_LENIENT_SHAPES = _SHAPES | {"local": clock}
 REFERRER_DATA: Shape = _texts(*(column.name for column in actions.REFERRER_DATA))
 _PLACE = _texts("locality", "region", "postal_code", "country", "language")
 _POINT = {"latitude": float, "longitude": float, "accuracy": str}
@@ -125,9 +149,10 @@ _OWN = "osdi-frames sandbox"
 _ORIGIN = Field("origin_system", "origin_system", "originating_system", str, UI, default=_OWN)
 _PUBLISHED = (
     *_MADE,
-    _ORIGIN,
-    same("title", str, UI, required=True),
-    *(same(name, str, UI) for name in ("name", "description", "browser_url", "featured_image_url")),
+    replace(_ORIGIN, set_by=ALL),
+    same("title", str, ALL, required=True),
+    *(same(name, str, ALL) for name in ("name", "description", "browser_url")),
+    same("featured_image_url", str, UI),
     same("<p>:hidden", bool, UI, default=False),
     same("<p>:sponsor", dict),
 )
@@ -154,15 +179,18 @@ class Kind:
     """One kind of resource.
 
     `under` names the kinds in whose addresses its collections stand, the first of which its own address names, too;
-    None is the base address. `filters` are the names that `filter` takes; a link that one version lacks names the
-    other. `counted` are the fields that count it: of the kind of its parent, of that one's parent, and so on. `embeds`
-    are the keys under which a version embeds the person who made it.
+    None is the base address. `methods` are offered besides GET, `lenient_methods` by ``--lenient`` only: POST at its
+    collections, but those under a person, PUT and DELETE of one. `filters` are the names that `filter` takes; a link
+    that one version lacks names the other. `counted` are the fields that count it: of the kind of its parent, of that
+    one's parent, and so on. `embeds` are the keys under which a version embeds the person who made it.
     """
 
     name: str
     plural: str = ""
     v1_plural: str = ""
     under: tuple[str | None, ...] = (None,)
+    methods: tuple[str, ...] = ()
+    lenient_methods: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     filters: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
@@ -193,6 +221,7 @@ class Kind:
 
 
 _ATTENDANCES = ("osdi:attendances v2", "osdi:attendance v1")
+_EDITABLE = ("POST", "PUT")
 _DATED = ("identifier", "created_date", "modified_date")
 _TITLED = (*_DATED, "origin_system", "title")
 _CONTACTS = ("email_address", "phone_number", "region", "postal_code")
@@ -231,6 +260,7 @@ KINDS = {
         Kind(
             "event",
             under=(None, "event_campaign"),
+            methods=_EDITABLE,
             fields=EVENT,
             filters=(*_TITLED, "start_date", "end_date"),
             links=(
@@ -242,9 +272,10 @@ KINDS = {
         ),
         Kind(
             "event_campaign",
+            lenient_methods=_EDITABLE,
             fields=(
                 *_PUBLISHED,
-                *(same(name, str, UI) for name in ("host_pitch", "host_instructions", "host_url")),
+                *(same(name, str, ALL) for name in ("host_pitch", "host_instructions", "host_url")),
                 *(same(name, int, default=0) for name in ("total_events", "total_rsvps")),
             ),
             filters=_TITLED,
@@ -253,10 +284,11 @@ KINDS = {
         ),
         Kind(
             "petition",
+            lenient_methods=_EDITABLE,
             fields=(
                 *_PUBLISHED,
-                same("petition_text", str, UI),
-                same("target", [{"name": str}], UI),
+                same("petition_text", str, ALL),
+                same("target", [{"name": str}], ALL),
                 same("total_signatures", int, default=0),
             ),
             filters=_TITLED,
@@ -266,6 +298,7 @@ KINDS = {
         Kind(
             "attendance",
             under=("event", "person"),
+            methods=_EDITABLE,
             fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
             filters=_DATED,
             links=("osdi:event", "osdi:person"),
@@ -275,6 +308,7 @@ KINDS = {
         Kind(
             "signature",
             under=("petition", "person"),
+            methods=_EDITABLE,
             fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
             filters=_DATED,
             links=("osdi:petition", "osdi:person"),
@@ -283,6 +317,7 @@ KINDS = {
         Kind(
             "person",
             "people",
+            methods=_EDITABLE,
             fields=(*_MADE, _ORIGIN, *_PERSON_FIELDS),
             filters=(*_DATED, "given_name", "family_name", *_CONTACTS),
             links=(
@@ -291,17 +326,25 @@ KINDS = {
             ),
             totals=False,
         ),
-        Kind("tag", fields=(*_MADE, _NAME), links=("osdi:taggings",)),
+        Kind("tag", methods=("POST",), fields=(*_MADE, _NAME), links=("osdi:taggings",)),
         Kind(
             "tagging",
             under=("tag", "person"),
+            methods=("POST", "DELETE"),
             fields=(*_MADE, same("item_type", str, default="osdi:person")),
             links=("osdi:tag", "osdi:person"),
         ),
-        Kind("campaign", prefix="<p>"),
-        *(Kind(name, under=("person",)) for name in ("submission", "donation", "question_answer")),
-        Kind("outreach", "outreaches", under=("person",)),
-        Kind("response", under=("person",), prefix="<p>"),
+        # those of which nothing is kept
+        *(Kind(name, filters=_TITLED) for name in ("form", "fundraising_page", "advocacy_campaign")),
+        *(Kind(name, filters=_TITLED, prefix="<p>") for name in ("campaign", "survey")),
+        *(Kind(name) for name in ("message", "list", "wrapper", "unique_id_list")),
+        Kind("query", "queries"),
+        Kind("item", under=("list",)),
+        Kind("submission", under=("form", "person"), filters=_DATED),
+        Kind("donation", under=(None, "fundraising_page", "person"), filters=_DATED),
+        Kind("outreach", "outreaches", under=("advocacy_campaign", "person"), filters=_DATED),
+        Kind("response", under=("survey", "person"), filters=_DATED, prefix="<p>"),
+        Kind("question_answer", under=("person",)),
     )
 }
 

@@ -54,18 +54,19 @@ class Account:
 NOBODY = Account("", "", "", "")  # who asks without a key
 
 
-def named_creator(body: Mapping[str, Any], site: Site) -> str | None:
+def named_creator(body: Mapping[str, Any], site: Site, *, any_host: bool) -> str | None:
     """Return the id of the person that a body names as creator, by link or, in v1, embedded (interface 2.8, 4)."""
     places: list[tuple[str, ...]] = [("_links", "osdi:creator")]
     if site.version == "v1":
         places += [("osdi:creator", "_links", "self"), ("_embedded", "osdi:creator", "_links", "self")]
-    return next(filter(None, (linked_person(body, place, site) for place in places)), None)
+    return next(filter(None, (linked_person(body, place, site, any_host=any_host) for place in places)), None)
 
 
-def linked_person(body: Any, place: tuple[str, ...], site: Site) -> str | None:
+def linked_person(body: Any, place: tuple[str, ...], site: Site, *, any_host: bool) -> str | None:
     """Return the id of ``people/<person_id>`` of this service where a link leads there, or None.
 
-    `place` are the keys under which the link stands in the body.
+    `place` are the keys under which the link stands in the body. With `any_host`, the link may lead to another host,
+    as clients write that know the address of one service only.
     """
     href = value_at(body, (*place, "href"))
     try:
@@ -77,7 +78,11 @@ def linked_person(body: Any, place: tuple[str, ...], site: Site) -> str | None:
     except ValueError:
         return None
     path, _, person_id = there.path.rstrip("/").rpartition("/")
-    return person_id if same and path in [f"/api/{version}/people" for version in VERSIONS] else None
+    return (
+        person_id
+        if (same or any_host) and path in [f"/api/{version}/people" for version in VERSIONS]
+        else None
+    )
 
 
 def contacts_of(entered: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -65,15 +65,21 @@ class Resource:
         return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
-def enter(kind: str, body: Mapping[str, object], site: Site, *by: str) -> Fields:
-    """Return what a body may set in these ways, by the declared names; all else is ignored (interface 4, rule 1)."""
+def enter(kind: str, body: Mapping[str, object], site: Site, *by: str, lenient: bool) -> Fields:
+    """Return what a body may set in these ways, by the declared names; all else is ignored (interface 4, rule 1).
+
+    With `lenient`, values count that are written in other ways than the contract's (see `conform`).
+    """
     entered = {}
     for field in KINDS[kind].fields:
         name = None if set(by).isdisjoint(field.set_by) else site.field(field)
         if name and name in body:
-            value = conform(body[name], field.kind)
+            value = conform(body[name], field.kind, lenient=lenient)
             if value is not None and (not field.required or value.strip()):  # what is required is text
                 entered[field.name] = value
+    location = entered.get("location", {})
+    if site.version == "v1" and not location.get("postal_code", "").strip():  # there it is required
+        location.pop("postal_code", None)
     return entered
 
 
@@ -84,7 +90,7 @@ def require(kind: str, entered: Fields, site: Site) -> None:
     """
     required = [field for field in KINDS[kind].fields if field.required]
     missing = [site.field(field) for field in required if field.name not in entered]
-    if site.version == "v1" and "location" in entered and not entered["location"].get("postal_code"):
+    if site.version == "v1" and "location" in entered and "postal_code" not in entered["location"]:
         missing.append("location.postal_code")
     if missing:
         raise RequestRefused(400, f"required and missing: {', '.join(map(str, missing))}")
@@ -114,6 +120,10 @@ def foreign(identifiers: Collection[str], site: Site) -> list[str]:
 def represent(resource: Resource, site: Site, *, person: Resource | None = None) -> Fields:
     """Return a resource in the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
     values = resource.values(site.native(resource.resource_id))
+    if resource.made_by == "ui":  # which makes a page for each of its own (interface 1.2)
+        values.setdefault("browser_url", f"{site.origin}/{resource.path(site)}")
+    elif resource.kind == "event" and site.version == "v1":  # where no other has one (interface 2.8)
+        values.pop("browser_url", None)
     if resource.kind == "event" and "sponsor" in values:
         title, url = SPONSOR[site.version]
         values["sponsor"] = {title: values["sponsor"]["title"], url: values["sponsor"]["url"]}

@@ -23,7 +23,6 @@ Found = TypeVar("Found")
 Body = Mapping[str, Any]
 Row = tuple[dict[str, str], str]  # one resource of a collection: its own link, and its JSON
 _NO_PERSON = "a person is needed: an object under person, or the link osdi:person"
-_TIMES = ("start_date", "end_date", "start")
 
 # What the service writes as source and website of an act over the API that gives none; deliveries leave both out.
 _UNKNOWN = {"source": "none", "website": "api"}
@@ -103,10 +102,7 @@ class Service:
         return self._save(known, self._claimed(known, entered, site))
 
     def _enter(self, kind: str, body: Body, site: Site, *by: str) -> Fields:
-        if self.lenient:  # a time may have a space for its ``T``
-            times = {name: body[name] for name in _TIMES if isinstance(body.get(name), str)}
-            body = {**body, **{name: time.replace(" ", "T", 1) for name, time in times.items()}}
-        return enter(kind, body, site, *by)
+        return enter(kind, body, site, *by, lenient=self.lenient)
 
     def _claimed(self, known: Resource, entered: Fields, site: Site) -> Resource:
         """Return a resource with what was entered; identifiers of other resources stay theirs (interface 2.1)."""
@@ -136,7 +132,7 @@ class Service:
 
     def new_person(self, body: Body, site: Site) -> Resource:
         """Make a person from what was entered."""
-        return self._record_person(enter("person", body, site, "ui"), site)
+        return self._record_person(self._enter("person", body, site, "ui"), site)
 
     def _record_person(self, entered: Fields, site: Site, known: Resource | None = None) -> Resource:
         """Make or change a person, whose e-mail addresses and phone numbers they are known again by."""
@@ -153,7 +149,7 @@ class Service:
     def sign_up(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a person, or change the one who has the e-mail address or phone number: the person signup helper."""
         inline = body.get("person")
-        entered = enter("person", inline, site, site.version) if isinstance(inline, Mapping) else {}
+        entered = self._enter("person", inline, site, site.version) if isinstance(inline, Mapping) else {}
         if not contacts_of(entered):
             raise RequestRefused(400, "a person needs an e-mail address or a phone number under person")
         person = self._record_person(entered, site, self._known_again(entered))
@@ -165,7 +161,7 @@ class Service:
         """Change a person of the account's list; with an e-mail address of somebody else nothing is changed."""
         listed = self.store.named(list_of(account.account_id), known.resource_id)
         there(listed, "person", known.resource_id)
-        entered = enter("person", body, site, site.version)
+        entered = self._enter("person", body, site, site.version)
         owners = {self.store.named(kind, name) for kind, name in contacts_of(entered) if kind == "email"}
         return self._record_person(entered, site, known) if owners <= {None, known.resource_id} else known
 
@@ -190,10 +186,10 @@ class Service:
         """Return who acts: the person inline, known again by a contact, or the linked one; modified by acting."""
         inline = body.get("person")
         if isinstance(inline, Mapping):
-            entered = enter("person", inline, site, site.version, "ui")
+            entered = self._enter("person", inline, site, site.version, "ui")
             person = self._record_person(entered, site, self._known_again(entered))
         else:
-            linked = linked_person(body, ("_links", "osdi:person"), site)
+            linked = linked_person(body, ("_links", "osdi:person"), site, any_host=self.lenient)
             known = self.store.find("person", resource_id=linked or "")
             if known is None:
                 raise RequestRefused(400, _NO_PERSON)
@@ -204,7 +200,7 @@ class Service:
 
     def add_tag(self, account: Account, body: Body, site: Site) -> Resource:
         """Make a tag of the account, or return the one that has the name."""
-        entered = enter("tag", body, site, site.version)
+        entered = self._enter("tag", body, site, site.version)
         require("tag", entered, site)
         key = f"{account.account_id} {entered['name']}"
         if known := self.store.named("tag", key):
@@ -220,7 +216,7 @@ class Service:
 
     def _tag(self, account_id: str, person: Resource, body: Body, site: Site) -> None:
         """Add and remove the tags of a helper's body; what is no tag of the account is ignored."""
-        sent = conform(body, HELPER)
+        sent = conform(body, HELPER, lenient=self.lenient)
         for name in sent.get("add_tags", ()):
             if tag := self.store.named("tag", f"{account_id} {name}"):
                 self.give(self.resource("tag", tag), person, site)
@@ -231,7 +227,14 @@ class Service:
     # events, campaigns, petitions
 
     def create_event(
-        self, account: Account, body: Body, site: Site, *, campaign: Resource | None = None, by: str = ""
+        self,
+        account: Account,
+        body: Body,
+        site: Site,
+        *,
+        campaign: Resource | None = None,
+        by: str = "",
+        listed: bool = True,
     ) -> Resource:
         """Make an event, or change the one that the identifiers belong to (interface 4, rules 1 to 3)."""
         by = by or site.version
@@ -244,10 +247,9 @@ class Service:
                 identifiers = ", ".join(entered["identifiers"])
                 raise RequestRefused(409, f"identifiers belong to another event: {identifiers}")
             return self._save(event, self._claimed(event, entered, site))
-        creator_id, named = account.creator(named_creator(body, site), site.version)
+        creator_id, named = account.creator(named_creator(body, site, any_host=self.lenient), site.version)
         parent = campaign.resource_id if campaign else entered.pop("parent", None)
         around = {"parent": parent, "person_id": creator_id, "made_by": by, "creator_named": named}
-        listed = by != "ui" or body.get("listed") is not False
         fields = origin | entered | _sponsored(account)
         return self.add("event", account.account_id, fields, site, listed=listed, **around)
 
@@ -258,12 +260,14 @@ class Service:
         events = {event_id for event_id in own if self.store.find("event", resource_id=event_id)}
         return events | set(filter(None, (self.store.named("identifier", name) for name in others)))
 
-    def add_titled(self, kind: str, account: Account, body: Body, site: Site) -> Resource:
-        """Make a campaign or a petition as the service's own user interface does."""
-        entered = enter(kind, body, site, "ui")
+    def add_titled(self, kind: str, account: Account, body: Body, site: Site, *, by: str = "") -> Resource:
+        """Make a campaign or a petition."""
+        by = by or site.version
+        entered = self._enter(kind, body, site, by)
         require(kind, entered, site)
-        made = {"person_id": account.default_creator, "made_by": "ui"}
-        return self.add(kind, account.account_id, entered | _sponsored(account), site, **made)
+        origin = {} if by == "ui" else {"origin_system": account.title}
+        made = {"person_id": account.default_creator, "made_by": by}
+        return self.add(kind, account.account_id, origin | entered | _sponsored(account), site, **made)
 
     def shift_rows(self, account: Account, injected: Sequence[Injection]) -> None:
         """Let events arrive in the account, or move, while somebody reads its pages: what two faults do."""
@@ -281,13 +285,13 @@ class Service:
     def act(self, kind: str, parent: Resource, body: Body, site: Site, *, by: str = "api") -> Resource:
         """Record an attendance or a signature, one for a person and a parent: a repeat replaces what was entered.
 
-        `by` is ``api``, ``page`` for what an activist does in the service's own pages, or ``upload``. An RSVP over the
-        API is sent to no webhook.
+        An event that has as many RSVPs as its capacity takes no new one. `by` is ``api``, ``page`` for what an
+        activist does in the service's own pages, or ``upload``. An RSVP over the API is sent to no webhook.
         """
         own_name = site.named("<p>:referrer_data")
         if body.get(own_name) is None:
             body = {**body, own_name: body.get("referrer_data")}
-        entered = enter(kind, body, site, site.version)
+        entered = self._enter(kind, body, site, site.version)
         accounts = [self.account(str(parent.account)), *self._referring(entered)]
         person, owner = self.acting(body, site), accounts[0].account_id
         unknown = _UNKNOWN if by == "api" else dict.fromkeys(_UNKNOWN, "none")
@@ -295,6 +299,7 @@ class Service:
         ids = {"parent": parent.resource_id, "person_id": person.resource_id}
         known = self.store.find(kind, **ids)
         if known is None:
+            _check_capacity(parent)
             made = self.add(kind, owner, kept, site, **ids)
         else:
             identifiers = {name: value for name, value in known.fields.items() if name == "identifiers"}
@@ -304,7 +309,7 @@ class Service:
             self._enlist(f"person:{parent.person_id}", person)
         self._tag(owner, person, body, site)
         if kind == "signature" or by != "api":
-            sent = entered | conform(body, HELPER)
+            sent = entered | conform(body, HELPER, lenient=self.lenient)
             announce(self, Act(made, sent, person, accounts, by == "upload"), site)
         return made
 
@@ -331,6 +336,13 @@ def _row(stored: Stored, person: Stored | None, site: Site) -> Row:
 
 def _sponsored(account: Account) -> Fields:
     return {"sponsor": account.sponsor} if account.roles is not None else {}
+
+
+def _check_capacity(parent: Resource) -> None:
+    """Refuse one more RSVP to an event that has as many as it can have (interface 2.1)."""
+    capacity = parent.fields.get("capacity")
+    if capacity is not None and parent.fields.get("total_accepted", 0) >= capacity:
+        raise RequestRefused(409, f"the event has as many RSVPs as its capacity: {capacity}")
 
 
 def there(found: Found | None, what: str, resource_id: str) -> Found:

@@ -46,10 +46,10 @@ _SPONSOR_URL = ("<p>:sponsor.browser_url", "<p>:sponsor.url")
 _ATTENDANCES = ("_links.osdi:attendances.href", "_links.osdi:attendance.href")
 _HELPER = ("_links.osdi:record_attendance_helper.href", "_links.record_attendance_helper.href")
 
-#: Of what the API version is seen, of what a label is made, and what the API cannot set (interface 9 and 1.5).
+#: Of what the API version is seen, of what a label is made, and what shows how an event was made (interface 9 and 1).
 _KEYS = ("origin_system", "created_date", "modified_date", "title", "start_date", "guests_can_invite_others")
 _LABEL = ("total_accepted", "origin_system", "title")
-_BY_HAND = ("capacity", "featured_image_url", "hidden", "event_campaign_id")
+_BY_HAND = ("capacity", "featured_image_url", "hidden", "browser_url", "self_url")
 
 EVENTS = Table(
     "events",

@@ -1,4 +1,4 @@
-"""Read and write a sandbox with Parsons' ActionNetwork, and print what it gave: address and key are the arguments."""
+"""Call every method of Parsons' ActionNetwork on a sandbox, and print what came: address and key are the arguments."""
 
 import json
 import logging
@@ -9,9 +9,47 @@ warnings.simplefilter("ignore")
 logging.disable()
 
 from parsons.action_network import action_network  # noqa: E402 (it warns when it is imported)
+from requests import HTTPError  # noqa: E402
 
 action_network.API_URL, key = sys.argv[1:]
-client = action_network.ActionNetwork(key)
+
+
+class Called:
+    """A client whose calls are noted by method: the statuses, the rows of lists, and whether fields were sent."""
+
+    def __init__(self, client):
+        self.calls = {}
+        self._client, self._request, client.api.request = client, client.api.request, self._send
+
+    def __getattr__(self, name):
+        def call(*arguments, **options):
+            self._noted = self.calls.setdefault(name, {"statuses": [], "rows": [], "fields": False})
+            answer = getattr(self._client, name)(*arguments, **options)
+            if isinstance(answer, action_network.Table):
+                self._noted["rows"].append(answer.num_rows)
+            return answer
+
+        return call
+
+    def _send(self, url, method, *, raise_on_error=True, **sent):
+        answer = self._request(url, method, raise_on_error=False, **sent)
+        self._noted["statuses"].append(answer.status_code)
+        is_body = method in ("POST", "PUT")
+        self._noted["fields"] |= is_body and bool(sent.get("params") or isinstance(sent.get("data"), dict))
+        if raise_on_error:
+            self._client.api.validate_response(answer)
+        return answer
+
+    def refused(self, name, *arguments):
+        """Call what the sandbox does not take."""
+        try:
+            getattr(self, name)(*arguments)
+        except HTTPError:
+            return
+        raise AssertionError(f"{name} was not refused")
+
+
+client = Called(action_network.ActionNetwork(key))
 
 
 def rows(table):
@@ -77,9 +115,89 @@ tag = tagged[0]
 deleted = client.delete_tagging(tag, id_of(given))
 left = [one["_links"]["osdi:person"]["href"] for one in rows(client.get_taggings(tag))]
 
+another = id_of(client.add_tag("host"))
+tagging = client.create_tagging(
+    another, {"_links": {"osdi:person": {"href": f"https://actionnetwork.org/api/v2/people/{someone}"}}}
+)
+client.add_person(email_address="cy@example.org", mobile_number=[15105550100])
+embedded = client.get_embeds("events", id_of(created))
+
+petition = client.create_petition(
+    "Rehearsed", "<p>why</p>", "Dear council", "The council", background_processing=True
+)
+changed_petition = client.update_petition(id_of(petition), "Again", "<p>why</p>", "Dear council", "The mayor")
+
+# What is nested in these payloads gets lost: Parsons sends them as the fields of a form or of a query.
+to_person = {"_links[osdi:person][href]": upserted["_links"]["self"]["href"]}
+draft = id_of(client.create_event("Draft"))
+nested = {"_links": {"osdi:person": upserted["_links"]["self"]}}
+client.refused("create_attendance", draft, nested)
+attendance = client.create_attendance(draft, to_person)
+attended = client.update_attendance(draft, id_of(attendance), {"status": "attended"})
+client.refused("create_signature", id_of(petition), nested)
+signature = client.create_signature(id_of(petition), {**to_person, "comments": "Now!"})
+signed = client.update_signature(id_of(petition), id_of(signature), {"comments": "Soon"})
+event_campaign = client.create_event_campaign({"title": "Spring", "origin_system": "CRM"})
+changed_campaign = client.update_event_campaign(id_of(event_campaign), {"title": "Summer"})
+inside = client.create_event_in_event_campaign(
+    id_of(event_campaign), {"title": "Inside", "location[venue]": "Hall"}
+)
+client.update_event(draft, {"title": "Changed", "location": {"venue": "Nowhere"}})
+changed = client.update_event(draft, {"location[venue]": "Hall"})
+
+person = id_of(upserted)
+for name in ("advocacy_campaigns", "donations", "forms", "fundraising_pages", "lists", "messages", "queries"):
+    assert not rows(getattr(client, f"get_{name}")()), name
+for name in ("surveys", "unique_id_lists", "wrappers"):
+    assert not rows(getattr(client, f"get_{name}")()), name
+for name in ("donations", "outreaches", "submissions"):
+    assert not rows(getattr(client, f"get_person_{name}")(person)), name
+for name in (
+    "advocacy_campaign",
+    "campaign",
+    "donation",
+    "form",
+    "fundraising_page",
+    "list",
+    "message",
+    "query",
+):
+    client.refused(f"get_{name}", "x")
+for name in ("survey", "unique_id_list", "wrapper"):
+    client.refused(f"get_{name}", "x")
+for name in ("advocacy_campaign_outreaches", "form_submissions", "fundraising_page_donations", "items"):
+    client.refused(f"get_{name}", "x")
+for name in ("advocacy_campaign_outreach", "form_submission", "item"):
+    client.refused(f"get_{name}", "x", "x")
+for name in ("get_person_outreach", "get_person_submission"):
+    client.refused(name, person, "x")
+for name in ("get_custom_fields", "get_metadata"):
+    client.refused(name)
+for name in ("form", "fundraising_page", "message", "survey"):
+    client.refused(f"create_{name}", {"title": "A", "origin_system": "B"})
+    client.refused(f"update_{name}", "x", {"title": "A"})
+for name in ("create_donation", "create_outreach"):
+    client.refused(name, "x", nested)
+for name in ("update_outreach", "update_submission"):
+    client.refused(name, "x", "x", {"identifiers": ["crm:1"]})
+client.refused("create_submission", "x", person)
+client.refused("create_unique_id_list", "A", ["1"])
+client.refused("schedule_message", "x", "2026-05-01")
+client.refused("send_message", "x")
+
 print(
     json.dumps(
         {
+            "calls": client.calls,
+            "methods": [name for name in dir(action_network.ActionNetwork) if not name.startswith("_")],
+            "tagged": [tagging, another, someone],
+            "embedded": embedded,
+            "petitions": [petition, changed_petition],
+            "attended": [attendance, attended],
+            "signed": [signature, signed],
+            "campaigns": [event_campaign, changed_campaign],
+            "inside": inside,
+            "changed": changed,
             "lists": lists,
             "events": events,
             "attendances": attendances,
