@@ -385,7 +385,7 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "event_campaign_url": links(value, *campaign_links),
         "embed_url": links(value, *(f"{prefix}:embed" for prefix in prefixes)),
         "targeting_label": label,
-        "excluded": {"cancelled": "cancelled"}.get(text(value.get("status")), "hidden" if hidden else None),
+        "excluded": why_left_out(value, prefixes),
         "fetched_at": utc(element.stamps.get("fetched_at")),
         "source_file": element.document.file,
         "source_line": element.document.line,
@@ -428,6 +428,13 @@ def small(written: str) -> str:
 def bare(written: str) -> str:
     """Return the letters and digits of a name."""
     return "".join(letter for letter in small(written) if letter.isascii() and letter.isalnum())
+
+
+def why_left_out(value: Row, prefixes: list[str]) -> str | None:
+    if text(value.get("status")) == "cancelled":
+        return "cancelled"
+    is_hidden = first(*map(boolean, under(value, prefixes, "hidden")))
+    return "hidden" if is_hidden else None
 
 
 def api_version(value: Row) -> str:
