@@ -40,13 +40,15 @@ TABLES = list(reference.TABLES)
 NOT_IN_THE_SAMPLE = ("event_campaigns", "petitions", "people")
 
 
-def scanned(source: Any, table: str, *, dedupe: Any = True, **settings: Any) -> list[dict[str, Any]]:
+def scanned(
+    source: Any, table: str, *, columns: Any = None, dedupe: Any = True, **settings: Any
+) -> list[dict[str, Any]]:
     """Read a table and leave problems aside: the reference is silent of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", of.errors.ProblemsWarning)
         warnings.simplefilter("ignore", of.errors.SourceWarning)
         archive = of.open(source, on_error="skip", **settings)
-        return archive.scan(table, dedupe=dedupe).read_all().to_pylist()
+        return archive.scan(table, columns, dedupe=dedupe).read_all().to_pylist()
 
 
 def same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:

@@ -111,6 +111,10 @@ def test_worker_processes_read_what_this_one_does(mixed, cluster):
     agreed(mixed, "event_reminders", 8)
 
 
+def by_dask(source: Any, table: str, **options: Any) -> Any:
+    return of.open(source).dask(table, **options)
+
+
 def frames(source: Path, read: Any, **options: Any) -> dict[str, Any]:
     made = {name: read(source, name, **options) for name in ("events", "signatures", "attendances")}
     return made | {"snapshots": read(source, "events", dedupe=False, **options).dropna(subset=["fetched_at"])}
@@ -125,7 +129,7 @@ def in_pandas(data) -> dict[str, pd.DataFrame]:
 def in_dask(data) -> dict[str, Any]:
     with dask.config.set(scheduler="sync"):
         return {
-            name: frame.persist() for name, frame in frames(data, of.dask.read_table, npartitions=3).items()
+            name: frame.persist() for name, frame in frames(data, by_dask, npartitions=3).items()
         }
 
 
@@ -140,7 +144,7 @@ def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
 @pytest.mark.long
 @pytest.mark.parametrize("count", COUNTS)
 def test_every_standard_report_is_that_of_pandas_on_a_cluster(count, in_pandas, data, cluster):
-    read = frames(data, of.dask.read_table, npartitions=count)
+    read = frames(data, by_dask, npartitions=count)
     for report in STANDARD:
         function = function_of(report)
         assert_frame_equal(function(read[report.table]), function(in_pandas[report.table]))
@@ -198,9 +202,9 @@ def test_what_was_passed_over_is_a_warning_in_this_process(tmp_path, cluster):
 def test_a_key_for_pseudonyms_is_in_no_file_and_no_log_of_a_cluster(mixed, tmp_path, cluster):
     key = "a key that is 32 bytes long, yes"
     options = {"engine": "dask", "tables": ["signatures"], "pseudonymize": key}
-    of.export(mixed, tmp_path / "out", **options)
+    of.open(mixed).export(tmp_path / "out", **options)
     with pytest.raises(InvalidColumn, match="cannot be partitioned"):
-        of.export(mixed, tmp_path / "failed", partition_by="add_tags", **options)
+        of.open(mixed).export(tmp_path / "failed", partition_by="add_tags", **options)
     logs = f"{cluster.get_worker_logs()}{cluster.get_scheduler_logs()}"
     assert "Compute Failed" in logs
     assert key not in logs
