@@ -18,7 +18,7 @@ from tests.commands import run
 
 
 def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
-    ran = run("report", data, "--out", tmp_path / "report", "--include", "tests,cancelled,hidden")
+    ran = run("report", data, "--out", tmp_path / "report", "--include", "test,cancelled,hidden")
     assert (ran.returncode, ran.stderr) == (0, "")
     events, signatures = of.read_events(data), of.read_signatures(data)
     assert (
@@ -54,8 +54,8 @@ def test_report_and_export_take_filters_and_say_them(tmp_path):
 
 def test_what_is_counted_too_may_be_named_in_several_options(data):
     together, apart = (
-        run("report", data, "--include", "tests,hidden"),
-        ["--include", "tests", "--include", "hidden"],
+        run("report", data, "--include", "test,hidden"),
+        ["--include", "test", "--include", "hidden"],
     )
     assert run("report", data, *apart).stdout == together.stdout
 

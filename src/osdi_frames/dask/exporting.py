@@ -13,6 +13,7 @@ from dask.delayed import Delayed
 
 from osdi_frames.archive.names import is_address
 from osdi_frames.archive.output import output_folder, remove, upload
+from osdi_frames.archive.source import SIZE
 from osdi_frames.dask.graph import graph, surveyed
 from osdi_frames.exporting import ExportRequest
 from osdi_frames.files import write_tables
@@ -47,7 +48,7 @@ def export(
     with output as folder:
         write = _Writing(str(destination) if run else folder, run, wanted)
         try:
-            parts = archive.partitions(surveyed=surveyed)
+            parts = archive.partitions(size=SIZE, surveyed=surveyed)
             name = f"export-{uuid.uuid4().hex}"
             tasks = graph(name, request, parts, write)
             tasks[name, -1] = (list, [(name, number) for number in range(len(parts))])

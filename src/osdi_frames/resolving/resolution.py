@@ -159,8 +159,8 @@ class Resolution:
             excluded(table.element, rows) if column.origin == "resolved" else rows[column.name]
             for column in self.asked[table]
         ]
-        shown = pa.Table.from_arrays(columns, schema=self.schemas[table.name])
-        return shown.append_column(ELEMENT, rows[ELEMENT])
+        schema = self.schemas[table.name].append(rows.schema.field(ELEMENT))
+        return pa.Table.from_arrays([*columns, rows[ELEMENT]], schema=schema)
 
 
 def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
