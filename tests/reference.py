@@ -652,7 +652,9 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         f"{parent}_url": links(value, f"osdi:{parent}"),
     }
     undated = row["created_date"] is None and row["modified_date"] is None
-    referred = [row[key] for key in ("source", "referrer", "website", "email_referrer", "mobile_message_referrer")]
+    referred = [
+        row[key] for key in ("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+    ]
     row["excluded"] = "test" if undated and not any(way is not None for way in referred) else None
     own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.siblings, prefixes)
     return own | read_at(element, "received_at", "fetched_at")

@@ -128,9 +128,7 @@ def in_pandas(data) -> dict[str, pd.DataFrame]:
 @pytest.fixture(scope="module")
 def in_dask(data) -> dict[str, Any]:
     with dask.config.set(scheduler="sync"):
-        return {
-            name: frame.persist() for name, frame in frames(data, by_dask, npartitions=3).items()
-        }
+        return {name: frame.persist() for name, frame in frames(data, by_dask, npartitions=3).items()}
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
