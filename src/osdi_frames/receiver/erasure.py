@@ -93,7 +93,7 @@ def _alone(folder: Path) -> Iterator[None]:
             partial.unlink()  # left by an erasure that was killed
         with (
             contextlib.suppress(ArchiveLocked),
-            contextlib.closing(Worker(folder.parent, folder.name, segment_bytes=0)) as worker,
+            contextlib.closing(Worker(folder.parent, folder.name, segment_bytes=0, erases=True)) as worker,
         ):
             seal_finished(worker.deliveries)
             seal_finished(worker.quarantine)
