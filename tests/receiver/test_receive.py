@@ -87,6 +87,29 @@ def test_what_is_written_is_the_owner_s_alone_whatever_the_umask_and_a_folder_ke
     assert stat.S_IMODE(archive.stat().st_mode) == 0o755
 
 
+def test_a_quiet_receiver_logs_warnings_only(tmp_path):
+    archive, log = tmp_path / "archive", tmp_path / "log"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    command = [*_RECEIVE, "--port", str(port), "--quiet", str(archive)]
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as receiver:
+        while receiver.poll() is None:
+            with contextlib.suppress(httpx.ConnectError):
+                assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+                break
+            time.sleep(0.05)
+        address = f"http://127.0.0.1:{port}/{(archive / '.tokens').read_text().strip()}"
+        assert httpx.post(address, content=delivery(1)).status_code == 200
+        assert log.read_text() == ""
+        (segment,) = archive.glob("main/2*/*.ndjson")
+        segment.unlink()
+        assert httpx.post(address, content=delivery(2)).status_code == 503
+        receiver.terminate()
+    warnings = log.read_text().splitlines()
+    assert warnings
+    assert all(" WARNING " in line or " ERROR " in line for line in warnings)
+
+
 def test_workers_that_start_at_once_keep_one_token(tmp_path):
     begin = threading.Barrier(8)
 
@@ -151,9 +174,9 @@ def test_a_receiver_that_starts_while_an_erasure_holds_the_archive_waits_for_it(
         assert erasing.stdout.readline() == "sealing\n"
 
         def go_on_once_it_waits() -> None:
-            while (
-                "an erasure holds the archive; waiting for it, 60 s at most" not in receiver.log.read_text()
-            ):
+            for _ in range(1000):
+                if "an erasure holds the archive; waiting for it, 60 s at most" in receiver.log.read_text():
+                    break
                 time.sleep(0.02)
             erasing.stdin.write("\n")
             erasing.stdin.flush()

@@ -1,12 +1,11 @@
 """`osdi-frames pull`: every page of a service's events into an archive."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from osdi_frames.cli.options import as_json, positive, prefix, progress, runs
+from osdi_frames.cli.options import as_json, positive, prefix, print_json, progress, runs
 from osdi_frames.client.client import Client
 from osdi_frames.client.collection import MAX_PAGES
 from osdi_frames.client.pull import NAMES
@@ -46,7 +45,7 @@ def command(
     with Client(url, **options) as client:
         manifest = client.pull(destination, collections=dict.fromkeys(("events", *collections)), **of_pull)
     if as_json:
-        click.echo(json.dumps({"folder": str(manifest.folder)} | manifest.as_json(), indent=2))
+        print_json({"folder": str(manifest.folder)} | manifest.as_json())
     else:
         for line in str(manifest).split("\n"):
             click.echo(printable(line))
