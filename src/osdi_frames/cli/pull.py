@@ -22,7 +22,13 @@ from osdi_frames.errors import IncompletePull, printable
     type=click.Choice(NAMES),
     help="Read this, too (signatures: with their petitions); repeat it for several.",
 )
-@click.option("--campaign", "campaigns", multiple=True, metavar="ID", help="Events of this campaign only.")
+@click.option(
+    "--campaign",
+    "campaigns",
+    multiple=True,
+    metavar="ID",
+    help="Only events of this campaign; repeat it for several.",
+)
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option("--max-pages", default=MAX_PAGES, type=positive, help="Pages of one collection, at most.")

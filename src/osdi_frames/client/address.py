@@ -125,10 +125,8 @@ class Address:
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Return the address of a resource by its id; `BadAddress` where the id would be another place in it."""
-        if not resource_id.strip("."):
-            raise BadAddress(f"{resource_id!r} is no id")
-        return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
+        """Return the address of a resource by its id; `BadAddress` where that is none."""
+        return f"{self.base_url}/{collection}/{segment(resource_id)}"
 
     def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
         """Return the address that a link on the page `at` leads to, if it lies at this origin.
@@ -148,6 +146,13 @@ class Address:
         parts = urlsplit(joined)
         query = f"?{quote(parts.query, safe=_UNRESERVED)}" if parts.query else ""
         return f"{self.origin}{quote(parts.path or '/', safe=_UNRESERVED)}{query}"
+
+
+def segment(resource_id: str) -> str:
+    """Return an id as a part of a path; `BadAddress` where it is blank, or would be another place in the path."""
+    if not resource_id.strip().strip("."):
+        raise BadAddress(f"{resource_id!r:.60} is no id")
+    return quote(resource_id, safe="")
 
 
 def shown(address: str) -> str:

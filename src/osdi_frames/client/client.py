@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 import pandas as pd
 
-from osdi_frames.client.address import Address, ApiKey
+from osdi_frames.client.address import Address, ApiKey, segment
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
 from osdi_frames.client.folder import Manifest
@@ -208,7 +207,8 @@ class Client:
             ``"attendances"`` (of each event), ``"people"``, or `UnknownValue`. Events that only their campaign
             lists are events, too.
         campaigns
-            Ids of the event campaigns whose events are read; None for all that the service lists.
+            Ids of event campaigns: their events alone are read. None for all events, with those that only a
+            campaign lists; an empty list for those that the service's list of events has.
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for ten minutes before the
             newest modified_date of the last pull in which the collection was complete; without one, all. Signatures
@@ -231,6 +231,8 @@ class Client:
             Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
         ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
+        for campaign in ids or ():
+            segment(campaign)  # refuses what is none before a folder is made
         resources = needed(_listed(collections, "collections"), campaigns=ids)
         with page_bar(progress) as on_page:
             return pull(
@@ -388,7 +390,7 @@ class Client:
 
 
 def _campaign_path(campaign_id: str) -> str:
-    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
+    return RESOURCES["campaign_events"].path.format(segment(campaign_id))
 
 
 def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:
