@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from uuid import uuid4
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from osdi_frames import sandbox
 from osdi_frames.client.writing import EVENT, Writer
@@ -143,6 +146,8 @@ def test_a_time_with_a_zone_is_refused_with_the_reason(moment):
         ("identifiers", [7]),
         ("location", "Oakland"),
         ("location", {"locality": 7}),
+        ("location", {"country": "Germany"}),
+        ("location", {"country": ""}),
     ],
 )
 def test_a_value_that_a_field_cannot_hold_is_refused_by_name(field, value):
@@ -220,6 +225,7 @@ def test_none_empties_a_text(one_event, field):
         {"location": None},
         {"location": {}},
         {"location": {"address_lines": None}},
+        {"location": {"country": None}},
     ],
     ids=str,
 )
@@ -483,6 +489,57 @@ def test_a_creator_that_the_service_ignored_is_said(stocked, speaks):
         # What is allowed to be ignored, and what is not ignored, is not said.
         client.create_event(event, creator=other, strict=False)
         assert list(client.create_event(event, creator="sandbox-founder").creator_id) == ["sandbox-founder"]
+
+
+MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 1, 1)) | st.none()  # noqa: DTZ001 (wall clocks)
+
+
+def rows(*odd: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Make rows in which what is odd can stand, too."""
+    texts = st.sampled_from(["", " ", "<b>x</b>", "\u200b", "a\nb", "é" * 300, None, float("nan"), *odd])
+    names = ("name", "description", "instructions", "browser_url", "location_locality", "location_venue")
+    return st.fixed_dictionaries(
+        {name: st.sampled_from(["Picnic", "\u200b", *odd]) for name in ("title", "origin_system")},
+        optional={
+            **dict.fromkeys((*names, "location_address"), texts),
+            "location_postal_code": st.sampled_from(["94607", *odd]),
+            "location_country": st.sampled_from(["US", "de", None, *odd]),
+            "identifiers": st.lists(st.sampled_from(["desk:{}", "platform:{}", "a b:c:{}", *map(str, odd)])),
+            "start_date": MOMENTS,
+            "end_date": MOMENTS,
+        },
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(rows() | rows(" ", "desk: ", "\ud800", 7), min_size=1, max_size=4),
+    speaks=st.sampled_from(["v2", "v1"]),
+)
+def test_what_a_dry_run_does_not_refuse_the_service_takes_as_it_is(shared, rows, speaks):
+    served, _ = shared
+    for row in rows:
+        row.update({"identifiers": [text.format(uuid4()) for text in row.get("identifiers", ())]})
+        if speaks == "v1":
+            row.update(dict.fromkeys(("name", "end_date", "browser_url")))  # which it does not have
+    with served.client(speaks=speaks) as client:
+        frame = pd.DataFrame(rows, dtype=object)
+        planned = client.create_events(frame, dry_run=True)
+        assert set(planned.status) <= {"refused", "not sent"}
+        result = client.create_events(frame)
+        assert set(result.status) <= {"refused", "created"}, list(result.error)
+        assert list(result.error.dropna()) == list(planned.error.dropna())
+        for row, (event_id, sent) in zip(rows, result[["event_id", "sent"]].to_numpy(), strict=True):
+            if pd.isna(event_id):
+                continue
+            assert pd.isna(sent) is False
+            taken = client.event(event_id).iloc[0]
+            for column in ("title", "origin_system", "description", "instructions", "start_date"):
+                if row.get(column) is not None and not pd.isna(row[column]):
+                    assert taken[column] == row[column] or (row[column] == "" and pd.isna(taken[column]))
+            assert {text for text in row["identifiers"] if not text.startswith("platform:")} <= {
+                *taken.identifiers
+            }
 
 
 def attendances_of(served: Stocked, event_id: str) -> list[dict[str, Any]]:

@@ -19,10 +19,16 @@ from osdi_frames.tables.schema import spelled
 EVENT = (*fields.EVENT, same("_links", "links", VERSIONS))
 
 _CREATOR = "osdi:creator"
+_COUNTRY = re.compile("[A-Za-z]{2}")  # interface 2.2
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no UTF-8 can hold
 
 #: What the value of a field is, by its kind; of all others it is a mapping.
-_FORMS = {"string": "text", "country": "text", "identifiers": "a list of text", "lines": "a list of text"}
+_FORMS = {
+    "string": "text",
+    "country": "a code of two letters",
+    "identifiers": "a list of text",
+    "lines": "a list of text",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class Writer:
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
-        if value is None and kind in ("string", "country"):
+        if value is None and kind == "string":
             return ""
         if value is None:
             raise InvalidField(f"{key} cannot be emptied: the service ignores null")
@@ -120,7 +126,9 @@ class Writer:
                     why = f"the service ignores {key} after the first; strict=False leaves them out"
                     raise InvalidField(why)
                 return texts[:1]
-            case (("string" | "country"), _) if _is_text(value):
+            case "country", str() if _COUNTRY.fullmatch(value):
+                return value
+            case "string", _ if _is_text(value):
                 return value
         raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {value!r:.60}")
 
@@ -153,7 +161,7 @@ def _wall_clock(value: Any, key: str) -> str:
             f"{key} is the wall clock at the place of the event, and has no zone: {value!s} would be shown there as"
             f" {moment:%H:%M}; convert it to the zone of the place, then .replace(tzinfo=None)"
         )
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{moment.isoformat(timespec='seconds')}Z"
 
 
 def _is_seen(text: str) -> bool:
