@@ -382,6 +382,9 @@ def test_rows_of_no_reading_of_this_client_are_sent_whole(two_events, tmp_path):
             assert list(planned.status) == ["not sent"] * 2, (name, list(planned.error))
         again = client.update_events(frames["from Parquet, of a client that read nothing"])
         assert list(again.status) == ["unchanged"] * 2
+        events[["event_id", "title", "fetched_at"]].to_csv(tmp_path / "events.csv", index=False)
+        again = client.update_events(pd.read_csv(tmp_path / "events.csv"))
+        assert list(again.status) == ["unchanged"] * 2
         before = two_events.truth()
         result = client.update_events(frames["without fetched_at"])
         assert list(result.status) == ["updated"] * 2, list(result.error)

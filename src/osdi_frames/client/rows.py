@@ -58,8 +58,7 @@ class LastRead:
     def changes(self, event_id: str, row: dict[Any, Any]) -> dict[Any, Any] | None:
         """Return what a row changes; None where it is of no reading that is known, but made by hand or read later."""
         read_at, values = self._events.get(event_id, (pd.NaT, ()))
-        made_at = pd.to_datetime(row.get("fetched_at"), utc=True, errors="coerce")
-        if made_at is None or not made_at <= read_at:  # also where one of them is NaT
+        if not row.get("fetched_at", pd.NaT) <= read_at:  # also where one of them is missing
             return None
         known = dict(zip(_SENT, values, strict=True))
         return {name: row[name] for name in known if name in row and known[name] != _hashed(row[name])}
@@ -195,4 +194,7 @@ def _checked(frame: pd.DataFrame, *, new: bool) -> pd.DataFrame:
             raise UnknownColumn(f"the table events has no column {name!r:.60}; {nearest(str(name), known)}")
     if not new and "event_id" not in frame.columns:
         raise UnknownColumn("the rows have no column 'event_id', which says which event each is")
+    if "fetched_at" in frame.columns:  # of a CSV file it is text
+        read_at = pd.to_datetime(frame["fetched_at"], utc=True, errors="coerce", format="ISO8601")
+        frame = frame.assign(fetched_at=read_at)
     return frame
