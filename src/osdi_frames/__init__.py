@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from osdi_frames.archive.source import Partition
     from osdi_frames.client.client import Client
     from osdi_frames.client.folder import Manifest
-    from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
+    from osdi_frames.errors import OsdiError, ProblemsWarning, ServiceWarning, SourceWarning
     from osdi_frames.exporting import export
     from osdi_frames.files import write_csv, write_excel
     from osdi_frames.local_time import local_to_utc
@@ -41,7 +41,7 @@ _HOMES = {
     "archive.source": ("Partition",),
     "client.client": ("Client",),
     "client.folder": ("Manifest",),
-    "errors": ("OsdiError", "ProblemsWarning", "SourceWarning"),
+    "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
     "exporting": ("export",),
     "files": ("write_csv", "write_excel"),
     "local_time": ("local_to_utc",),
