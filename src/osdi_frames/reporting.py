@@ -18,7 +18,7 @@ from osdi_frames.archive.source import Source
 from osdi_frames.client.folder import MANIFEST, manifests, read_manifest
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
 from osdi_frames.privacy import hide_in_rows
-from osdi_frames.problems import OnError, Policy, ProblemKind, warn_caller
+from osdi_frames.problems import OnError, Policy, warn_caller
 from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.frames import collect, read_table
 from osdi_frames.reading.plan import Plan
@@ -27,7 +27,8 @@ from osdi_frames.reading.stream import Observer, scan_tables
 from osdi_frames.reports import STANDARD, Report
 from osdi_frames.reports.declared import ATTENDANCES, SNAPSHOTS
 from osdi_frames.reports.making import make
-from osdi_frames.reports.suppression import suppress
+from osdi_frames.reports.suppression import suppress_together
+from osdi_frames.reports.titles import heading
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.events import EVENT
 
@@ -57,7 +58,7 @@ class Reading:
     below: int | None = None
     """The smallest count of people that is shown; None for every count."""
     hidden: frozenset[str] = frozenset()
-    """The tables whose totals are small, or would reveal small counts."""
+    """The headline figures that are small, or would reveal small counts."""
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -68,7 +69,7 @@ class Reading:
     def summary(self) -> dict[str, int | None]:
         """How many events, RSVPs, signatures and people there are, of what is read; None where that is not shown."""
         return {
-            name: None if table in self.hidden and name != "events" else count(self.tables[table])
+            name: None if name in self.hidden else count(self.tables[table])
             for table, figures in _FIGURES.items()
             if table in self.tables
             for name, count in figures.items()
@@ -132,7 +133,8 @@ def report(
         Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
         websites and titles as they are. By default they are hidden, and what then looks alike is one row.
     min_count
-        Hide smaller counts of people, and what reveals them, everywhere: see `osdi_frames.reports.suppress`.
+        Hide smaller counts of people, and whatever reveals them: rows, columns, and reports, which then have no
+        rows. All reports of a call are published together; see `osdi_frames.reports.suppress`.
     include
         What is not counted by default: some of ``tests`` (what the service's "send test" sent), ``cancelled``
         and ``hidden`` (events). The attribute `note` of each frame says how many were left out.
@@ -150,8 +152,7 @@ def report(
     UnknownValue
         A petition, campaign or status to filter by occurs nowhere.
     InvalidColumn
-        A report by a column that identifies people, or with `min_count` one by several columns next to one by
-        some of these, whose totals reveal small counts.
+        A report by a column that identifies people, or with `min_count` one that has a column per value.
 
     Examples
     --------
@@ -191,7 +192,7 @@ def read(
     With `places` it is for the page: with its map, and with what was met while reading.
     """
     reports = list(reports)
-    _refuse(reports, min_count)
+    _refuse(reports)
     chosen = [name for name in Selection.of(filters).filters if name not in ("since", "until")]
     unfiltered = _unfiltered([*_HEADLINE, *(declared.read_from for declared in reports)], chosen)
     reports = [declared for declared in reports if declared.read_from not in unfiltered]
@@ -319,45 +320,47 @@ def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -
 
 def _suppressed(reading: Reading, below: int) -> Reading:
     """Hide small counts of people, in the reports and around them."""
-    reports = [(declared, suppress(frame, below=below)) for declared, frame in reading.reports]
-    totals = {name: count or 0 for name, count in reading.summary.items() if name != "events"}
-    small = {
-        table for table, names in _FIGURES.items() if any(0 < totals.get(name, 0) < below for name in names)
-    }
-    left_open = {
-        declared.read_from for declared, frame in reports if len(frame) and frame[declared.count].isna().all()
-    }
-    inspection = reading.inspection
-    if inspection:
-        by_key = inspection.by_key
-        few = (by_key["problem"] == ProblemKind.OTHER_TYPE) & (by_key["count"] < below)
-        inspection = replace(inspection, by_key=by_key[~few])
-    note = f"counts of people below {below} are hidden (–), and others that reveal them"
+    frames = suppress_together(reading.reports, reading.tables, below=below)
+    reports, columns, closed = [], dict[str, None](), []
+    for (declared, made), frame in zip(reading.reports, frames, strict=True):
+        protected = tuple(measure for measure in declared.measures if not measure.unprotected)
+        columns |= dict.fromkeys(declared.unprotected)
+        closed += [declared.heading] if len(made) > len(frame) else []
+        reports.append((replace(declared, own_measures=protected), frame))
+    notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
+    if columns:
+        notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
+    if closed:
+        notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
     return replace(
         reading,
         reports=reports,
-        inspection=inspection,
-        notes=(*reading.notes, note),
+        inspection=None,  # how much was read, and what else
+        notes=(*reading.notes, *notes),
         below=below,
-        hidden=frozenset(small | left_open),
+        hidden=_hidden_figures(reading.summary, below),
     )
 
 
-def _refuse(reports: Sequence[Report], min_count: int | None) -> None:
-    """Refuse reports by columns that identify people, and such as reveal small counts of others."""
+def _hidden_figures(figures: Mapping[str, int | None], below: int) -> frozenset[str]:
+    """Return the headline figures that are small, or reveal how few people signed more than once."""
+    signatures, people = (figures.get(name) or 0 for name in ("signatures", "people"))
+    hidden = {"rsvps"} if 0 < (figures.get("rsvps") or 0) < below else set()
+    if 0 < signatures < below or 0 < people < below:
+        hidden |= {"signatures", "people"}
+    elif 0 < signatures - people < below:
+        hidden.add("people")
+    return frozenset(hidden)
+
+
+def _refuse(reports: Sequence[Report]) -> None:
+    """Refuse reports by columns that identify people."""
     for declared in reports:
         if not isinstance(declared, Report):
             raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
         for column in TABLES[declared.read_from].columns:
             if column.name in declared.keys and column.privacy.level == "identifying":
                 raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")
-        for other in reports if min_count is not None else ():
-            same = other is not declared and other.table == declared.table and other.keys
-            if same and set(other.keys) <= set(declared.keys):
-                raise InvalidColumn(
-                    f"{other.name} has totals of what {declared.name} counts, which reveal small counts: "
-                    "with min_count make them one at a time"
-                )
 
 
 def _columns(reports: Sequence[Report], headline: Iterable[str], *, places: bool) -> dict[str, list[str]]:
