@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from osdi_frames.archive.decoder import Decoder
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import is_lines
 from osdi_frames.archive.streams import Reader
@@ -34,7 +35,6 @@ _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
-_CONSTANT = re.compile(r"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 LINE_1 = np.ones(1, np.int64)
@@ -210,11 +210,11 @@ def _glued(buffer: bytes) -> list[int]:
     if not _GLUED.search(buffer):
         return []
     text = buffer.decode("latin-1")  # a character per byte; the syntax of JSON is ASCII
-    decoder = json.JSONDecoder(parse_int=str, parse_float=str)
+    decoder = Decoder(text, parse_int=str, parse_float=str)
     ends, at = [], 0
     while at < len(text):
         try:
-            _, end = decoder.raw_decode(text, at)
+            _, end = decoder.decode(at)
         except (ValueError, RecursionError):
             break
         at = _after_space(text, end)
@@ -238,8 +238,8 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         yield 0, Finding(ProblemKind.NOT_UTF8, value=Verbatim(f"{error.reason} at byte {error.start}"))
         return
     twice: list[str] = []
-    decoder = json.JSONDecoder(
-        object_pairs_hook=partial(_object, twice), parse_int=_integer, parse_float=_number, parse_constant=str
+    decoder = Decoder(
+        text, object_pairs_hook=partial(_object, twice), parse_int=_integer, parse_float=_number
     )
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
@@ -250,11 +250,8 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             return
         twice.clear()
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = decoder.decode(at)
         except (ValueError, RecursionError) as error:
-            if spelled := _constant(text, error):
-                text = f'{text[: spelled.start()]}"{spelled[0]}"{text[spelled.end() :]}'
-                continue
             value = Finding(ProblemKind.NOT_JSON, value=Verbatim(_reason(error, at)))
             errors += 1
             resume = _RESUME.search(text, at + 1)
@@ -262,13 +259,6 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         yield from ((line, Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning")) for key in twice)
         yield line, value
         at = _after_space(text, end)
-
-
-def _constant(text: str, error: ValueError | RecursionError) -> re.Match[str] | None:
-    """Return a constant that stopped Python, which knows three: DuckDB reads one in any spelling, as text."""
-    if isinstance(error, json.JSONDecodeError) and error.msg == "Expecting value":
-        return _CONSTANT.match(text, error.pos)
-    return None
 
 
 def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
