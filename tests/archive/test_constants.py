@@ -38,7 +38,7 @@ LAYOUTS = {
 }
 
 
-def made(layout: str, constant: str, key: str, count: int) -> str:
+def made_of(layout: str, constant: str, key: str, count: int) -> str:
     repeated, between, around = LAYOUTS[layout]
     text = around.replace("<all>", between.join([repeated] * count))
     return text.replace("<key>", key).replace("<constant>", constant)
@@ -79,7 +79,7 @@ def test_each_view_decodes_a_text_a_fixed_number_of_times(
     size = 0
     for layout in LAYOUTS:
         for key in ("latitude", "mood"):
-            text = made(layout, constant, key, 100)
+            text = made_of(layout, constant, key, 100)
             size += (tmp_path / f"{layout} {key}.json").write_text(text)
     every_view(tmp_path)
     # Of three views each: for what is misplaced, up to the first constant, and as a whole.
@@ -95,7 +95,7 @@ def test_a_text_of_four_times_the_size_takes_no_more_than_seven_times_as_long(
 ) -> None:
     def seconds(count: int) -> float:
         path = tmp_path / f"{count}.json"
-        path.write_text(made(layout, constant, key, count))
+        path.write_text(made_of(layout, constant, key, count))
         start = time.process_time()
         every_view(path)
         return time.process_time() - start
@@ -129,11 +129,17 @@ def plain(value: Any) -> Any:
     return {key: plain(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
+def parts(text: str) -> list[tuple[int, Any]]:
+    """Return the documents of a text and what is not JSON, without the warnings of the constants."""
+    found = split(text.encode())
+    return [(line, part) for line, part in found if getattr(part, "severity", "") != "warning"]
+
+
 @settings(deadline=None, max_examples=200)
-@given(parts=st.lists(st.tuples(WHOLE, st.sampled_from([None, 0, 1]), st.sampled_from(["", "\n"]))))
-def test_every_constant_is_its_own_text(parts: list[tuple[Any, int | None, str]]) -> None:
-    text = "".join(written(value, indent) + between for value, indent, between in parts)
-    assert [value for _, value in split(text.encode())] == [plain(value) for value, _, _ in parts]
+@given(made=st.lists(st.tuples(WHOLE, st.sampled_from([None, 0, 1]), st.sampled_from(["", "\n"]))))
+def test_every_constant_is_its_own_text(made: list[tuple[Any, int | None, str]]) -> None:
+    text = "".join(written(value, indent) + between for value, indent, between in made)
+    assert [value for _, value in parts(text)] == [plain(value) for value, _, _ in made]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +147,7 @@ def test_every_constant_is_its_own_text(parts: list[tuple[Any, int | None, str]]
 )
 def test_constants_after_a_broken_document_are_their_own_texts(broken: str) -> None:
     text = f'["inf", nan]\n{broken}\n{{"a": [nan, "-inf", -Inf, Infinity]}}{{"b": iNF}}'
-    found = list(split(text.encode()))
+    found = parts(text)
     assert found[0] == (0, ["inf", "nan"])
     assert isinstance(found[1][1], Finding)
     assert found[-2:] == [(2, {"a": ["nan", "-inf", "-Inf", "Infinity"]}), (2, {"b": "iNF"})]
@@ -149,12 +155,12 @@ def test_constants_after_a_broken_document_are_their_own_texts(broken: str) -> N
 
 @pytest.mark.parametrize("constant", READ)
 def test_an_error_after_a_constant_keeps_its_place(constant: str) -> None:
-    ((_, found),) = split(f'{{"a": {constant}, "b": }}'.encode())
+    ((_, found),) = parts(f'{{"a": {constant}, "b": }}')
     assert found.value == f"Expecting value at column {14 + len(constant)}"
 
 
 def test_documents_with_constants_are_told_apart_without_line_breaks(tmp_path: Path) -> None:
     filling = "x" * (1 << 20)
     (tmp_path / "a.json").write_text(f'{{"total_accepted": 1, "a": [inf, -nan], "b": "{filling}"}}' * 18)
-    found, problems = documents(tmp_path, of.Limits(document_bytes=17 << 20))
-    assert (len(found), problems) == (18, [])
+    found, _ = documents(tmp_path, of.Limits(document_bytes=17 << 20))
+    assert len(found) == 18

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +29,6 @@ _BLANK = b" \t\r\n"
 _BOUNDARY = re.compile(rb"[}\]][ \t\r]*+\n[ \t\r\n]*+([{\[])")
 _LINE_END = re.compile(rb"\n()")
 _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
-_DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -210,7 +206,7 @@ def _glued(buffer: bytes) -> list[int]:
     if not _GLUED.search(buffer):
         return []
     text = buffer.decode("latin-1")  # a character per byte; the syntax of JSON is ASCII
-    decoder = Decoder(text, parse_int=str, parse_float=str)
+    decoder = Decoder(text)
     ends, at = [], 0
     while at < len(text):
         try:
@@ -226,7 +222,8 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     """Find the documents in a candidate that is not one; each with its line, counted from 0.
 
     What is not JSON is a `Finding`; the search goes on where a line begins with a bracket, and ends after
-    a thousand of these, the last of which reports that. So is, before a document, a key that it has twice anywhere.
+    a thousand of these, the last of which reports that. So is, before a document, a key that it has twice anywhere,
+    or a number that JSON does not have.
 
     >>> list(split(b'{"a": 1}[2]'))
     [(0, {'a': 1}), (0, [2])]
@@ -237,10 +234,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     except UnicodeDecodeError as error:
         yield 0, Finding(ProblemKind.NOT_UTF8, value=Verbatim(f"{error.reason} at byte {error.start}"))
         return
-    twice: list[str] = []
-    decoder = Decoder(
-        text, object_pairs_hook=partial(_object, twice), parse_int=_integer, parse_float=_number
-    )
+    decoder = Decoder(text)
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
@@ -248,7 +242,6 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             reason = f"{errors:,} errors; what follows was not read"
             yield line, Finding(ProblemKind.NOT_JSON, value=Verbatim(reason))
             return
-        twice.clear()
         try:
             value, end = decoder.decode(at)
         except (ValueError, RecursionError) as error:
@@ -256,25 +249,16 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
-        yield from ((line, Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning")) for key in twice)
+        yield from ((line, warning) for warning in _warnings(decoder))
         yield line, value
         at = _after_space(text, end)
 
 
-def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of a key that occurs twice, which is noted, its first value."""
-    if len(found := dict(pairs)) < len(pairs):
-        twice += (key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        found = dict(reversed(pairs))
-    return found
-
-
-def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= _DIGITS else digits
-
-
-def _number(digits: str) -> float | str:
-    return digits if math.isinf(number := float(digits)) else number
+def _warnings(decoder: Decoder) -> Iterator[Finding]:
+    for key in decoder.twice:
+        yield Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning")
+    for number in decoder.unusual:
+        yield Finding(ProblemKind.ODD_NUMBER, value=Verbatim(number), severity="warning")
 
 
 def _after_space(text: str, at: int) -> int:
