@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -72,6 +74,8 @@ def mixed(count: int) -> dict[str, bytes]:
         "notes.txt": b"not for us",
         "more.zip": zipped({"a.json": compact(event(41))}),
         "more.ndjson": lines([event(number) for number in range(40)]),
+        "more.json.bz2": bz2.compress(compact(event(42))),
+        "more.ndjson.xz": lzma.compress(lines([event(43)])),
     }
 
 
@@ -118,7 +122,7 @@ def test_dask_reads_and_writes_a_store(both):
             counts = of.export(
                 both[0], out, tables=["events", "signatures"], engine="dask", overwrite=overwrite or True
             )
-    assert counts == {"events": 41, "signatures": len(pd.read_parquet(f"{out}/signatures"))}
+    assert counts == {"events": 43, "signatures": len(pd.read_parquet(f"{out}/signatures"))}
     names = [name.rpartition("/")[2] for name in fsspec.filesystem("s3").find(f"{BUCKET}/tables-of-dask")]
     assert len(names) == 3, names  # of the second export alone
 
@@ -133,7 +137,7 @@ def test_every_command_works_on_a_store(both):
     ):
         ran = CliRunner().invoke(group, command)
         assert ran.exit_code == 0, (command, ran.output)
-    assert len(pd.read_parquet(f"{out}/tables/events.parquet")) == 41
+    assert len(pd.read_parquet(f"{out}/tables/events.parquet")) == 43
     assert b"<html" in fsspec.filesystem("s3").cat_file(f"{BUCKET}/by-command/report/report.html")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import lzma
 import re
 import shutil
 import stat
@@ -17,20 +18,22 @@ from typing import IO, Any, BinaryIO, Literal, Self, TypeAlias, cast
 
 from osdi_frames.archive import streams
 from osdi_frames.archive.limits import Budget
-from osdi_frames.archive.names import COMPRESSED, is_lines, is_readable, printable, suffix
+from osdi_frames.archive.names import COMPRESSED, TARS, is_lines, is_readable, printable, suffix
 from osdi_frames.archive.streams import Pieces, Reader, pieces_of
 from osdi_frames.errors import OsdiError
 from osdi_frames.problems import Place, Problem, ProblemKind
 
 Handle: TypeAlias = Callable[[Problem], None]
 Files: TypeAlias = Iterator[tuple[str, Reader]]
-Kind: TypeAlias = Literal["gz", "zst", "zip", "tar"]
+Kind: TypeAlias = Literal["gz", "zst", "bz2", "xz", "zip", "tar"]
 
-_KINDS: dict[str, Kind] = {".gz": "gz", ".zst": "zst", ".zip": "zip", ".tar": "tar", ".tgz": "tar"}
+_UNPACK = {"gz": streams.gunzipped, "zst": streams.unzstd, "bz2": streams.unbzip2, "xz": streams.unxz}
+_KINDS = {**{f".{kind}": kind for kind in (*_UNPACK, "zip", "tar")}, **dict.fromkeys(TARS, "tar")}
 _ZIP_END = b"PK\x05\x06"
 #: How a file that holds others begins: zips also without members, tars of POSIX and of GNU. JSON holds no NUL.
 _MAGIC = re.compile(
-    rb"(?P<gz>\x1f\x8b)|(?P<zst>%b|.%b)|(?P<zip>PK\x03\x04|%b)|(?P<tar>.{257}ustar(?:\x0000|  \x00))"
+    rb"(?P<gz>\x1f\x8b)|(?P<zst>%b|.%b)|(?P<bz2>BZh[1-9](?:1AY&SY|\x17rE8P\x90))|(?P<xz>\xfd7zXZ\x00)"
+    rb"|(?P<zip>PK\x03\x04|%b)|(?P<tar>.{257}ustar(?:\x0000|  \x00))"
     % tuple(map(re.escape, (streams.ZSTD_MAGIC, streams.ZSTD_SKIPPABLE, _ZIP_END))),
     re.DOTALL,
 )
@@ -44,7 +47,10 @@ _NO_FILE = "a link, pipe or device"
 
 _GENERAL = (OSError, EOFError, ArithmeticError, LookupError, ValueError, RuntimeError)
 #: What opening, decompressing and unpacking raise on broken input.
-BROKEN = (*_GENERAL, struct.error, zlib.error, streams.zstd.ZstdError, tarfile.TarError, zipfile.BadZipFile)
+BROKEN = (
+    *(*_GENERAL, struct.error, tarfile.TarError, zipfile.BadZipFile),
+    *(zlib.error, lzma.LZMAError, streams.zstd.ZstdError),
+)
 
 
 @contextlib.contextmanager
@@ -70,7 +76,7 @@ def container(name: str, head: bytes) -> Kind | None:
         return cast("Kind", found.lastgroup)
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
     is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and suffix(name) in COMPRESSED)
-    return None if is_text else _KINDS.get(suffix(name))
+    return None if is_text else cast("Kind | None", _KINDS.get(suffix(name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +115,10 @@ class Unpacking:
         elif kind == "tar":
             yield from self._tarred(name, reader, depth)
         else:
-            pieces = streams.gunzipped(reader) if kind == "gz" else streams.unzstd(reader)
-            content = f"{content[:-4]}.tar" if suffix(content) == ".tgz" else content.removesuffix(f".{kind}")
-            yield from self._inside(name, pieces, depth, content=content)
+            last = suffix(content)
+            if last in TARS or last == f".{kind}":
+                content = f"{content[: -len(last)]}{'.tar' if last in TARS else ''}"
+            yield from self._inside(name, _UNPACK[kind](reader), depth, content=content)
 
     def _inside(self, name: str, pieces: Iterator[bytes], depth: int, *, content: str | None = None) -> Files:
         inner = Reader(Pieces(pieces, self.budget.spend))

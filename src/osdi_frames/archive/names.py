@@ -9,8 +9,9 @@ from urllib.parse import unquote
 #: Suffixes of files that hold documents; in folders and containers, files of other types are ignored.
 LINES = frozenset({".jsonl", ".ndjson"})
 DOCUMENTS = LINES | {".json"}
-COMPRESSED = frozenset({".gz", ".zst"})
-ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
+COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
+TARS = frozenset({".tgz", ".tzst", ".tbz", ".tbz2", ".txz"})  # compressed ones
+ARCHIVES = TARS | {".zip", ".tar"}
 _READABLE = DOCUMENTS | ARCHIVES
 #: Suffixes of files that hold tables, such as those of an export: no reader of archives reads them.
 TABLES = (".parquet", ".csv", ".xlsx")
