@@ -98,6 +98,7 @@ def relative(frame: pd.DataFrame, source: object) -> pd.DataFrame:
 SIZES = [40, pytest.param(2000, marks=pytest.mark.long)]
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", SIZES, indirect=True)
 def test_every_reader_gives_what_it_does_on_this_machine(both):
     for table in ("events", "signatures"):
@@ -111,6 +112,7 @@ def test_every_reader_gives_what_it_does_on_this_machine(both):
         assert_frame_equal(frame, reports[1][name])
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", SIZES, indirect=True)
 def test_dask_reads_and_writes_a_store(both):
     with dask.config.set(scheduler="threads", num_workers=2):
@@ -127,6 +129,7 @@ def test_dask_reads_and_writes_a_store(both):
     assert len(names) == 3, names  # of the second export alone
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", SIZES, indirect=True)
 def test_every_command_works_on_a_store(both):
     out = f"s3://{BUCKET}/by-command"
@@ -141,6 +144,7 @@ def test_every_command_works_on_a_store(both):
     assert b"<html" in fsspec.filesystem("s3").cat_file(f"{BUCKET}/by-command/report/report.html")
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", [40], indirect=True)
 def test_a_store_is_listed_once_and_each_object_asked_for_once(both, store):
     store.asked.clear()

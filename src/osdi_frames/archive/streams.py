@@ -22,6 +22,9 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 #: A magic number that ends so, in any of 16 forms, begins a frame without content.
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 
+#: What reading and decompressing raise on broken input.
+CORRUPT = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError)
+
 _BLOCK = 1 << 16  # bytes that a reader buffers
 _PIECE = 1 << 20  # bytes decompressed at once
 _STEP = 1 << 10  # bytes decompressed at once where an error would take all of them
