@@ -15,7 +15,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
-from osdi_frames.reading.check import Inspection, inspect
+from osdi_frames.reading.check import Inspection
 
 
 def pytest_configure() -> None:
@@ -73,7 +73,7 @@ def sample_table(data: Path) -> Callable[[str], pa.Table]:
     @cache
     def scan(table: str) -> pa.Table:
         with warnings.catch_warnings(action="ignore", category=SourceWarning):  # some tables are not there
-            return of.scan(data, table).read_all()
+            return of.open(data).scan(table).read_all()
 
     return scan
 
@@ -81,7 +81,7 @@ def sample_table(data: Path) -> Callable[[str], pa.Table]:
 @pytest.fixture(scope="session")
 def inspected(data: Path) -> Inspection:
     """Return what is in the sample archive."""
-    return inspect(data)
+    return of.open(data).inspect()
 
 
 @pytest.fixture(scope="session")

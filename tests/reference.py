@@ -385,6 +385,7 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "event_campaign_url": links(value, *campaign_links),
         "embed_url": links(value, *(f"{prefix}:embed" for prefix in prefixes)),
         "targeting_label": label,
+        "excluded": why_left_out(value, prefixes),
         "fetched_at": utc(element.stamps.get("fetched_at")),
         "source_file": element.document.file,
         "source_line": element.document.line,
@@ -427,6 +428,13 @@ def small(written: str) -> str:
 def bare(written: str) -> str:
     """Return the letters and digits of a name."""
     return "".join(letter for letter in small(written) if letter.isascii() and letter.isalnum())
+
+
+def why_left_out(value: Row, prefixes: list[str]) -> str | None:
+    if text(value.get("status")) == "cancelled":
+        return "cancelled"
+    is_hidden = first(*map(boolean, under(value, prefixes, "hidden")))
+    return "hidden" if is_hidden else None
 
 
 def api_version(value: Row) -> str:
@@ -643,6 +651,11 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         "person_url": links(value, "osdi:person"),
         f"{parent}_url": links(value, f"osdi:{parent}"),
     }
+    undated = row["created_date"] is None and row["modified_date"] is None
+    referred = [
+        row[key] for key in ("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+    ]
+    row["excluded"] = "test" if undated and not any(way is not None for way in referred) else None
     own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.siblings, prefixes)
     return own | read_at(element, "received_at", "fetched_at")
 

@@ -16,7 +16,7 @@ from osdi_frames import receiver, sandbox
 from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError
 
 EVENTS = of.read_events({"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"})
-POLARS = pl.from_arrow(of.scan({"title": "March", "total_accepted": 3}, "events").read_all())
+POLARS = pl.from_arrow(of.open({"title": "March", "total_accepted": 3}).scan("events").read_all())
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ POLARS = pl.from_arrow(of.scan({"title": "March", "total_accepted": 3}, "events"
     [EVENTS, EVENTS["title"], POLARS, [EVENTS], print, b"{}", 3, None],
     ids=["DataFrame", "Series", "polars", "list", "function", "bytes", "int", "None"],
 )
-@pytest.mark.parametrize("call", [of.read_events, of.check, of.report, of.read_tables])
+@pytest.mark.parametrize("call", [of.read_events, of.check, of.report])
 def test_what_is_no_source_is_named(call, source):
     with pytest.raises(InvalidSource, match="a source is a path, an open binary file, or parsed JSON, not "):
         call(source)
@@ -60,7 +60,7 @@ def test_json_text_in_place_of_a_path_is_led_to_json_loads():
 
 @pytest.mark.parametrize(
     "frame",
-    [POLARS, pa.table(POLARS), of.scan({"total_accepted": 3}, "events")],
+    [POLARS, pa.table(POLARS), of.open({"total_accepted": 3}).scan("events")],
     ids=lambda f: type(f).__name__,
 )
 def test_frames_of_other_libraries_are_taken(frame):
@@ -68,7 +68,7 @@ def test_frames_of_other_libraries_are_taken(frame):
 
 
 def test_a_frame_of_another_library_makes_the_same_report_and_file(data, tmp_path):
-    events = of.scan(data, "events").read_all()
+    events = of.open(data).scan("events").read_all()
     expected = of.rsvps_by_campaign(of.read_events(data))
     pd.testing.assert_frame_equal(of.rsvps_by_campaign(pl.from_arrow(events)), expected)
     of.write_csv(pl.from_arrow(events), tmp_path / "a.csv")
@@ -139,10 +139,6 @@ def test_a_wrong_argument_is_a_value_error():
 
 def test_the_package_has_its_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", of.__version__)
-
-
-def test_dictionary_is_describe():
-    pd.testing.assert_frame_equal(of.dictionary("events"), of.describe("events"))
 
 
 def parameters():

@@ -77,7 +77,7 @@ def test_pages_deliveries_and_single_resources_of_a_declared_type_are_read():
 
 
 def test_all_tables_of_all_types_come_from_one_pass():
-    frames = of.read_tables(ARCHIVE, ["donations", "donation_recipients", "signatures"])
+    frames = of.open(ARCHIVE).tables(["donations", "donation_recipients", "signatures"])
     assert frames["donation_recipients"]["display_name"].tolist() == ["Fund", "b", "Fund", "a"]
     assert frames["signatures"]["comments"].tolist() == ["Yes!"]
 

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import osdi_frames as of
-from osdi_frames.reading import dedupe, group
 from osdi_frames.reading import engine as engines
+from osdi_frames.reading import group
+from osdi_frames.resolving import versions
 
 MANY = 3000
 
@@ -26,14 +27,14 @@ def delivery(number: int) -> list[Any]:
 
 
 def ids(*numbers: int, **options: Any) -> list[str]:
-    read = of.scan([*map(delivery, numbers), {"page": 1}], "signatures", columns=["signature_id"], **options)
+    read = of.open([*map(delivery, numbers), {"page": 1}]).scan("signatures", ["signature_id"], **options)
     return read.read_all()["signature_id"].to_pylist()
 
 
 def test_readings_share_a_database_and_leave_nothing_in_it():
     ids(1, 2)
     shared = engines._databases[os.getpid()]
-    of.read_tables([delivery(1), delivery(1), {"page": 1}], dedupe=True)
+    of.open([delivery(1), delivery(1), {"page": 1}]).tables(dedupe=True)
     of.check(delivery(1))
     assert engines._databases == {os.getpid(): shared}
     assert not any(lines.size for lines in shared[1])
@@ -43,7 +44,7 @@ def test_readings_share_a_database_and_leave_nothing_in_it():
 
 def test_readings_at_the_same_time_do_not_mix():
     source = [*map(delivery, range(MANY)), {"page": 1}]
-    outer = of.scan(source, "signatures", columns=["signature_id"], dedupe=False)
+    outer = of.open(source).scan("signatures", columns=["signature_id"], dedupe=False)
     first = outer.read_next_batch()
     assert ids(7, 7, 8) == ["7", "8"]
     rest = outer.read_all()
@@ -52,7 +53,7 @@ def test_readings_at_the_same_time_do_not_mix():
 
 
 def test_a_reading_that_was_left_or_failed_leaves_nothing_to_the_next():
-    left = of.scan([delivery(1), delivery(2), {"page": 1}], "signatures")
+    left = of.open([delivery(1), delivery(2), {"page": 1}]).scan("signatures")
     del left
     broken = [
         {"osdi:signature": {"identifiers": ["platform:1"], "created_date": "x"}, "idempotency_key": "1"}
@@ -64,7 +65,7 @@ def test_a_reading_that_was_left_or_failed_leaves_nothing_to_the_next():
 
 def test_arrow_takes_its_memory_from_where_it_did_before_when_all_readings_are_done():
     before = pa.default_memory_pool().backend_name
-    first, second = (of.scan([delivery(1), {"page": 1}], "signatures", dedupe=False) for _ in range(2))
+    first, second = (of.open([delivery(1), {"page": 1}]).scan("signatures", dedupe=False) for _ in range(2))
     first.read_next_batch()
     second.read_next_batch()
     assert pa.default_memory_pool().backend_name == "system"
@@ -78,10 +79,10 @@ def test_arrow_takes_its_memory_from_where_it_did_before_when_all_readings_are_d
 def test_what_large_archives_need_changes_no_row(setting, limit, monkeypatch):
     """Rows wait in files instead of in memory; elements are grouped some at a time."""
     source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]
-    whole = of.read_tables(source, ["signatures", "signature_identifiers"])
+    whole = of.open(source).tables(["signatures", "signature_identifiers"])
     monkeypatch.setattr(group, "_GROUP", 5_000)
-    monkeypatch.setattr(dedupe, setting, limit)
-    for name, frame in of.read_tables(source, ["signatures", "signature_identifiers"]).items():
+    monkeypatch.setattr(versions, setting, limit)
+    for name, frame in of.open(source).tables(["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])
     assert len(whole["signatures"]) == len(whole["signature_identifiers"]) == 300
 
@@ -115,7 +116,7 @@ AT = '"received_at": "2026-05-01T10:00:00Z"'
 def test_a_delivery_in_an_envelope_is_read_alike_however_the_envelope_is_written(document, tmp_path):
     path = tmp_path / "a.ndjson"
     path.write_text(f"{document}\n")
-    read = of.scan(path, "signatures", columns=["signature_id", "received_at"]).read_all().to_pylist()
+    read = of.open(path).scan("signatures", columns=["signature_id", "received_at"]).read_all().to_pylist()
     assert [(row["signature_id"], row["received_at"].hour) for row in read] == [("1", 10)]
 
 
@@ -124,7 +125,7 @@ def test_what_begins_as_a_delivery_in_an_envelope_and_is_none_is_named(end, tmp_
     path = tmp_path / "a.ndjson"
     path.write_text(f'{{{AT}, "body": [{end}\n')
     with pytest.raises(of.errors.BadDocument, match=r"a\.ndjson:1: not JSON"):
-        of.scan(path, "signatures").read_all()
+        of.open(path).scan("signatures").read_all()
 
 
 def read_in_child(answers: Any) -> None:
@@ -157,7 +158,7 @@ def test_elements_of_different_types_are_never_repeats_of_each_other(identified)
         "event_campaigns": "platform:event_campaigns",
     }
     pages = [{"_embedded": {key: [{"title": key, **identified}]}} for key in keys.values()]
-    read = of.read_tables([*pages, *pages] if identified else pages, list(keys))
+    read = of.open([*pages, *pages] if identified else pages).tables(list(keys))
     assert {name: frame["title"].tolist() for name, frame in read.items()} == {
         name: [key] for name, key in keys.items()
     }

@@ -47,27 +47,25 @@ def exported(folder: Path, table: str) -> Rows:
 
 def ways(source: Path, table: str, some: list[str], *, dedupe: bool) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of a table by each way to read them; in part they are those of some of its columns."""
-    how: Any = {"dedupe": dedupe, "on_error": "skip"}
-    whole = of.scan(source, table, **how).read_all()
+    archive = of.open(source, on_error="skip")
+    whole = archive.scan(table, dedupe=dedupe).read_all()
     yield "scan", whole.to_pylist()
-    yield "scan in part", of.scan(source, table, columns=some, **how).read_all().to_pylist()
-    yield "read_table", rows_of(of.read_table(source, table, **how), whole.schema)
-    yield "read_tables", rows_of(of.read_tables(source, **how)[table], whole.schema)
-    found = of.read_tables(source, {"signature_emails": ["address"], table: some}, **how)
-    yield "read_tables in part", rows_of(found[table], whole.select(some).schema)
+    yield "scan in part", archive.scan(table, some, dedupe=dedupe).read_all().to_pylist()
+    yield "table", rows_of(archive.table(table, dedupe=dedupe), whole.schema)
+    yield "tables", rows_of(archive.tables(dedupe=dedupe)[table], whole.schema)
+    found = archive.tables({"signature_emails": ["address"], table: some}, dedupe=dedupe)
+    yield "tables in part", rows_of(found[table], whole.select(some).schema)
     with dask.config.set(scheduler="sync"):
-        frame = of.dask.read_table(source, table, npartitions=3, **how).compute()
+        frame = archive.dask(table, dedupe=dedupe, npartitions=3).compute()
         yield "Dask", rows_of(frame, whole.schema)
         for engine in (None, "dask"):
             folder = source.with_suffix(f".{engine}")
-            of.export(source, folder, engine=engine, **how)
+            archive.export(folder, engine=engine, dedupe=dedupe)
             yield f"export, engine={engine}", exported(folder, table)
     if not dedupe:
-        parts = of.partitions(source, count=3, on_error="skip")
-        yield (
-            "partitions",
-            [row for part in parts for row in of.scan(part, table, **how).read_all().to_pylist()],
-        )
+        parts = archive.partitions(count=3)
+        rows = [row for part in parts for row in part.scan(table, dedupe=False).read_all().to_pylist()]
+        yield "partitions", rows
 
 
 def every_way_is_as_the_reference(

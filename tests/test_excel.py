@@ -37,7 +37,7 @@ def test_an_excel_export_keeps_texts_as_texts_and_names_utc(tmp_path):
     assert found["identifiers"].value == '["action_network:e1"]'
     assert found["end_date"].value is None
     assert found["description"].hyperlink is None
-    assert [column.name for column in of.scan(EVENT, "events").schema] == [
+    assert [column.name for column in of.open(EVENT).scan("events").schema] == [
         name.value.removesuffix(" (UTC)") for name in head
     ]
 

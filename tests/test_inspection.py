@@ -3,12 +3,11 @@
 import json
 
 import osdi_frames as of
-from osdi_frames.reading.check import inspect
 
 
 def test_elements_are_counted_as_often_as_they_were_received(data, inspected, sample_table):
     tables = ["events", "event_campaigns", "attendances", "petitions", "signatures"]
-    received = of.read_tables(data, tables, dedupe=False)
+    received = of.open(data).tables(tables, dedupe=False)
     counts = {name.removesuffix("s"): len(table) for name, table in received.items()}
     assert inspected.elements == counts | {"person": 0}
     assert inspected.elements["signature"] > sample_table("signatures").num_rows
@@ -19,7 +18,7 @@ def test_files_and_documents_are_counted(tmp_path):
     (tmp_path / "one.json").write_text(json.dumps({"total_accepted": 2}, indent=2))
     (tmp_path / "glued.json").write_text('{"total_accepted": 1}{"total_accepted": 4}')
     (tmp_path / "notes.txt").write_text("passed over")
-    found = inspect(tmp_path)
+    found = of.open(tmp_path).inspect()
     assert (found.files, found.documents) == (3, 5)
     assert str(found) == "5 documents in 3 files: 4 events"
     assert (
@@ -32,15 +31,15 @@ def test_files_and_documents_are_counted(tmp_path):
 
 
 def test_parsed_objects_are_documents_without_files():
-    found = inspect([{"total_accepted": 1}, {"total_accepted": 2}])
+    found = of.open([{"total_accepted": 1}, {"total_accepted": 2}]).inspect()
     assert str(found) == "2 documents: 2 events"
 
 
 def test_what_was_read_is_named_in_words():
     campaign = {"_embedded": {"action_network:event_campaigns": [{}]}}
     people = {"_embedded": {"osdi:people": [{}, {}]}}
-    assert str(inspect([campaign, people])) == "2 documents: 1 event campaign, 2 people"
-    assert str(inspect([{"total_pages": 1}])) == "1 document: nothing for any table"
+    assert str(of.open([campaign, people]).inspect()) == "2 documents: 1 event campaign, 2 people"
+    assert str(of.open([{"total_pages": 1}]).inspect()) == "1 document: nothing for any table"
 
 
 def test_problems_by_key_show_no_value_and_count_each_problem_once():
@@ -55,7 +54,7 @@ def test_problems_by_key_show_no_value_and_count_each_problem_once():
         address,
         {"received_at": "2026-01-01T00:00:00Z", "body": address},
     ]
-    found = inspect(documents)
+    found = of.open(documents).inspect()
     assert found.by_key["count"].sum() == found.problems["count"].sum()
     assert address in found.problems.to_csv()
     assert address not in found.by_key.to_csv()

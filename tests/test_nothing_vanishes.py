@@ -131,13 +131,13 @@ def test_raise_skip_and_check_agree(name, tmp_path):
     for source in both(document, tmp_path):
         errors = int(of.check(source).query("severity == 'error'")["count"].sum())
         try:
-            of.read_tables(source, TABLES)
+            of.open(source).tables(TABLES)
             raised = False
         except BadDocument:
             raised = True
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            of.read_tables(source, TABLES, on_error="skip")
+            of.open(source, on_error="skip").tables(TABLES)
         counts = [f"skipped {errors} problem{'s' if errors > 1 else ''}" in str(w.message) for w in caught]
         assert raised == bool(errors) == any(counts)
 

@@ -34,7 +34,7 @@ def signature(**keys: Any) -> list[Any]:
 def skipped(source: Any, table: str) -> tuple[list[dict[str, Any]], str]:
     """Read a table passing over problems; give its rows and the one warning."""
     with pytest.warns(ProblemsWarning) as caught:
-        rows = of.scan(source, table, on_error="skip").read_all().to_pylist()
+        rows = of.open(source, on_error="skip").scan(table).read_all().to_pylist()
     assert len(caught) == 1
     return rows, str(caught[0].message)
 
@@ -42,7 +42,7 @@ def skipped(source: Any, table: str) -> tuple[list[dict[str, Any]], str]:
 def message(source: Any, table: str) -> str:
     """Read a table strictly, and give what stops it."""
     with pytest.raises(BadDocument) as stopped:
-        of.scan(source, table).read_all()
+        of.open(source).scan(table).read_all()
     return str(stopped.value)
 
 
@@ -286,7 +286,7 @@ def test_columns_can_come_from_a_generator() -> None:
 
 
 def test_columns_that_are_not_asked_for_stop_nothing() -> None:
-    assert of.scan(event(capacity="lots"), "events", columns=["title"]).read_all().num_rows == 1
+    assert of.open(event(capacity="lots")).scan("events", columns=["title"]).read_all().num_rows == 1
 
 
 #: Documents that hold nothing for a table, though something is wrong: name → document, table, problem, detail.
@@ -458,7 +458,7 @@ def test_a_dangling_link_is_a_problem_with_its_name(tmp_path: Path) -> None:
 def test_half_of_a_surrogate_pair_is_mended_and_stops_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(r'{"total_accepted": 1, "title": "a\ud800b"}')
-    assert of.scan(path, "events", columns=["title"]).read_all().to_pylist() == [{"title": "a\ufffdb"}]
+    assert of.open(path).scan("events", columns=["title"]).read_all().to_pylist() == [{"title": "a\ufffdb"}]
     detail = r'event: title = "a\ud800b"'
     assert listed(path) == [(str(path), 1, "warning", "a lone surrogate, read as U+FFFD", detail, 1)]
 
@@ -474,7 +474,7 @@ def test_other_types_and_empty_documents_are_no_problem() -> None:
         {"received_at": "2026-01-01T00:00:00Z", "body": []},
     ]
     for table in ("events", "signatures"):
-        assert of.scan(documents, table).read_all().num_rows == 0
+        assert of.open(documents).scan(table).read_all().num_rows == 0
     found = of.check(documents)
     assert set(found["severity"]) == {"info"}
     assert {"osdi:donation", "action_network:upload", "osdi:tags"} <= set(found["detail"])
@@ -528,7 +528,7 @@ def test_an_archive_without_problems_warns_of_none(tmp_path: Path) -> None:
     (tmp_path / "a.ndjson").write_bytes(lines([GOOD, SIGNED]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert of.scan(tmp_path, "events", on_error="skip").read_all().num_rows == 1
+        assert of.open(tmp_path, on_error="skip").scan("events").read_all().num_rows == 1
     assert listed(tmp_path) == []
 
 
@@ -536,7 +536,7 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_read_all_the_same(tmp_p
     first, second = tmp_path / "1.ndjson", tmp_path / "2.ndjson"
     first.write_text(json.dumps(GOOD) + "\n")
     second.write_text(json.dumps(GOOD | {"identifiers": ["platform:other"]}) + "\n")
-    reader = of.scan(tmp_path, "events", columns=["event_id"])  # lists the files
+    reader = of.open(tmp_path).scan("events", columns=["event_id"])  # lists the files
     (tmp_path / "2.ndjson.zst").write_bytes(zstd(second.read_bytes()))
     second.unlink()
     assert reader.read_all()["event_id"].to_pylist() == ["good", "other"]
@@ -553,7 +553,8 @@ def test_a_number_that_is_none_of_json_is_text_where_text_is_declared_and_listed
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             (row,) = (
-                of.scan(source, "events", columns=["title", "capacity"], on_error="skip")
+                of.open(source, on_error="skip")
+                .scan("events", columns=["title", "capacity"])
                 .read_all()
                 .to_pylist()
             )
@@ -579,7 +580,7 @@ def test_a_number_that_is_none_of_json_is_listed_whatever_else_is_in_its_documen
 def test_a_number_is_the_same_text_in_a_custom_field_as_in_the_comments(number: str) -> None:
     fields = f'"comments": {number}, "person": {{"custom_fields": {{"size": {number}}}}}'
     text = f'[{{"osdi:signature": {{{fields}}}}}]'.encode()
-    read = of.read_tables(io.BytesIO(text), ["signatures", "signature_custom_fields"])
+    read = of.open(io.BytesIO(text)).tables(["signatures", "signature_custom_fields"])
     assert read["signature_custom_fields"]["value"].tolist() == read["signatures"]["comments"].tolist()
 
 
@@ -589,7 +590,8 @@ def test_a_key_that_occurs_twice_is_read_first_and_listed() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             (row,) = (
-                of.scan(io.BytesIO(text), "events", columns=["title", "capacity"], on_error="skip")
+                of.open(io.BytesIO(text), on_error="skip")
+                .scan("events", columns=["title", "capacity"])
                 .read_all()
                 .to_pylist()
             )
@@ -659,7 +661,7 @@ def test_a_json_array_of_documents_in_a_file_is_read_as_the_same_list_of_objects
     path.write_text(json.dumps(documents))
     for table in ("events", "signatures"):
         rows = [
-            of.scan(source, table, columns=[f"{table[:-1]}_id"]).read_all().to_pylist()
+            of.open(source).scan(table, columns=[f"{table[:-1]}_id"]).read_all().to_pylist()
             for source in (path, documents)
         ]
         assert rows[0] == rows[1]
@@ -671,5 +673,5 @@ def test_pages_that_differ_in_what_else_they_hold_are_all_read() -> None:
         {"_embedded": {"osdi:signatures": [{"identifiers": ["platform:a"]}]}},
         {"_embedded": {"osdi:signatures": [{"identifiers": ["platform:b"]}], "osdi:events": []}},
     ]
-    found = of.scan(pages, "signatures", columns=["signature_id"]).read_all()
+    found = of.open(pages).scan("signatures", columns=["signature_id"]).read_all()
     assert found["signature_id"].to_pylist() == ["a", "b"]

@@ -40,12 +40,15 @@ TABLES = list(reference.TABLES)
 NOT_IN_THE_SAMPLE = ("event_campaigns", "petitions", "people")
 
 
-def scanned(source: Any, table: str, **options: Any) -> list[dict[str, Any]]:
+def scanned(
+    source: Any, table: str, *, columns: Any = None, dedupe: Any = True, **settings: Any
+) -> list[dict[str, Any]]:
     """Read a table and leave problems aside: the reference is silent of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", of.errors.ProblemsWarning)
         warnings.simplefilter("ignore", of.errors.SourceWarning)
-        return of.scan(source, table, on_error="skip", **options).read_all().to_pylist()
+        archive = of.open(source, on_error="skip", **settings)
+        return archive.scan(table, columns, dedupe=dedupe).read_all().to_pylist()
 
 
 def same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
@@ -293,7 +296,7 @@ def test_some_columns_read_as_they_do_among_all(table: str, turn: int) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_columns_are_those_that_the_dictionary_names_in_its_order(table: str) -> None:
-    assert of.scan([], table).schema.names == list(of.describe(table)["column"])
+    assert of.open([]).scan(table).schema.names == list(of.describe(table)["column"])
 
 
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"], ids=["glued", "lines", "blank lines"])

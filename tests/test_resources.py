@@ -70,7 +70,7 @@ def test_a_single_resource_is_recognised_by_its_address():
 def test_a_delivery_of_signatures_and_attendances_is_read_into_both_tables():
     elements = [{"osdi:signature": SIGNATURE} | SIBLINGS, {"osdi:attendance": ATTENDANCE} | SIBLINGS]
     delivery = spelled({"received_at": MONDAY, "body": elements}, "platform")
-    tables = of.read_tables(delivery, ["signatures", "attendances"])
+    tables = of.open(delivery).tables(["signatures", "attendances"])
     (signature,), (attendance,) = (table.to_dict("records") for table in tables.values())
     assert (signature["signature_id"], signature["element"]) == ("s1", 0)
     assert (attendance["attendance_id"], attendance["element"]) == ("a1", 1)

@@ -12,7 +12,7 @@ from osdi_frames.reports import STANDARD, function_of
 @pytest.fixture(scope="module")
 def frames(data) -> dict[str, pd.DataFrame]:
     snapshots = of.read_events(data, dedupe=False).dropna(subset="fetched_at")
-    return of.read_tables(data, ["events", "signatures", "attendances"]) | {"snapshots": snapshots}
+    return of.open(data).tables(["events", "signatures", "attendances"]) | {"snapshots": snapshots}
 
 
 @pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)

@@ -12,12 +12,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import osdi_frames as of
-from osdi_frames.reporting import read
 from osdi_frames.reports.titles import labelled
 from tests.odd_titles import LABELS, TITLES, archive
 
 ARCHIVE = archive()
-FRAMES = of.read_tables(ARCHIVE, ["events", "event_campaigns", "petitions", "attendances", "signatures"])
+FRAMES = of.open(ARCHIVE).tables(["events", "event_campaigns", "petitions", "attendances", "signatures"])
 EVENTS, CAMPAIGNS, PETITIONS = (FRAMES[name] for name in ("events", "event_campaigns", "petitions"))
 
 #: Every report that shows ids, with titles: rows of ids, and columns of ids.
@@ -103,7 +102,7 @@ def test_the_files_of_a_report_keep_ids_and_titles_and_no_formula_runs(tmp_path:
 def test_the_terminal_shows_each_row_on_one_line_without_controls(tmp_path: Path) -> None:
     from osdi_frames.cli.report import table
 
-    for declared, report in read(ARCHIVE).reports:
+    for declared, report in of.report(ARCHIVE).reports:
         if "title" in report.columns:
             lines = table(declared, report, top=len(TITLES)).split("\n")
             assert len(lines) == 1 + len(TITLES)

@@ -7,29 +7,25 @@ from osdi_frames.collector import without_collector
 from osdi_frames.errors import nearest
 
 if TYPE_CHECKING:
-    from osdi_frames import dask, errors, plots, reports
+    from osdi_frames import errors, plots, reports
     from osdi_frames.archive.limits import Limits
-    from osdi_frames.archive.source import Partition
     from osdi_frames.client.client import Client
     from osdi_frames.client.folder import Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning, ServiceWarning, SourceWarning
-    from osdi_frames.exporting import export
     from osdi_frames.files import write_csv, write_excel
+    from osdi_frames.handle import Archive, open
     from osdi_frames.local_time import local_to_utc
-    from osdi_frames.page import write_report
     from osdi_frames.privacy import pseudonymize
-    from osdi_frames.reading.check import check
-    from osdi_frames.reading.frames import (
-        partitions,
+    from osdi_frames.shortcuts import (
+        check,
+        export,
         read_events,
         read_signatures,
         read_table,
-        read_tables,
-        scan,
+        report,
+        write_report,
     )
-    from osdi_frames.reporting import report
     from osdi_frames.tables import describe
-    from osdi_frames.tables import describe as dictionary
 
     __version__: str
 
@@ -38,21 +34,25 @@ if TYPE_CHECKING:
 #: functions of reports are declared in `reports`.
 _HOMES = {
     "archive.limits": ("Limits",),
-    "archive.source": ("Partition",),
     "client.client": ("Client",),
     "client.folder": ("Manifest",),
     "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
-    "exporting": ("export",),
     "files": ("write_csv", "write_excel"),
+    "handle": ("Archive", "open"),
     "local_time": ("local_to_utc",),
-    "page": ("write_report",),
     "privacy": ("pseudonymize",),
-    "reading.check": ("check",),
-    "reading.frames": ("partitions", "read_events", "read_signatures", "read_table", "read_tables", "scan"),
-    "reporting": ("report",),
-    "tables": ("describe", "dictionary"),
+    "shortcuts": (
+        "check",
+        "export",
+        "read_events",
+        "read_signatures",
+        "read_table",
+        "report",
+        "write_report",
+    ),
+    "tables": ("describe",),
 }
-_MODULES = ("dask", "errors", "plots", "receiver", "reports", "sandbox")
+_MODULES = ("errors", "plots", "receiver", "reports", "sandbox")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 

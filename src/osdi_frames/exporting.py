@@ -1,150 +1,73 @@
-"""Tables written to Parquet, CSV or Excel: streamed, whole or not at all."""
+"""Which tables an export writes, and in which form: what is asked for, compiled."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from typing import Literal, Unpack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 import pyarrow as pa
 
-from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.output import output_folder
-from osdi_frames.archive.source import Source
-from osdi_frames.errors import InvalidArgument, UnknownColumn, nearest
+from osdi_frames.errors import UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
-from osdi_frames.problems import OnError, Policy
-from osdi_frames.reading.plan import Dedupe, Plan, named_tables
-from osdi_frames.reading.selection import Filters
-from osdi_frames.reading.stream import Observer, scan_tables
+from osdi_frames.resolving.resolution import Rows, named_tables
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
 
 
-def export(
-    source: Source,
-    destination: str | os.PathLike[str],
-    *,
-    tables: Iterable[str] | None = None,
-    format: Format = "parquet",  # noqa: A002 (the word that pandas users know)
-    partition_by: str | Literal["month"] | None = None,
-    pseudonymize: Key | None = None,
-    drop: Drop | None = None,
-    coordinate_decimals: int = 1,
-    postal_characters: int = 3,
-    prefix: str | None = None,
-    dedupe: Dedupe = True,
-    on_error: OnError = "raise",
-    limits: Limits | None = None,
-    overwrite: bool = False,
-    engine: Literal["dask"] | None = None,
-    escape_formulas: bool = True,
-    bom: bool = False,
-    progress: bool | None = None,
-    **filters: Unpack[Filters],
-) -> dict[str, int]:
-    """Write tables of an archive into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
+class Privacy(TypedDict, total=False):
+    """Keywords of `export` that are about people; see `pseudonymize`."""
 
-    The folder appears whole at the end, or not at all: an export that is killed leaves an old one as it
-    was. All tables are read in one pass and streamed, so the archive may be larger than memory. The files are
-    readable by their owner only (a folder that exists keeps its mode), and listed in a manifest,
-    ``.osdi-frames.json``.
+    pseudonymize: Key | None
+    drop: Drop | None
+    coordinate_decimals: int
+    postal_characters: int
 
-    Parameters
-    ----------
-    source
-        As for `read_table`.
-    destination
-        The folder to make, or an address, as ``s3://bucket/tables``: there the files are uploaded at the end,
-        and the manifest last.
-    tables
-        The tables to write; all when not given.
-    format
-        ``"parquet"`` (zstd; fields carry their meaning and privacy class, the schema its version), ``"csv"``
-        or ``"xlsx"`` (extra ``excel``; see `write_excel`).
-    partition_by
-        A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
-        ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` or a signature's
-        `created_date`. A table without the column is one file all the same.
-    pseudonymize, drop, coordinate_decimals, postal_characters
-        Replace what identifies a person by pseudonyms with this key, or drop it: as `pseudonymize` does.
-    prefix, dedupe, on_error, limits, progress
-        As for `read_table`.
-    overwrite
-        Replace an earlier export at `destination`. It is refused if the folder contains anything that
-        osdi-frames did not write, or a file that was changed since.
-    engine
-        ``"dask"`` (extra ``dask``): the workers of the current Dask cluster read and write, each table into a
-        folder with a Parquet file of each partition; `destination` is an address, or a folder that they all reach.
-    escape_formulas
-        CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
-        with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
-    bom
-        CSV: begin with a byte-order mark, by which Excel knows that the file is UTF-8.
-    **filters
-        What to write, with the rows of its child tables; elements of other types are all written:
 
-        - since, until: a year, month, day or time, as ``"2026-05"``, the last one included; by the start_date
-          of events (wall clock) and the created_date of signatures and attendances (UTC). What has no date
-          is left out.
-        - petition, campaign, status: an id or status, or a list of them; of signatures and petitions, of
-          events and event campaigns, and of events.
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """The tables to write, with the schema of each, how they are partitioned, and what stands in place of people."""
 
-    Returns
-    -------
-    dict
-        The number of rows of each table.
+    tables: Mapping[str, Table]
+    schemas: Mapping[str, pa.Schema]
+    partitions: Mapping[str, Partition | None]
+    pseudonyms: Pseudonyms | None
 
-    Raises
-    ------
-    DestinationExists
-        Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
-        `destination` is, holds or lies in the source. Nothing was overwritten.
-    InvalidArgument
-        An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
-    UnknownTable, UnknownColumn, SourceNotFound, BadDocument
-        As for `read_table`.
-    UnknownValue
-        A petition, campaign or status to filter by occurs nowhere; nothing was written.
+    @classmethod
+    def of(
+        cls, tables: Iterable[str] | None, *, partition_by: str | None, **privacy: Unpack[Privacy]
+    ) -> ExportRequest:
+        """Compile a request.
 
-    Examples
-    --------
-    >>> import osdi_frames as of, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     of.export({"title": "March", "total_accepted": 3}, f"{folder}/out", tables=["events"])
-    {'events': 1}
-    """
-    chosen = {name: declared(name) for name in named_tables(tables)}
-    pseudonyms = Pseudonyms.of(
-        pseudonymize, drop, coordinate_decimals=coordinate_decimals, postal_characters=postal_characters
-    )
-    schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
-    partitions = _partitions(chosen.values(), schemas, partition_by)
-    columns = {name: schema.names for name, schema in schemas.items()}
-    if engine is not None:
-        if engine != "dask" or format != "parquet":
-            raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
-        from osdi_frames.dask import export as export_by_workers  # an extra
-        from osdi_frames.dask.graph import Request
+        Raises
+        ------
+        UnknownTable, UnknownColumn, InvalidArgument
+            As `Archive.export` says.
+        """
+        chosen = {name: declared(name) for name in named_tables(tables)}
+        key, drop = privacy.pop("pseudonymize", None), privacy.pop("drop", None)
+        coarsened: Any = {"coordinate_decimals": 1, "postal_characters": 3, **privacy}
+        pseudonyms = Pseudonyms.of(key, drop, **coarsened)
+        schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
+        return cls(chosen, schemas, _partitions(chosen.values(), schemas, partition_by), pseudonyms)
 
-        return export_by_workers(
-            source,
-            destination,
-            Request(columns, filters, prefix=prefix, dedupe=dedupe, on_error=on_error, limits=limits),
-            schemas,
-            partitions=partitions,
-            pseudonyms=pseudonyms,
-            overwrite=overwrite,
-        )
-    plan = Plan.of(columns, prefix=prefix, dedupe=dedupe, filters=filters)
-    rows = scan_tables(source, plan, Observer(Policy(on_error)), limits=limits, progress=progress)
-    if pseudonyms:
-        rows = ((name, pseudonyms.replace(some, chosen[name])) for name, some in rows)
-    with output_folder(destination, kind="export", source=source, overwrite=overwrite) as folder:
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The columns to read of each table."""
+        return {name: schema.names for name, schema in self.schemas.items()}
+
+    def replaced(self, rows: Rows) -> Rows:
+        """Yield rows with pseudonyms in place of what identifies people."""
+        for name, some in rows:
+            yield name, self.pseudonyms.replace(some, self.tables[name]) if self.pseudonyms else some
+
+    def write(self, rows: Rows, folder: Path, format: Format, **options: Any) -> dict[str, int]:  # noqa: A002
+        """Write rows as the files of a folder; return how many there are of each table."""
         return write_tables(
-            schemas, rows, folder, format, partitions=partitions, escape_formulas=escape_formulas, bom=bom
+            self.schemas, self.replaced(rows), folder, format, partitions=self.partitions, **options
         )
 
 

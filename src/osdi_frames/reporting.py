@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Final, TypedDict
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.archive.source import Source
 from osdi_frames.client.folder import MANIFEST, manifests, read_manifest
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
 from osdi_frames.privacy import hide_in_rows
-from osdi_frames.problems import OnError, Policy, warn_caller
-from osdi_frames.reading.check import Inspection, Inspector
-from osdi_frames.reading.frames import collect, read_table
-from osdi_frames.reading.plan import Plan
-from osdi_frames.reading.selection import FILTERS, Filters, Selection
-from osdi_frames.reading.stream import Observer, scan_tables
-from osdi_frames.reports import STANDARD, Report
-from osdi_frames.reports.declared import ATTENDANCES, SNAPSHOTS
+from osdi_frames.problems import warn_caller
+from osdi_frames.reading.check import Inspection
+from osdi_frames.reading.interchange import frame
+from osdi_frames.reports import STANDARD, Report, exclusion
+from osdi_frames.reports.declared import ATTENDANCES
+from osdi_frames.reports.declared import SNAPSHOTS as GROWTH
 from osdi_frames.reports.making import make
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
+from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
+from osdi_frames.resolving.resolution import SNAPSHOTS, Request
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.events import EVENT
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
-    "events": ("event_campaign_id", "total_accepted", "start_date"),
+    "events": ("event_id", "event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
 #: The headline figures of each table.
@@ -46,11 +44,83 @@ _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What was read for some reports: the tables, the reports, and what was met on the way, if it is to be shown."""
+class Options(TypedDict, total=False):
+    """Keywords of `report` and `write_report`."""
 
-    tables: dict[str, pd.DataFrame] = field(repr=False)
+    reports: Iterable[Report]
+    show_addresses: bool
+    min_count: int | None
+    include: Iterable[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    """Which reports are made, what they count, and what they show."""
+
+    reports: Sequence[Report] = STANDARD
+    show_addresses: bool = False
+    min_count: int | None = None
+    include: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
+    for_page: bool = False
+    """With what the page shows in addition: the map, and what was met while reading."""
+
+    def __post_init__(self) -> None:
+        """Refuse reports by columns that identify people."""
+        object.__setattr__(self, "reports", list(self.reports))
+        include = exclusion.included(self.include)
+        # Who asks for cancelled events by their status wants to count them.
+        asked = [*include, *({"cancelled"} & {*Filtering(self.filters).asked.get("status", ())})]
+        object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
+        _refuse(self.reports)
+
+    @property
+    def unfiltered(self) -> dict[str, list[str]]:
+        """The tables that are not reported, since no filter applies to them, with the filters there are."""
+        chosen = [name for name in Filtering(self.filters).asked if name not in ("since", "until")]
+        applied = {element for name in chosen for element in FILTERS[name]}
+        tables = dict.fromkeys([*_HEADLINE, *(declared.read_from for declared in self.reports)])
+        return {name: chosen for name in tables if chosen and TABLES[name].element not in applied}
+
+    @property
+    def reported(self) -> list[Report]:
+        """The reports that are made."""
+        return [declared for declared in self.reports if declared.read_from not in self.unfiltered]
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The columns to read of each table: those of the reports, of the headline figures, and titles."""
+        columns = {name: dict.fromkeys(_HEADLINE[name]) for name in _HEADLINE if name not in self.unfiltered}
+        for declared in self.reported:
+            columns.setdefault(declared.read_from, {}).update(dict.fromkeys(declared.columns))
+            titled = declared.subject.titled
+            if titled.table in TABLES:
+                columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
+        if self.for_page and "events" in columns:
+            columns["events"].update(dict.fromkeys(_PLACES))
+        for name, chosen in columns.items():
+            if TABLES[name].element.exclusions:
+                chosen[exclusion.COLUMN] = None
+        return {name: list(chosen) for name, chosen in columns.items()}
+
+    def request(self, prefix: str | None) -> Request:
+        """Return what is to be read."""
+        grows = "events" in self.columns and any(declared.kind == "growth" for declared in self.reported)
+        return Request(
+            self.columns,
+            snapshots=_STATES if grows else (),
+            prefix=prefix,
+            filters=self.filters,
+            inspects=self.for_page,
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReportResult(Mapping[str, pd.DataFrame]):
+    """The frame of each report, by its name; printed, the figures in one line, and what is not among them."""
+
+    tables: dict[str, pd.DataFrame]
+    """The rows that are counted, and the titles."""
     reports: list[tuple[Report, pd.DataFrame]]
     inspection: Inspection | None
     notes: tuple[str, ...]
@@ -60,10 +130,14 @@ class Reading:
     hidden: frozenset[str] = frozenset()
     """The headline figures that are small, or would reveal small counts."""
 
-    @property
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """The frame of each report, by its name."""
-        return {declared.name: frame for declared, frame in self.reports}
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return {declared.name: frame for declared, frame in self.reports}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (declared.name for declared, _ in self.reports)
+
+    def __len__(self) -> int:
+        return len(self.reports)
 
     @property
     def summary(self) -> dict[str, int | None]:
@@ -75,7 +149,7 @@ class Reading:
             for name, count in figures.items()
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Sum the events and signatures up in one line, and say below what is not among them."""
         figures, parts = self.summary, []
         if "events" in figures:
@@ -97,149 +171,61 @@ def _few(count: int | None, noun: str) -> str:
     return f"few {noun}s" if count is None else counted(count, noun)
 
 
-class Options(Filters, total=False):
-    """Keywords of `report` and `write_report`."""
-
-    reports: Iterable[Report]
-    prefix: str | None
-    on_error: OnError
-    show_addresses: bool
-    min_count: int | None
-    include: Iterable[str]
-    progress: bool | None
-
-
-def report(
-    source: Source,
-    *,
-    reports: Iterable[Report] = STANDARD,
-    prefix: str | None = None,
-    on_error: OnError = "raise",
-    show_addresses: bool = False,
-    min_count: int | None = None,
-    include: Iterable[str] = (),
-    progress: bool | None = None,
-    **filters: Unpack[Filters],
+def collect(
+    rows: Iterable[tuple[str, pa.Table]], schemas: Mapping[str, pa.Schema], wanted: ReportRequest
 ) -> dict[str, pd.DataFrame]:
-    """Make the standard reports of an archive.
-
-    Parameters
-    ----------
-    source, prefix, on_error, progress
-        As for `read_table`.
-    reports
-        The reports to make; the standard set when not given. `osdi_frames.reports.Report` declares others.
-    show_addresses
-        Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
-        websites and titles as they are. By default they are hidden, and what then looks alike is one row.
-    min_count
-        Hide smaller counts of people, and whatever reveals them: rows, columns, and reports, which then have no
-        rows. All reports of a call are published together; see `osdi_frames.reports.suppress`.
-    include
-        What is not counted by default: some of ``tests`` (what the service's "send test" sent), ``cancelled``
-        and ``hidden`` (events). The attribute `note` of each frame says how many were left out.
-    **filters
-        What to count, as for `export`: since, until, petition, campaign, status. What has none of those that
-        are asked for, as signatures have no campaign, is not reported.
-
-    Returns
-    -------
-    dict
-        The frame of each report, by its name. Its attribute `caveat` says what else is to be known of its counts.
-
-    Raises
-    ------
-    UnknownValue
-        A petition, campaign or status to filter by occurs nowhere.
-    InvalidColumn
-        A report by a column that identifies people, or with `min_count` one that has a column per value.
-
-    Examples
-    --------
-    >>> import osdi_frames as of
-    >>> pull = {"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"}
-    >>> of.report(pull)["rsvps_by_month"]["rsvps"].to_dict()
-    {'2026-05': 12}
-    """
-    return read(
-        source,
-        reports=reports,
-        prefix=prefix,
-        on_error=on_error,
-        show_addresses=show_addresses,
-        min_count=min_count,
-        include=include,
-        progress=progress,
-        **filters,
-    ).frames
+    """Put the rows for some reports together, by table; they are made smaller as they come."""
+    keys = {key for declared in wanted.reported for key in declared.keys} | {exclusion.COLUMN}
+    parts: dict[str, list[pa.Table]] = {}
+    empty = ((name, schema.empty_table()) for name, schema in schemas.items())
+    for name, some in itertools.chain(empty, rows):
+        hidden = some if wanted.show_addresses or name == SNAPSHOTS else hide_in_rows(some, TABLES[name])
+        parts.setdefault(name, []).append(hidden if name == SNAPSHOTS else _condensed(hidden, keys))
+    return {name: frame(pa.concat_tables(parts.pop(name))) for name in [*parts]}
 
 
-def read(
-    source: Source,
+def make_reports(
+    wanted: ReportRequest,
+    tables: dict[str, pd.DataFrame],
     *,
-    reports: Iterable[Report] = STANDARD,
-    prefix: str | None = None,
-    on_error: OnError = "raise",
-    show_addresses: bool = False,
-    min_count: int | None = None,
-    include: Iterable[str] = (),
-    progress: bool | None = None,
-    places: bool = False,
-    **filters: Unpack[Filters],
-) -> Reading:
-    """Read the tables that reports need, and make them; see `report`.
-
-    With `places` it is for the page: with its map, and with what was met while reading.
-    """
-    reports = list(reports)
-    _refuse(reports)
-    chosen = [name for name in Selection.of(filters).filters if name not in ("since", "until")]
-    unfiltered = _unfiltered([*_HEADLINE, *(declared.read_from for declared in reports)], chosen)
-    reports = [declared for declared in reports if declared.read_from not in unfiltered]
-    columns = _columns(reports, [name for name in _HEADLINE if name not in unfiltered], places=places)
-    plan = Plan.of(columns, prefix=prefix, include=include, filters=filters, inspects=places)
-    observer = (Inspector if places else Observer)(Policy(on_error))
-    rows = scan_tables(source, plan, observer, progress=progress)
-    if not show_addresses:
-        rows = ((name, hide_in_rows(some, TABLES[name])) for name, some in rows)
-    keys = {key for declared in reports for key in declared.keys}
-    tables = collect(plan, rows, condense=lambda some: _condensed(some, keys))
-    parts = source if isinstance(source, list | tuple) else [source]
-    paths = [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
-    _warn_of_nothing(paths, tables, plan.selection)
+    inspection: Inspection | None,
+    paths: Sequence[str],
+) -> ReportResult:
+    """Make the reports of tables that `collect` returned; warn where there is nothing, or not everything."""
+    filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
+    shown = [TABLES[name].element for name in tables]
+    notes, counts, counting = filtering.lines(*shown), [], dict(tables)
+    for name in tables:
+        counting[name], reasons = exclusion.split(tables[name], wanted.include)
+        counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
+    _warn_of_nothing(paths, counting, filtering)
     _warn_of_incomplete(paths)
-    snapshots, notes = pd.DataFrame(), plan.selection.lines(*{TABLES[name].element for name in columns})
-    if unfiltered:
-        notes.insert(1, f"not reported: {', '.join(unfiltered)} (they have no {' or '.join(chosen)})")
-    is_stream = any(hasattr(part, "read") for part in parts)  # it cannot be read a second time
-    if any(declared.kind == "growth" for declared in reports) and not is_stream:
-        snapshots, partial = _snapshots(source, tables["events"], prefix)
+    notes += filter(None, [exclusion.note(counts)])
+    if wanted.unfiltered:
+        (chosen, *_) = wanted.unfiltered.values()
+        notes.insert(1, f"not reported: {', '.join(wanted.unfiltered)} (they have no {' or '.join(chosen)})")
+    snapshots = pd.DataFrame()
+    if len(states):
+        snapshots, partial = _snapshots(states, counting["events"])
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
-    made = _make(reports, {**tables, SNAPSHOTS.table: snapshots})
-    inspection = observer.inspection() if isinstance(observer, Inspector) else None
-    reading = Reading(tables, made, inspection, tuple(notes))
-    reading = reading if min_count is None else _suppressed(reading, min_count)
-    _annotate(reading, snapshots, plan.selection)
-    return reading
+    made = _make(wanted, {**tables, GROWTH.table: snapshots})
+    result = ReportResult(counting, made, inspection, tuple(notes))
+    result = result if wanted.min_count is None else _suppressed(result, wanted.min_count)
+    _annotate(result, snapshots, filtering, counts)
+    return result
 
 
-def _unfiltered(tables: Iterable[str], chosen: Collection[str]) -> list[str]:
-    """Return the tables to which no filter applies, though some are asked for."""
-    applied = {element for name in chosen for element in FILTERS[name]}
-    return [name for name in dict.fromkeys(tables) if chosen and TABLES[name].element not in applied]
-
-
-def _warn_of_nothing(paths: list[str], tables: Mapping[str, pd.DataFrame], selection: Selection) -> None:
+def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering) -> None:
     """Warn where there is nothing to report."""
     headline = [name for name in _HEADLINE if name in tables]
     if all(tables[name].empty for name in headline):
         nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
         named = ", ".join(paths) or "the source"
-        why = " passes the filters" if selection.filters else ""
+        why = " passes the filters" if filtering.asked else ""
         warn_caller(f"{nothing} in {named}{why}", SourceWarning)
 
 
-def _warn_of_incomplete(paths: list[str]) -> None:
+def _warn_of_incomplete(paths: Iterable[str]) -> None:
     """Warn of a newest pull that is not complete."""
     for newest in [pull for path in paths for pull in manifests(Path(path))[-1:]]:
         if not newest.complete:
@@ -262,18 +248,12 @@ def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
     return rows
 
 
-def _snapshots(source: Source, events: pd.DataFrame, prefix: str | None) -> tuple[pd.DataFrame, int]:
-    """Read each state of some events, as reports on growth take them, and count the pulls that are left out.
+def _snapshots(states: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return each state of some events, as reports on growth take them, and count the pulls that are left out.
 
     A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
-    sudden growth. Problems are not reported, as the reading of `events` did.
+    sudden growth.
     """
-    if events["fetched_at"].isna().all():
-        return pd.DataFrame(), 0
-    with warnings.catch_warnings(action="ignore"):
-        states = read_table(
-            source, "events", columns=_STATES, prefix=prefix, dedupe=False, on_error="skip", progress=False
-        )
     states = states.dropna(subset=["event_id", "fetched_at"])
     states = states[states["event_id"].isin(events["event_id"].dropna())]
     partial = 0
@@ -285,60 +265,71 @@ def _snapshots(source: Source, events: pd.DataFrame, prefix: str | None) -> tupl
         else:
             partial += 1
             states = states[~inside]
-    return states, partial
+    return states.assign(**{exclusion.COLUMN: None}), partial
 
 
-def _make(reports: Iterable[Report], frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
+def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
     """Make the reports, but those of growth without a second pull, and those of tables that few archives have."""
     made = (
-        (declared, make(declared, frames[declared.table], titles=frames.get(declared.subject.titled.table)))
-        for declared in reports
+        (
+            declared,
+            make(
+                declared,
+                frames[declared.table],
+                titles=frames.get(declared.subject.titled.table),
+                include=wanted.include,
+            ),
+        )
+        for declared in wanted.reported
         if declared.table in _HEADLINE or len(frames[declared.table])
     )
     return [(declared, frame) for declared, frame in made if declared.kind != "growth" or len(frame) > 1]
 
 
-def _annotate(reading: Reading, snapshots: pd.DataFrame, selection: Selection) -> None:
+def _annotate(
+    result: ReportResult,
+    snapshots: pd.DataFrame,
+    filtering: Filtering,
+    counts: Sequence[tuple[str, int, str]],
+) -> None:
     """Say in the attributes of frames what is not counted in them."""
-    uncounted = [
-        f"{kind.word}s"
-        for name, kind in selection.left_out.items()
-        if EVENT in kind.elements and selection.counts[name]
-    ]
-    for declared, frame in reading.reports:
-        caveats = []
+    uncounted = [reason for reason, _, noun in counts if noun == EVENT.name]
+    for declared, report in result.reports:
+        caveats, element = [], TABLES[declared.read_from].element
         if declared.table == ATTENDANCES.table and uncounted:
-            caveats.append(f"Attendances of {' and '.join(uncounted)} are counted.")
+            reasons = " and ".join(f"{reason} events" for reason in uncounted)
+            caveats.append(f"Attendances of {reasons} are counted.")
         if declared.kind == "growth":
-            unseen = int((~reading.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
+            unseen = int((~result.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
             if unseen:
                 events = counted(unseen, "event that is", "events that are")
                 caveats.append(f"Without {events} in no complete pull.")
-        frame.attrs["caveat"] = " ".join(caveats)
-        frame.attrs["note"] = "\n".join(selection.lines(TABLES[declared.read_from].element))
+        report.attrs["caveat"] = " ".join(caveats)
+        left_out = exclusion.note(count for count in counts if count[2] == element.name)
+        report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), left_out]))
 
 
-def _suppressed(reading: Reading, below: int) -> Reading:
+def _suppressed(result: ReportResult, below: int) -> ReportResult:
     """Hide small counts of people, in the reports and around them."""
-    frames = suppress_together(reading.reports, reading.tables, below=below)
+    frames = suppress_together(result.reports, result.tables, below=below)
     reports, columns, closed = [], dict[str, None](), []
-    for (declared, made), frame in zip(reading.reports, frames, strict=True):
+    for (declared, made), shown in zip(result.reports, frames, strict=True):
         protected = tuple(measure for measure in declared.measures if not measure.unprotected)
         columns |= dict.fromkeys(declared.unprotected)
-        closed += [declared.heading] if len(made) > len(frame) else []
-        reports.append((replace(declared, own_measures=protected), frame))
+        closed += [declared.heading] if len(made) > len(shown) else []
+        reports.append((replace(declared, own_measures=protected), shown))
     notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
     if columns:
         notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
     if closed:
         notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
     return replace(
-        reading,
+        result,
         reports=reports,
         inspection=None,  # how much was read, and what else
-        notes=(*reading.notes, *notes),
+        notes=(*result.notes, *notes),
         below=below,
-        hidden=_hidden_figures(reading.summary, below),
+        hidden=_hidden_figures(result.summary, below),
     )
 
 
@@ -361,16 +352,3 @@ def _refuse(reports: Sequence[Report]) -> None:
         for column in TABLES[declared.read_from].columns:
             if column.name in declared.keys and column.privacy.level == "identifying":
                 raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")
-
-
-def _columns(reports: Sequence[Report], headline: Iterable[str], *, places: bool) -> dict[str, list[str]]:
-    """Return the columns to read of each table: those of the reports, of the headline figures, and titles."""
-    columns: dict[str, dict[str, None]] = {name: dict.fromkeys(_HEADLINE[name]) for name in headline}
-    for declared in reports:
-        columns.setdefault(declared.read_from, {}).update(dict.fromkeys(declared.columns))
-        titled = declared.subject.titled
-        if titled.table in TABLES:
-            columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
-    if places and "events" in columns:
-        columns["events"].update(dict.fromkeys(_PLACES))
-    return {name: list(chosen) for name, chosen in columns.items()}

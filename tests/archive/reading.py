@@ -55,13 +55,13 @@ def agreed(source: Any) -> tuple[list[str], list[str]]:
     errors = listed[listed["severity"] == "error"]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = of.scan(source, "events", dedupe=False, on_error="skip").read_all()
+        rows = of.open(source, on_error="skip").scan("events", dedupe=False).read_all()
     assert bool(caught) == bool(len(errors)), (caught, errors)
     if len(errors):
         with pytest.raises(BadDocument):
-            of.scan(source, "events", dedupe=False).read_all()
+            of.open(source).scan("events", dedupe=False).read_all()
     else:
-        assert of.scan(source, "events", dedupe=False).read_all() == rows
+        assert of.open(source).scan("events", dedupe=False).read_all() == rows
     details = [
         f"{row.source_file}: {row.problem}: {row.detail}"
         for row in listed.itertuples()

@@ -67,7 +67,7 @@ def every_view(path: Path) -> None:
     """Read a source in whole, in part, and list its problems."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        of.read_tables(path, ["events", "signatures", "signature_addresses"], on_error="skip")
+        of.open(path, on_error="skip").tables(["events", "signatures", "signature_addresses"])
         of.read_table(path, "events", columns=["location_latitude"], on_error="skip")
     of.check(path)
 

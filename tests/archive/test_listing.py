@@ -286,12 +286,12 @@ def test_of_many_kinds_of_files_some_are_named(tmp_path):
 def test_every_reading_counts_them_once(tmp_path):
     source = laid({"a.json": compact(event(1)), "b.log": b"x"}, tmp_path / "in")
     for call in (
-        lambda: of.read_tables(source),
-        lambda: of.scan(source, "events").read_all(),
+        lambda: of.open(source).tables(),
+        lambda: of.open(source).scan("events").read_all(),
         lambda: of.export(source, tmp_path / "out"),
         lambda: of.report(source),
         lambda: of.write_report(source, tmp_path / "report"),
-        lambda: of.partitions(source),
+        lambda: of.open(source).partitions(),
     ):
         with pytest.warns(SourceWarning) as caught:
             call()

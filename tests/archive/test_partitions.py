@@ -28,12 +28,17 @@ EVENTS = [event(number) for number in range(60)]
 
 
 def rows(source: Any) -> pa.Table:
-    return of.scan(source, "events", dedupe=False).read_all()
+    return of.open(source).scan("events", dedupe=False).read_all()
+
+
+def partitions(source: Any, **options: Any) -> list[Any]:
+    """Return the source of each part of an archive."""
+    return [part.source for part in of.open(source).partitions(**options)]
 
 
 def in_partitions(source: Any, **options: Any) -> list[tuple[str, int, Any]]:
     """Return each document with its file and line, partition by partition, each sent to another process and back."""
-    cut = of.partitions(source, **options)
+    cut = partitions(source, **options)
     assert [partition.number for partition in cut] == list(range(len(cut)))
     return [one for partition in cut for one in placed(pickle.loads(pickle.dumps(partition)))]  # noqa: S301
 
@@ -56,7 +61,7 @@ def test_partitions_hold_the_rows_of_the_archive_in_their_order_with_file_and_li
 @pytest.mark.parametrize("count", COUNTS)
 def test_lines_are_cut_into_as_many_partitions_as_asked_for(count, tmp_path):
     laid(tmp_path, {"a.ndjson": lines([event(7)] * 1024)})
-    cut = of.partitions(tmp_path, count=count)
+    cut = partitions(tmp_path, count=count)
     assert len(cut) == count
     sizes = [len(placed(partition)) for partition in cut]
     assert max(sizes) - min(sizes) <= 2
@@ -64,20 +69,20 @@ def test_lines_are_cut_into_as_many_partitions_as_asked_for(count, tmp_path):
 
 def test_the_rows_of_all_partitions_are_those_of_the_archive(tmp_path):
     laid(tmp_path, {"a.ndjson": lines(EVENTS), "b.json": b"".join(map(pretty, EVENTS))})
-    cut = of.partitions(tmp_path, count=8)
+    cut = partitions(tmp_path, count=8)
     assert pa.concat_tables(map(rows, cut)) == rows(tmp_path)
 
 
 def test_small_files_share_partitions(tmp_path):
     laid(tmp_path, {f"{number}.json": compact(EVENTS[number]) for number in range(60)})
-    assert [len(partition.parts) for partition in of.partitions(tmp_path)] == [60]
-    assert len(of.partitions(tmp_path, count=6)) == 6
+    assert [len(partition.parts) for partition in partitions(tmp_path)] == [60]
+    assert len(partitions(tmp_path, count=6)) == 6
 
 
 def test_members_of_a_large_zip_are_read_in_different_partitions(tmp_path):
     members = {f"{number:02}.json": pretty(value) for number, value in enumerate(EVENTS)}
     laid(tmp_path, {"a.zip": zipped(members), "b.json": compact(EVENTS[0])})
-    cut = of.partitions(tmp_path, count=8)
+    cut = partitions(tmp_path, count=8)
     assert len(cut) >= 7
     assert in_partitions(tmp_path, count=8) == placed(tmp_path)
 
@@ -86,7 +91,7 @@ def test_members_of_a_large_zip_are_read_in_different_partitions(tmp_path):
 def test_what_cannot_be_cut_is_one_partition(data, tmp_path):
     laid(tmp_path, {"a.json": data, "b.json": compact(EVENTS[0])})
     assert in_partitions(tmp_path, count=64) == placed(tmp_path)
-    assert 1 <= len(of.partitions(tmp_path, count=64)) <= 2
+    assert 1 <= len(partitions(tmp_path, count=64)) <= 2
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n \n", "\r\n"])
@@ -123,7 +128,7 @@ def test_a_problem_in_a_partition_names_the_line_in_the_file(tmp_path):
     data = lines([*EVENTS[:40], {"title": "x", "total_accepted": "lots"}, *EVENTS[40:]])
     laid(tmp_path, {"a.ndjson": data})
     with pytest.raises(of.errors.BadDocument, match=r"a\.ndjson:41:"):
-        [rows(partition) for partition in of.partitions(tmp_path, count=8)]
+        [rows(partition) for partition in partitions(tmp_path, count=8)]
 
 
 def test_what_a_zip_lacks_as_a_whole_is_reported_once(tmp_path):
@@ -132,28 +137,28 @@ def test_what_a_zip_lacks_as_a_whole_is_reported_once(tmp_path):
     data[-12] += 1  # members, by the end record
     data[-14] += 1
     laid(tmp_path, {"a.zip": bytes(data)})
-    cut = of.partitions(tmp_path, count=8)
+    cut = partitions(tmp_path, count=8)
     with pytest.raises(of.errors.BadDocument, match="the index lists 60 members, and the end record 61"):
         rows(cut[0])
     assert sum(rows(partition).num_rows for partition in cut[1:]) < 60
 
 
 def test_a_folder_without_documents_is_one_empty_partition(tmp_path):
-    (only,) = of.partitions(tmp_path)
+    (only,) = partitions(tmp_path)
     assert rows(only).num_rows == 0
 
 
 @pytest.mark.parametrize("source", [{"title": "March"}, [{"title": "March"}]])
 def test_what_only_this_process_has_cannot_be_cut(source):
     with pytest.raises(InvalidSource, match="read by other processes"):
-        of.partitions(source)
+        partitions(source)
 
 
 def test_bad_calls_are_refused(tmp_path):
     with pytest.raises(InvalidArgument, match="at least 1"):
-        of.partitions(tmp_path, count=0)
+        partitions(tmp_path, count=0)
     with pytest.raises(SourceNotFound, match="no file or folder"):
-        of.partitions(tmp_path / "gone")
+        partitions(tmp_path / "gone")
 
 
 def test_malformed_json_is_mended_whatever_characters_the_database_cuts_in_two(tmp_path):

@@ -117,7 +117,7 @@ def test_every_reader_gives_what_it_does_on_this_machine(both):
 def test_dask_reads_and_writes_a_store(both):
     with dask.config.set(scheduler="threads", num_workers=2):
         for table in ("events", "signatures"):
-            found = of.dask.read_table(both[0], table, npartitions=4).compute().reset_index(drop=True)
+            found = of.open(both[0]).dask(table, npartitions=4).compute().reset_index(drop=True)
             assert_frame_equal(relative(found, both[0]), relative(of.read_table(both[1], table), both[1]))
         out = f"s3://{BUCKET}/tables-of-dask"
         for overwrite in (False, True):
@@ -199,7 +199,7 @@ def test_a_large_object_that_breaks_off_in_the_middle_is_read_to_its_end(store):
     read = of.read_events(source, columns=["total_accepted", "source_line"])
     assert read["total_accepted"].tolist() == list(range(5000))
     store.cut = once("/large/a.ndjson", 5 << 20)
-    cut = of.partitions(source, count=5)
+    cut = [part.source for part in of.open(source).partitions(count=5)]
     assert len(cut) == 5
     parts = pd.concat([of.read_events(part, columns=["total_accepted", "source_line"]) for part in cut])
     assert_frame_equal(parts.reset_index(drop=True), read)
@@ -243,8 +243,8 @@ def test_a_signed_address_is_read_and_shown_without_its_signature(store):
     store.cut = lambda line: 300 if line.startswith("GET") else None
     with pytest.raises(ServiceUnreachable) as broken:
         of.read_events(signed)
-    (part,) = of.partitions("s3://archive/signed/a.ndjson")
-    shown = json.dumps([str(caught.value), str(broken.value), repr(part), repr(part.parts)])
+    (part,) = of.open("s3://archive/signed/a.ndjson").partitions()
+    shown = json.dumps([str(caught.value), str(broken.value), repr(part), repr(part.source.parts)])
     assert "5f5f" not in shown
     assert "very-secret" not in shown
 

@@ -9,14 +9,14 @@ from functools import partial
 import pandas as pd
 from distributed import Client, LocalCluster
 
-from osdi_frames import dask, export, read_signatures
+import osdi_frames as of
 
 MEMORY = "1GB"  # a worker's limit: beyond six tenths of it, Dask spills
 
 
 def one_worker(path: str) -> int:
     """Read every column of every signature, of each the newest version, and count them."""
-    return int(dask.read_signatures(path).map_partitions(len, meta=("rows", "int64")).sum().compute())
+    return int(of.open(path).dask("signatures").map_partitions(len, meta=("rows", "int64")).sum().compute())
 
 
 two_workers = one_worker
@@ -24,7 +24,7 @@ two_workers = one_worker
 
 def exported(path: str) -> None:
     """Write all tables as Parquet."""
-    export(path, "out", engine="dask")
+    of.open(path).export("out", engine="dask")
 
 
 def exported_answer(_: None) -> dict[str, int]:
@@ -46,7 +46,7 @@ def _cluster(workers: int) -> Iterator[None]:
     """Run a cluster, all of whose workers have read something, and so have imported what they need."""
     options = {"threads_per_worker": 1, "memory_limit": MEMORY, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
-        client.run(read_signatures, [{"osdi:signature": {"comments": "Yes"}}])
+        client.run(of.read_signatures, [{"osdi:signature": {"comments": "Yes"}}])
         yield
 
 

@@ -5,31 +5,30 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames import read_signatures, signatures_by_source
-from osdi_frames import scan as stream
+import osdi_frames as of
 
 
 def scan(path: str) -> pa.Table:
     """Read every column of every signature, of a file or of a folder."""
-    return stream(path, "signatures", dedupe=False).read_all()
+    return of.open(path).scan("signatures", dedupe=False).read_all()
 
 
 def to_pandas(path: str) -> pd.DataFrame:
     """Read every column of every signature into pandas."""
-    return read_signatures(path, dedupe=False)
+    return of.read_signatures(path, dedupe=False)
 
 
 def by_source(path: str) -> pd.DataFrame:
     """Count signatures and people by source, of each signature the newest version."""
     columns = ["source", "person_id", "created_date"]
-    return signatures_by_source(read_signatures(path, columns=columns)).reset_index()
+    return of.signatures_by_source(of.read_signatures(path, columns=columns)).reset_index()
 
 
 def streamed(path: str) -> int:
     """Read every column of every signature, a batch at a time, and keep none."""
-    return sum(batch.num_rows for batch in stream(path, "signatures", dedupe=False))
+    return sum(batch.num_rows for batch in of.open(path).scan("signatures", dedupe=False))
 
 
 def streamed_deduped(path: str) -> int:
     """Read the same of the newest version of every signature."""
-    return sum(batch.num_rows for batch in stream(path, "signatures"))
+    return sum(batch.num_rows for batch in of.open(path).scan("signatures"))

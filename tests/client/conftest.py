@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from osdi_frames import Client, Manifest, sandbox
-from osdi_frames.reading.frames import read_table
+from osdi_frames.shortcuts import read_table
 
 GROUP, PERSON = "group:sandbox", "person:sandbox-person"
 #: All that a caller can ask a pull for.

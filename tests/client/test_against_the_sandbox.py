@@ -33,7 +33,7 @@ from osdi_frames.errors import (
     ServiceTimeout,
     ServiceUnreachable,
 )
-from osdi_frames.reading.frames import read_table
+from osdi_frames.shortcuts import read_table
 
 from .conftest import GROUP, PERSON, comparable
 

@@ -22,7 +22,7 @@ from osdi_frames.cli.pull import command
 from osdi_frames.client.folder import manifests
 from osdi_frames.client.pull import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
-from osdi_frames.reading.frames import read_table
+from osdi_frames.shortcuts import read_table
 
 from .conftest import GROUP, Stocked, comparable
 from .hostile import listening

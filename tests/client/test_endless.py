@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from osdi_frames import Client
 from osdi_frames.client.answers import retry_after
 from osdi_frames.errors import IncompletePull, ServiceError, ServiceTimeout
-from osdi_frames.reading.frames import read_table
+from osdi_frames.shortcuts import read_table
 
 from .hostile import listening, speaking
 

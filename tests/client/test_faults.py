@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from osdi_frames import Manifest, sandbox
 from osdi_frames.client.folder import manifests
 from osdi_frames.errors import OsdiError
-from osdi_frames.reading.frames import read_table
 from osdi_frames.sandbox.faults import FAULTS
+from osdi_frames.shortcuts import read_table
 
 from .conftest import GROUP, Stocked
 

@@ -31,7 +31,7 @@ def read(pulled: Pulled) -> tuple[Stocked, dict[str, pd.DataFrame]]:
     undeclared = found[found.problem != "key not read"]
     # The sandbox's people have more keys than the contract names of people embedded in v1 events.
     assert undeclared.detail.str.startswith("event: _embedded.").all()
-    return pulled.served, of.read_tables(pulled.folder, ALL)
+    return pulled.served, of.open(pulled.folder).tables(ALL)
 
 
 def held(served: Stocked, kind: str) -> set[str]:
@@ -102,7 +102,7 @@ def reported_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[d
         with Stocked(running).client() as client:
             assert client.pull(pull, collections=ALL).complete
         receiver.stop()
-        yield tuple(of.read_tables(folder, ["attendances", "signatures"]) for folder in (pull, archive))
+        yield tuple(of.open(folder).tables(["attendances", "signatures"]) for folder in (pull, archive))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from pandas.testing import assert_frame_equal
 from osdi_frames import Client
 from osdi_frames.client.folder import Batches, locked, manifests
 from osdi_frames.errors import ArchiveLocked
-from osdi_frames.reading.frames import read_table
+from osdi_frames.shortcuts import read_table
 
 from .conftest import Pulls, Stocked, comparable
 

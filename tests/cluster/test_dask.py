@@ -72,7 +72,7 @@ def here():
 
 
 def agreed(source: Any, table: str, count: int, **options: Any) -> None:
-    read = of.dask.read_table(source, table, npartitions=count, **options)
+    read = of.open(source).dask(table, npartitions=count, **options)
     with warnings.catch_warnings(action="ignore"):  # of a table of which there is nothing
         whole = of.read_table(source, table, **options)
     found = read.compute()
@@ -111,6 +111,10 @@ def test_worker_processes_read_what_this_one_does(mixed, cluster):
     agreed(mixed, "event_reminders", 8)
 
 
+def by_dask(source: Any, table: str, **options: Any) -> Any:
+    return of.open(source).dask(table, **options)
+
+
 def frames(source: Path, read: Any, **options: Any) -> dict[str, Any]:
     made = {name: read(source, name, **options) for name in ("events", "signatures", "attendances")}
     return made | {"snapshots": read(source, "events", dedupe=False, **options).dropna(subset=["fetched_at"])}
@@ -124,9 +128,7 @@ def in_pandas(data) -> dict[str, pd.DataFrame]:
 @pytest.fixture(scope="module")
 def in_dask(data) -> dict[str, Any]:
     with dask.config.set(scheduler="sync"):
-        return {
-            name: frame.persist() for name, frame in frames(data, of.dask.read_table, npartitions=3).items()
-        }
+        return {name: frame.persist() for name, frame in frames(data, by_dask, npartitions=3).items()}
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
@@ -140,27 +142,27 @@ def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
 @pytest.mark.long
 @pytest.mark.parametrize("count", COUNTS)
 def test_every_standard_report_is_that_of_pandas_on_a_cluster(count, in_pandas, data, cluster):
-    read = frames(data, of.dask.read_table, npartitions=count)
+    read = frames(data, by_dask, npartitions=count)
     for report in STANDARD:
         function = function_of(report)
         assert_frame_equal(function(read[report.table]), function(in_pandas[report.table]))
 
 
 def test_titles_may_be_a_dask_frame_too(data, here):
-    read = {name: of.dask.read_table(data, name, npartitions=2) for name in ("events", "event_campaigns")}
+    read = {name: of.open(data).dask(name, npartitions=2) for name in ("events", "event_campaigns")}
     made = of.rsvps_by_campaign(read["events"], read["event_campaigns"])
     whole = of.rsvps_by_campaign(of.read_events(data), of.read_table(data, "event_campaigns"))
     assert_frame_equal(made, whole)
 
 
 def test_a_report_of_a_dask_frame_names_what_is_missing(mixed, here):
-    events = of.dask.read_events(mixed, columns=["title"])
+    events = of.open(mixed).dask("events", columns=["title"])
     with pytest.raises(MissingColumn, match="total_accepted"):
         of.rsvps_by_campaign(events)
 
 
 def test_only_the_columns_that_are_used_are_read(mixed):
-    read = of.dask.read_signatures(mixed, npartitions=2)
+    read = of.open(mixed).dask("signatures", npartitions=2)
     chosen = read[["source", "person_id"]]
     (expression,) = chosen.optimize(fuse=False).find_operations(type(read.expr))
     assert sorted(expression.columns) == ["person_id", "source"]
@@ -169,7 +171,7 @@ def test_only_the_columns_that_are_used_are_read(mixed):
 
 
 def test_lists_stay_lists(mixed, here):
-    read = of.dask.read_signatures(mixed, columns=["add_tags"], npartitions=4)
+    read = of.open(mixed).dask("signatures", columns=["add_tags"], npartitions=4)
     tags = read.explode("add_tags")["add_tags"].compute()
     assert tags.tolist() == of.read_signatures(mixed, columns=["add_tags"])["add_tags"].explode().tolist()
 
@@ -177,7 +179,7 @@ def test_lists_stay_lists(mixed, here):
 def test_the_first_problem_stops_the_computation_and_names_the_line(tmp_path, cluster):
     good = b'{"title": "a", "total_accepted": 1}\n' * 50
     (tmp_path / "a.ndjson").write_bytes(good + b'{"title": "b", "total_accepted": "lots"}\n' + good)
-    read = of.dask.read_events(tmp_path, npartitions=8)
+    read = of.open(tmp_path).dask("events", npartitions=8)
     with pytest.raises(BadDocument, match=r"a\.ndjson:51:.*total_accepted"):
         read.compute()
 
@@ -185,7 +187,7 @@ def test_the_first_problem_stops_the_computation_and_names_the_line(tmp_path, cl
 def test_what_was_passed_over_is_a_warning_in_this_process(tmp_path, cluster):
     good = b'{"title": "a", "total_accepted": 1}\n' * 50
     (tmp_path / "a.ndjson").write_bytes(good + b'{"title": "b", "total_accepted": "lots"}\n')
-    read = of.dask.read_events(tmp_path, npartitions=2, on_error="skip")
+    read = of.open(tmp_path, on_error="skip").dask("events", npartitions=2)
     met: list[str] = []
     cluster.subscribe_topic("warn", lambda event: met.append(str(event)))
     assert len(read.compute()) == 51
@@ -198,9 +200,9 @@ def test_what_was_passed_over_is_a_warning_in_this_process(tmp_path, cluster):
 def test_a_key_for_pseudonyms_is_in_no_file_and_no_log_of_a_cluster(mixed, tmp_path, cluster):
     key = "a key that is 32 bytes long, yes"
     options = {"engine": "dask", "tables": ["signatures"], "pseudonymize": key}
-    of.export(mixed, tmp_path / "out", **options)
+    of.open(mixed).export(tmp_path / "out", **options)
     with pytest.raises(InvalidColumn, match="cannot be partitioned"):
-        of.export(mixed, tmp_path / "failed", partition_by="add_tags", **options)
+        of.open(mixed).export(tmp_path / "failed", partition_by="add_tags", **options)
     logs = f"{cluster.get_worker_logs()}{cluster.get_scheduler_logs()}"
     assert "Compute Failed" in logs
     assert key not in logs
@@ -212,15 +214,15 @@ def test_a_key_for_pseudonyms_is_in_no_file_and_no_log_of_a_cluster(mixed, tmp_p
 
 def test_bad_calls_are_refused_before_anything_is_read(tmp_path):
     with pytest.raises(SourceNotFound):
-        of.dask.read_events(tmp_path / "gone")
+        of.open(tmp_path / "gone").dask("events")
     with pytest.raises(UnknownColumn, match="nearest: title"):
-        of.dask.read_events(tmp_path, columns=["titel"])
+        of.open(tmp_path).dask("events", columns=["titel"])
     with pytest.raises(InvalidSource, match="read by other processes"):
-        of.dask.read_events({"title": "March"})
+        of.open({"title": "March"}).dask("events")
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(mixed, cluster):
-    computed = cluster.compute(of.dask.read_signatures(mixed, npartitions=30))
+    computed = cluster.compute(of.open(mixed).dask("signatures", npartitions=30))
     deadline = time.monotonic() + 60
     while not any(cluster.has_what().values()) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -52,7 +52,7 @@ def test_exports_of_both_engines_and_frames_of_pandas_and_dask_are_equal(options
         whole = pq.read_table(tmp_path / "whole" / f"{table}.parquet")
         assert pq.read_table(tmp_path / "out" / table).equals(whole, check_metadata=True)
         in_pandas = of.pseudonymize(of.read_table(archive, table), key, table=table, drop=drop)
-        read = of.dask.read_table(archive, table, npartitions=3)
+        read = of.open(archive).dask(table, npartitions=3)
         in_dask = of.pseudonymize(read, key, table=table, drop=drop)
         assert read.npartitions == 3
         assert_frame_equal(in_dask.compute().reset_index(drop=True), in_pandas)
@@ -64,7 +64,7 @@ def test_exports_of_both_engines_and_frames_of_pandas_and_dask_are_equal(options
 def test_a_join_on_dask_by_pseudonyms_equals_the_join_by_the_keys(data):
     keys = ["idempotency_key", "element"]
     source = sorted((data / "deliveries").glob("20*.json*"))
-    tags, signatures = (of.dask.read_table(source, table, npartitions=3) for table in TABLES[1::-1])
+    tags, signatures = (of.open(source).dask(table, npartitions=3) for table in TABLES[1::-1])
     joined = [
         left.dropna(subset=keys)
         .merge(right.dropna(subset=keys), on=keys)
@@ -90,7 +90,7 @@ def test_the_ids_of_a_dask_index_are_neither_in_the_cells_nor_in_the_divisions()
 
 
 def test_neither_the_key_nor_its_hash_is_in_what_a_graph_prints(data):
-    read = of.dask.read_signatures(data, npartitions=2)
+    read = of.open(data).dask("signatures", npartitions=2)
     made, other = (of.pseudonymize(read, key) for key in (KEY, KEY[::-1]))
     assert made._name != other._name
     shown = [repr(made), str(made), made.expr.tree_repr(), repr(made.dask), repr([*made.dask.values()])]

@@ -68,7 +68,7 @@ def checking(source: str, failures: list[str]) -> Any:
 
 def scanned(source: str, table: str, failures: list[str], **options: Any) -> tuple[Any, bool] | None:
     def call() -> list[Row]:
-        return list(of.scan(source, table, **options).read_all().to_pylist())
+        return list(of.open(source, **options).scan(table).read_all().to_pylist())
 
     return guarded(call, f"{options.get('on_error', 'raise')} {table}", failures)
 

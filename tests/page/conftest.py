@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,8 +15,6 @@ import pandas as pd
 import pytest
 
 import osdi_frames as of
-from osdi_frames import page
-from osdi_frames.reporting import read
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -25,7 +24,9 @@ QUIET = ("background-networking", "component-update", "sync", "gpu", "extensions
 
 def rendered(source: Any, **options: Any) -> str:
     """Return the page of a source, as the command makes it."""
-    return page.render(read(source, places=True, **options), now=NOW)
+    with tempfile.TemporaryDirectory() as folder:
+        of.write_report(source, f"{folder}/out", formats=(), now=NOW, **options)
+        return Path(folder, "out", "report.html").read_text("utf-8")
 
 
 def event(number: int = 0, **fields: Any) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def hostile() -> str:
 @pytest.fixture(scope="session")
 def frames(data) -> dict[str, pd.DataFrame]:
     """Return what the sample holds, as it is read."""
-    return of.read_tables(data, ["events", "attendances", "signatures"])
+    return of.open(data).tables(["events", "attendances", "signatures"])
 
 
 @pytest.fixture(scope="session")

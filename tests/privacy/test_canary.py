@@ -230,7 +230,7 @@ def commands(folder, capfd):
 
 
 def test_the_archive_has_the_person_in_every_identifying_column(folder):
-    frames = of.read_tables(folder / "archive")
+    frames = of.open(folder / "archive").tables()
     empty = {
         f"{name}.{column.name}"
         for name, frame in frames.items()
@@ -275,7 +275,7 @@ def test_an_export_without_identifying_columns_shows_nothing_of_the_person(folde
 
 
 def test_a_pseudonymised_frame_shows_nothing_of_the_person(folder):
-    for name, frame in of.read_tables(folder / "archive").items():
+    for name, frame in of.open(folder / "archive").tables().items():
         made = of.pseudonymize(frame, KEY, table=name)
         assert traces(f"{made.to_dict()} {made!r} {made.attrs}".encode()) == [], name
 
@@ -295,9 +295,9 @@ def test_no_error_or_warning_quotes_the_person(name, folder, caplog):
     said = [repr(of.check(path).to_dict())]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        of.read_tables(path, list(READ), on_error="skip")
+        of.open(path, on_error="skip").tables(list(READ))
         try:
-            of.read_tables(path, list(READ))
+            of.open(path).tables(list(READ))
         except of.OsdiError as error:
             said += [str(error), repr(error), repr(error.__cause__), repr(error.__context__)]
     said += [str(each.message) for each in caught]

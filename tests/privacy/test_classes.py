@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 import osdi_frames as of
 from osdi_frames.cli.describe import command
-from osdi_frames.reporting import report as standard_reports
 from osdi_frames.reports import STANDARD, Report
+from osdi_frames.shortcuts import report as standard_reports
 from osdi_frames.tables import TABLES
 
 #: Names of columns that hold somebody's data, wherever they are.
@@ -50,7 +50,7 @@ def test_describe_shows_the_class_and_what_becomes_of_a_column():
 def test_the_stream_and_the_files_carry_the_class_of_each_field(data, tmp_path):
     of.export(data, tmp_path / "out", tables=["signatures"])
     for schema in (
-        of.scan(data, "signatures").schema,
+        of.open(data).scan("signatures").schema,
         pq.read_schema(tmp_path / "out" / "signatures.parquet"),
     ):
         classes = {field.name: field.metadata[b"privacy"].decode() for field in schema}

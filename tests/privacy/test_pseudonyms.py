@@ -42,7 +42,7 @@ def one(table, column, value, key=KEY):
 def frames(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SourceWarning)  # of tables that are not there
-        return of.read_tables(data)
+        return of.open(data).tables()
 
 
 @pytest.fixture(scope="module")

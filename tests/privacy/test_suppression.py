@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 import osdi_frames as of
 from osdi_frames.cli.report import command
 from osdi_frames.errors import InvalidArgument, InvalidColumn
-from osdi_frames.reporting import read
 from osdi_frames.reports import NONE, REPORTS, STANDARD, Report, suppress
 
 BELOW = 5
@@ -285,8 +284,8 @@ def test_small_totals_are_hidden_in_the_headline(tmp_path):
 
 def test_the_headline_shows_the_totals_of_other_tables_than_the_hidden_ones():
     attended = [{"osdi:attendance": {"created_date": "2026-05-04T10:00:00Z"}, "idempotency_key": "1"}]
-    reading = read([attended, event("river", 20, 37.0)], min_count=5)
-    assert reading.frames["rsvps_by_source"].isna().all(axis=None)
+    reading = of.report([attended, event("river", 20, 37.0)], min_count=5)
+    assert reading["rsvps_by_source"].isna().all(axis=None)
     assert reading.summary == {"events": 1, "rsvps": 20, "signatures": 0, "people": 0}
 
 

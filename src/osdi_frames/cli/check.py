@@ -9,7 +9,7 @@ import pandas as pd
 from osdi_frames.cli import Status
 from osdi_frames.cli.options import as_json, print_json, progress, runs, sources
 from osdi_frames.errors import counted, printable
-from osdi_frames.reading.check import inspect
+from osdi_frames.handle import open as open_archive
 
 
 @runs("osdi-frames check data")
@@ -21,7 +21,7 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
 
     The exit status is 1 if there is an error, something that no table can take.
     """
-    inspection = inspect(list(source), prefix=prefix, progress=progress)
+    inspection = open_archive(list(source), prefix=prefix, progress=progress).inspect()
     found = inspection.problems
     counts = found.groupby("severity")["count"].sum()
     errors, warnings, left = (int(counts.get(severity, 0)) for severity in ("error", "warning", "info"))

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from osdi_frames.cli.options import FILTERS, bom, natural, reading, runs, sources
-from osdi_frames.exporting import export
 from osdi_frames.files import FORMATS
-from osdi_frames.reading.selection import Selection
+from osdi_frames.resolving.filters import Filtering
+from osdi_frames.shortcuts import export
 
 
 def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> bytes | None:
@@ -46,7 +46,7 @@ def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], 
     """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all."""
     counts = export(list(source), destination, tables=tables or None, **options)
     chosen: Any = {name: options[name] for name in FILTERS}
-    for line in Selection.of(chosen).lines():
+    for line in Filtering(chosen).lines():
         click.echo(line)
     for name, rows in counts.items():
         click.echo(f"{name:<24}  {rows:>9,} {'row' if rows == 1 else 'rows'}")

@@ -21,10 +21,10 @@ from osdi_frames.cli.options import (
 )
 from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS, Format
-from osdi_frames.reporting import read
 from osdi_frames.reports import Report
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled, words
+from osdi_frames.shortcuts import report, write_report
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 _WIDTH = 60  # characters of a label
@@ -45,7 +45,7 @@ _WIDTH = 60  # characters of a label
     help="The files of each report; repeat it for several.",
 )
 @bom
-@click.option("--include", callback=listed, multiple=True, help="Count also tests,cancelled,hidden, or some.")
+@click.option("--include", callback=listed, multiple=True, help="Count also test,cancelled,hidden, or some.")
 @as_json
 @reading
 def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool, **options: Any) -> None:
@@ -61,27 +61,25 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     if not out and (formats or bom):
         raise click.UsageError("--format and --bom are about files: name their folder with --out")
     if out:
-        from osdi_frames import page  # matplotlib takes its time
-
         formats = formats or ("csv", "parquet")
-        found = page.write(list(source), out, formats=formats, bom=bom, **options)
+        found = write_report(list(source), out, formats=formats, bom=bom, **options)
     else:
-        found = read(list(source), **options)
+        found = report(list(source), **options)
     headline, *notes = with_options(str(found)).splitlines()
     if as_json:
-        caveats = {name: frame.attrs["caveat"] for name, frame in found.frames.items()}
+        caveats = {name: frame.attrs["caveat"] for name, frame in found.items()}
         values = {
             name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
-            for name, frame in found.frames.items()
+            for name, frame in found.items()
         }
         print_json({"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values})
     else:
         click.echo("\n".join([headline, *notes]))
-        for report, frame in found.reports:
+        for declared, frame in found.reports:
             if len(frame):
-                lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top)]
+                lines = [declared.heading, frame.attrs["caveat"], table(declared, frame, top=top)]
                 click.echo("\n".join(["", *filter(None, lines)]))
-        if empty := [report.heading for report, frame in found.reports if frame.empty]:
+        if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
             click.echo(f"\nnothing to report: {'; '.join(empty)}")
     if out:
         count = counted(len(found.reports), "report")

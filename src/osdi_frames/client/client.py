@@ -30,7 +30,8 @@ from osdi_frames.errors import (
     ServiceWarning,
 )
 from osdi_frames.problems import warn_caller
-from osdi_frames.reading.frames import read_table
+from osdi_frames.reader import Reader
+from osdi_frames.resolving.resolution import Resolution
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
@@ -402,7 +403,8 @@ class Client:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
         received = BytesIO(b"".join(lines))
         received.name = self.base_url  # in `source_file` and in errors
-        events = read_table(received, "events", prefix=self._prefix, dedupe=dedupe)
+        reader = Reader(received, prefix=self._prefix)
+        events = reader.frames(Resolution(reader.request({"events": None}, dedupe=dedupe)))["events"]
         self._last_read.add(events)
         return events
 

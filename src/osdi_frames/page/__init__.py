@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata, resources
-from typing import Any, Unpack
+from pathlib import Path
+from typing import Any
 
 import jinja2
 import pandas as pd
@@ -28,15 +28,13 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.archive.output import output_folder
-from osdi_frames.archive.source import Source
 from osdi_frames.errors import counted
 from osdi_frames.files import Format, refuse_format, write_tables
 from osdi_frames.page import figures, tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.problems import ProblemKind
 from osdi_frames.reading.check import Inspection
-from osdi_frames.reporting import Options, Reading, read
+from osdi_frames.reporting import ReportResult
 from osdi_frames.reports import Report
 
 #: What a line that names what is not counted says to those who call functions or commands.
@@ -59,87 +57,38 @@ class Section:
     table: tables.Table | None = None
 
 
-def write_report(
-    source: Source,
-    destination: str | os.PathLike[str],
-    *,
-    formats: Iterable[Format] = ("csv", "parquet"),
-    bom: bool = False,
-    now: datetime | None = None,
-    **options: Unpack[Options],
-) -> dict[str, pd.DataFrame]:
-    """Write the standard reports of an archive into a folder: a page with plots, and CSV and Parquet of each.
-
-    An earlier report in the folder is replaced as a whole; if the folder contains other files, or a file was
-    changed since, nothing is written.
-
-    Parameters
-    ----------
-    source, **options
-        As for `report`.
-    destination
-        The folder to make.
-    formats, bom
-        The formats of each report's files: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
-    now
-        The time that the page says it was made at; the present when not given.
-
-    Returns
-    -------
-    dict
-        The frame of each report, by its name.
-
-    Raises
-    ------
-    DestinationExists
-        Something at `destination` is not to be replaced, or it is, holds or lies in the source.
-
-    Examples
-    --------
-    >>> import osdi_frames as of, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = of.write_report({"title": "March", "total_accepted": 12}, f"{folder}/report")
-    ...     "report.html" in os.listdir(f"{folder}/report")
-    True
-    """
-    return write(source, destination, formats=formats, bom=bom, now=now, **options).frames
-
-
-def write(
-    source: Source,
-    destination: str | os.PathLike[str],
-    *,
-    formats: Iterable[Format] = ("csv", "parquet"),
-    bom: bool = False,
-    now: datetime | None = None,
-    **options: Unpack[Options],
-) -> Reading:
-    """Make reports, and write them into a folder, which is refused before anything is read; see `write_report`."""
+def checked(formats: Iterable[Format]) -> list[Format]:
+    """Return the formats of files; refuse one that is not known, or whose library is not installed."""
     formats = list(formats)
     for kind in formats:
         refuse_format(kind)
-    with output_folder(destination, kind="report", source=source, overwrite=True) as folder:
-        reading = read(source, places=True, **options)
-        html = render(reading, now=now or datetime.now(UTC))
-        (folder / "report.html").write_text(html, encoding="utf-8")
-        rows = {
-            name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
-            for name, frame in reading.frames.items()
-        }
-        schemas = {name: table.schema for name, table in rows.items()}
-        for kind in formats:
-            write_tables(schemas, rows.items(), folder, kind, bom=bom)
-    return reading
+    return formats
 
 
-def render(made: Reading, *, now: datetime) -> str:
+def write(
+    result: ReportResult, folder: Path, *, formats: Iterable[Format], bom: bool, now: datetime | None
+) -> None:
+    """Write the page, and the files of each report, into a folder."""
+    html = render(result, now=now or datetime.now(UTC))
+    (folder / "report.html").write_text(html, encoding="utf-8")
+    rows = {
+        name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
+        for name, frame in result.items()
+    }
+    schemas = {name: table.schema for name, table in rows.items()}
+    for kind in formats:
+        write_tables(schemas, rows.items(), folder, kind, bom=bom)
+
+
+def render(made: ReportResult, *, now: datetime) -> str:
     """Return the page of some reports, as text.
 
     Each report is a table, with a bar for each count, or a plot if it is over time. A table shows 200 rows at
     most, and the others as one, so that its sums are those of the report. `now` has a time zone, or is shown
     without.
 
-    >>> made = read({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
+    >>> import osdi_frames as of
+    >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
     >>> render(made, now=datetime(2026, 5, 2, tzinfo=UTC)).startswith("<!doctype html>")
     True
     """
@@ -164,7 +113,7 @@ def render(made: Reading, *, now: datetime) -> str:
     )
 
 
-def _cards(made: Reading) -> list[tuple[str, str, str]]:
+def _cards(made: ReportResult) -> list[tuple[str, str, str]]:
     """Return name, figure and note of events, RSVPs, signatures, people and period, of what is read.
 
     Where small counts are hidden, no day is shown on which somebody signed.

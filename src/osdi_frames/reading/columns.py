@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.reading.arrays import Mask, child, has, last_part, one, true, valid
-from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.parsed import ENVELOPE, Parsed, Steps
+from osdi_frames.reading.plan import ELEMENT
 from osdi_frames.tables.arrow import ARROW
-from osdi_frames.tables.schema import EACH, IDENTITY, PAIRS, Column, Path, Table, spelled
+from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, spelled
 
 
 def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:
@@ -82,8 +82,7 @@ class _Values:
     def of(self, column: Column) -> pa.Array:
         """Return the values of a column."""
         if column.origin == "source":
-            name = column.name.removeprefix(IDENTITY)
-            return one(self.parsed.documents[name].take(pa.array(self.parsed.owners)))
+            return one(self.parsed.documents[column.name].take(pa.array(self.parsed.owners)))
         if column.origin == "derived":
             return _DERIVED[column.name](self, column)
         if column.origin in self.given:

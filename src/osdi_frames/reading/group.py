@@ -23,13 +23,12 @@ from osdi_frames.problems import Finding, Place, ProblemKind, Verbatim
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import Mask, cast, one, only, valid
 from osdi_frames.reading.columns import rows
-from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.documents import Element, elements, is_wrapper
 from osdi_frames.reading.engine import Engine, engine, refused
 from osdi_frames.reading.keys import count_keys
 from osdi_frames.reading.mend import mend
 from osdi_frames.reading.parsed import POSITIONS, Parsed, is_plain, misfits
-from osdi_frames.reading.plan import Plan, Select
+from osdi_frames.reading.plan import ELEMENT, Plan, Select
 from osdi_frames.reading.values import unusual_numbers
 from osdi_frames.tables.forms import Form, probes
 from osdi_frames.tables.forms import form as form_by
@@ -73,7 +72,7 @@ def _joined(chunks: list[Chunk], before: int) -> pa.Table:
 
 
 @dataclass(slots=True)
-class Reading:
+class GroupResult:
     """What was read of a group: the rows of every select that has any, in the order of reading, and what was met."""
 
     documents: int = 0
@@ -86,7 +85,7 @@ class Reading:
     """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
 
 
-def read(plan: Plan, group: pa.Table) -> Reading:
+def read(plan: Plan, group: pa.Table) -> GroupResult:
     """Read a group."""
     with engine() as lent:
         return _Reader(plan, lent, group).read()
@@ -97,7 +96,7 @@ class _Reader:
     plan: Plan
     engine: Engine
     group: pa.Table
-    reading: Reading = field(default_factory=Reading)
+    result: GroupResult = field(default_factory=GroupResult)
     found: defaultdict[Select, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
     odd: set[int] = field(default_factory=set)
     """The documents that no query reads."""
@@ -106,12 +105,12 @@ class _Reader:
     marked: set[int] = field(default_factory=set)
     """The elements of others that are mended."""
 
-    def read(self) -> Reading:
+    def read(self) -> GroupResult:
         documents = self._decoded()
         self._read_plain(documents)
         self._read_mended(documents.schema)
         selects = self.plan.selects
-        self.reading.elements = {
+        self.result.elements = {
             element.name: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
         }
         for select in chain.from_iterable(selects.values()):
@@ -119,8 +118,8 @@ class _Reader:
                 whole = pa.concat_tables(parts)
                 if len(parts) > 1:
                     whole = whole.take(pa.array(np.argsort(whole[ELEMENT], kind="stable")))
-                self.reading.rows.append((select, whole))
-        return self.reading
+                self.result.rows.append((select, whole))
+        return self.result
 
     def _decoded(self) -> pa.Table:
         """Return the documents as text, without those that queries may not read."""
@@ -194,7 +193,7 @@ class _Reader:
                     numbers_of[form].extend(numbers)
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
         for form, numbers in numbers_of.items():
-            chosen, held = only(documents, numbers), self.plan.holds(form)
+            chosen, held = only(documents, numbers), self.plan.queries_for(form)
             if not held and form.kind == "delivery":
                 for keys, owners, _ in self._asked(query.entry_keys(form), chosen):
                     self.odd.update(() if is_wrapper(keys) else owners)
@@ -245,7 +244,7 @@ class _Reader:
         for document in documents.filter(unusual).to_pylist():
             for text in unusual_numbers(document["document"]):
                 finding = Finding(ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning")
-                self.reading.met.append((_place(document), finding, None))
+                self.result.met.append((_place(document), finding, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List the keys that no table reads or that occur twice, in the order of reading."""
@@ -253,11 +252,11 @@ class _Reader:
         found = sorted(chain.from_iterable(counted), key=itemgetter(0))
         first = only(places, {number for number, *_ in found}).to_pylist()
         place = {document["number"]: _place(document) for document in first}
-        self.reading.keys.extend((place[number], finding, times) for number, finding, times in found)
+        self.result.keys.extend((place[number], finding, times) for number, finding, times in found)
 
     def _read_mended(self, schema: pa.Schema) -> None:
         """Mend what is suspect, and read it."""
-        self.reading.documents = len(self.group) - len(self.odd)
+        self.result.documents = len(self.group) - len(self.odd)
         parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
         for document in only(self.group, self._suspects()).to_pylist():
             for form, mended in self._mended(document):
@@ -277,21 +276,19 @@ class _Reader:
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
             if isinstance(document, Finding):
-                if (
-                    is_odd or document.severity == "error"
-                ):  # queries have listed the keys and numbers of others
-                    self.reading.met.append((place, document, None))
+                if is_odd or document.severity == "error":  # queries have listed keys and numbers of others
+                    self.result.met.append((place, document, None))
                 continue
-            self.reading.documents += is_odd
+            self.result.documents += is_odd
             for met in elements(document, self.plan.prefixes):
                 if isinstance(met, Finding):
                     if is_odd or met.severity == "error":
-                        self.reading.met.append((place, met, None))
+                        self.result.met.append((place, met, None))
                     continue
                 of_query = candidate[ELEMENT] + met.position
                 if met.type in self.plan.shapes and (is_whole or of_query in self.marked):
                     form, text, findings = mend(met, self.plan)
-                    self.reading.met.extend((place, finding, met) for finding in findings)
+                    self.result.met.extend((place, finding, met) for finding in findings)
                     mended = {
                         "document": text,
                         "source_line": place.source_line,

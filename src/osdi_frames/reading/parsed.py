@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import Mask, child, chosen, entries, one, own, take, true, valid
-from osdi_frames.reading.dedupe import ELEMENT
 from osdi_frames.reading.documents import foreign_identifier
+from osdi_frames.reading.plan import ELEMENT
 from osdi_frames.reading.values import normal
 from osdi_frames.tables.forms import TIMESTAMPS, Form
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step, Type

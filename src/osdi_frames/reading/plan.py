@@ -1,4 +1,4 @@
-"""What a reading is to give, compiled once: tables, columns and prefixes into shapes and selects."""
+"""What is parsed of an archive: columns of tables, compiled into the shapes that queries look for."""
 
 from __future__ import annotations
 
@@ -6,28 +6,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
-import pyarrow as pa
-
-from osdi_frames.errors import InvalidArgument
-from osdi_frames.reading.selection import Filters, Selection
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
-from osdi_frames.tables import table as declared
 from osdi_frames.tables.forms import Form
-from osdi_frames.tables.schema import IDENTITY, Column, ElementType, Identities, Table
+from osdi_frames.tables.schema import Column, ElementType, Table
 from osdi_frames.tables.shape import Shape, entry_shape
 
-Dedupe = bool | Literal["message"]
-Columns = Iterable[str] | None
-Tables = Iterable[str] | Mapping[str, Columns] | None
-
-
-def named_tables(tables: Tables) -> Mapping[str, Columns]:
-    """Return the columns by the name of each table; None stands for all columns."""
-    if isinstance(tables, str):
-        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
-    return tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
+#: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
+ELEMENT = "_element"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,79 +21,47 @@ class Select:
     """One query over the elements of a type: the rows of a table."""
 
     table: Table
-    schema: pa.Schema
-    """Of the columns asked for, and of those to select by; None where nobody asked for the table."""
     columns: tuple[Column, ...]
-    """Those, and those to deduplicate by."""
     checked: tuple[Column, ...]
     """The columns whose values are checked: all in an inspection."""
-
-    def given(self, rows: pa.Table) -> pa.Table:
-        """Return the columns of the schema alone."""
-        return rows.select(self.schema.names).cast(self.schema)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A reading: which tables, which columns of them, and what else they need."""
+    """What is parsed: columns of tables, under some prefixes.
 
-    asked: Mapping[Table, tuple[Column, ...]]
+    Each element of their types is a row of its main table, which comes first, and has the rows of its child tables.
+    """
+
+    columns: Mapping[Table, tuple[Column, ...]]
     prefixes: tuple[str, ...]
-    identities: Mapping[ElementType, Identities]
-    """By what the elements of the tables asked for are deduplicated; empty for those that are not."""
-    selection: Selection
     inspects: bool
     """Whether all values of all tables are checked, and all keys are listed."""
 
     @classmethod
     def of(
-        cls,
-        tables: Tables,
-        *,
-        prefix: str | None = None,
-        dedupe: Dedupe = True,
-        include: Iterable[str] | None = None,
-        filters: Filters | None = None,
-        inspects: bool = False,
+        cls, columns: Mapping[Table, Iterable[str]], *, prefix: str | None = None, inspects: bool = False
     ) -> Plan:
-        """Compile a reading of tables, each with some of its columns or with all (None).
-
-        Raise UnknownTable or UnknownColumn, InvalidArgument for a `dedupe` that an element type does not have, and
-        what `Selection.of` raises.
-        """
-        named = named_tables(tables)
-        asked = {declared(name): declared(name).select(columns) for name, columns in named.items()}
-        identities = {table.element: _identities(table.element, dedupe) for table in asked}
-        selection = Selection.of(filters or {}, include=include)
-        return cls(asked, known_prefixes(prefix), identities, selection, inspects)
-
-    @cached_property
-    def schemas(self) -> dict[str, pa.Schema]:
-        """What is given of each table asked for."""
-        return {table.name: table.schema(columns) for table, columns in self.asked.items()}
+        """Compile the columns to parse; those that are resolved are replaced by what they are derived from."""
+        named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
+        return cls(named, known_prefixes(prefix), inspects)
 
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
         """For each element type first the select of its main table, which gives a row per element."""
-        types = element_types() if self.inspects else self.identities
+        types = element_types() if self.inspects else dict.fromkeys(table.element for table in self.columns)
         return {element: list(self._selects(element)) for element in types}
 
     def _selects(self, element: ElementType) -> Iterator[Select]:
-        main, identities = main_table(element), self.identities.get(element, ())
-        needed = [*identities, element.newest] if identities else []
-        if self.inspects and element.month:
-            needed.append((element.month, "source_file", "source_line"))
-        keys, selected_by = (
-            tuple(replace(main.column(name), name=f"{IDENTITY}{name}") for name in dict.fromkeys(names))
-            for names in (itertools.chain.from_iterable(needed), self.selection.columns.get(element, ()))
-        )
+        main = main_table(element)
         others = (table for table in TABLES.values() if table.element == element and table != main)
         for table in (main, *others):
-            if table == main or self.inspects or table in self.asked:
-                given = (*self.asked[table], *selected_by) if table in self.asked else ()
-                columns = tuple(dict.fromkeys((*given, *keys))) if table == main else given
-                schema = table.schema(given) if table in self.asked else None
-                yield Select(table, schema, columns, (*table.columns, *columns) if self.inspects else columns)
+            if table == main or self.inspects or table in self.columns:
+                columns = self.columns.get(table, ())
+                if table == main and self.inspects and element.month:
+                    dated = tuple(map(main.column, (element.month, "source_file", "source_line")))
+                    columns = tuple(dict.fromkeys((*columns, *dated)))
+                yield Select(table, columns, (*table.columns, *columns) if self.inspects else columns)
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
@@ -127,7 +81,7 @@ class Plan:
         checked = itertools.chain.from_iterable(select.checked for select in selects)
         return frozenset(column.v2[0] for column in checked if column.origin == "envelope")
 
-    def holds(self, form: Form) -> list[Form]:
+    def queries_for(self, form: Form) -> list[Form]:
         """Return the form of a document once for each query that its elements take."""
         types = tuple(element for element in form.types if element in self.selects)
         if form.kind == "page":
@@ -138,11 +92,8 @@ class Plan:
         return [replace(form, types=types)] if types and form.kind in ("delivery", "single") else []
 
 
-def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
-    if dedupe not in (True, False, "message"):
-        raise InvalidArgument(f"dedupe is True, False or 'message', not {dedupe!r}")
-    if dedupe == "message" and not element.messages:
-        raise InvalidArgument(
-            f"dedupe='message' is about webhook messages; {element.name}s take True or False"
-        )
-    return element.messages if dedupe == "message" else element.identities if dedupe else ()
+def _parsed(table: Table, names: Iterable[str]) -> Iterator[Column]:
+    """Yield the columns that are parsed for some columns, each once."""
+    columns = map(table.column, dict.fromkeys(names))
+    needed = (column.derived if column.origin == "resolved" else (column.name,) for column in columns)
+    return map(table.column, dict.fromkeys(itertools.chain.from_iterable(needed)))

@@ -1,4 +1,4 @@
-"""The one pass: groups of documents to the rows of every table that a plan asks for."""
+"""The pass over documents: groups of them to the rows of every version, and to what was met in addition."""
 
 from __future__ import annotations
 
@@ -9,39 +9,29 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-import pyarrow as pa
-
 from osdi_frames.archive.layout import Chunk, split
-from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.source import Partition, Source
 from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning, counted, printable
 from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
-from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, elements
-from osdi_frames.reading.engine import Engine, engine
-from osdi_frames.reading.group import Reading, grouped, read
-from osdi_frames.reading.plan import Plan, Select
+from osdi_frames.reading.group import GroupResult, grouped, read
+from osdi_frames.reading.plan import Plan
 from osdi_frames.tables import main_table
 from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
 
-ByType = dict[ElementType, Deduplication]
-
 
 @dataclass(slots=True)
 class Observer:
-    """Takes notice of what a reading meets in addition to rows."""
+    """Collects problems and counts."""
 
     policy: Policy | None
     """What to do with problems, if anything."""
     elements: Counter[str] = field(default_factory=Counter)
     """How often each type was received."""
-    kept: Counter[str] = field(default_factory=Counter)
-    """How many different ones these are, where they are deduplicated."""
     quarantines: list[str] = field(default_factory=list)
     """The folders of bodies that no reader reads."""
     first: list[bytes] = field(default_factory=list)
@@ -53,15 +43,15 @@ class Observer:
             yield chunk
 
     def handle(self, problem: Problem) -> None:
-        """Take notice of a problem."""
+        """Handle a problem as the policy says."""
         if self.policy:
             self.policy.handle(problem)
 
-    def see(self, reading: Reading) -> None:
-        """Take notice of what was read of a group."""
-        for place, finding, _ in reading.met:
+    def see(self, result: GroupResult) -> None:
+        """Note the problems of a group, and its elements."""
+        for place, finding, _ in result.met:
             self.handle(Problem.at(place, finding))
-        self.elements.update(reading.elements)
+        self.elements.update(result.elements)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
         """Yield the folders of bodies that no reader reads, with how many there are."""
@@ -83,89 +73,41 @@ class Observer:
 
 def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     """Warn that nothing was found of what was asked for, and say what there is."""
-    declared: dict[str, str] = {}
-    others: dict[str, None] = {}
-    for _, parsed in itertools.chain.from_iterable(map(split, documents)):
-        for part in () if isinstance(parsed, Finding) else elements(parsed, plan.prefixes):
-            if isinstance(part, Element):
-                declared[part.type.name] = f"read_table(source, {main_table(part.type).name!r})"
-            elif part.problem is ProblemKind.OTHER_TYPE and ":" in part.key:
-                others[part.key] = None
+    declared, others = types_among(documents, plan.prefixes)
     held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
-        held = f"{', '.join(declared)} elements, which {', '.join(declared.values())} reads"
+        names = ", ".join(element.name for element in declared)
+        calls = ", ".join(f"read_table(source, {main_table(element).name!r})" for element in declared)
+        held = f"{names} elements, which {calls} reads"
     if declared or others:
         nothing = " and no ".join(element.name for element in plan.selects)
         warn_caller(f"no {nothing} was found; the source begins with {held}", SourceWarning)
 
 
-def scan_tables(
-    source: Source,
-    plan: Plan,
-    observer: Observer,
-    *,
-    limits: Limits | None = None,
-    progress: bool | None = None,
-) -> Iterator[tuple[str, pa.Table]]:
-    """Read the tables of a plan in one pass, in bounded memory: pairs of a table's name and some of its rows.
+def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[list[ElementType], list[str]]:
+    """Return the declared types that documents have elements of, and the keys of others."""
+    declared: dict[ElementType, None] = {}
+    others: dict[str, None] = {}
+    for _, parsed in itertools.chain.from_iterable(map(split, documents)):
+        for part in () if isinstance(parsed, Finding) else elements(parsed, prefixes):
+            if isinstance(part, Element):
+                declared[part.type] = None
+            elif part.problem is ProblemKind.OTHER_TYPE and ":" in part.key:
+                others[part.key] = None
+    return [*declared], [*others]
 
-    The rows of one table come in their order; those of elements that are deduplicated when all has been read.
-    Errors are those of `read_tables`.
+
+def parse(
+    plan: Plan, chunks: Iterable[Chunk], observer: Observer, *, cores: int | None = None
+) -> Iterator[GroupResult]:
+    """Parse documents, group by group: the rows of every version of every element, numbered through.
+
+    On several cores groups are parsed ahead; the results come in the order of reading.
     """
-    found = candidates(
-        source, observer.handle, limits=limits, progress=progress, quarantines=observer.quarantines
-    )
-
-    def rows() -> Iterator[tuple[str, pa.Table]]:
-        with engine() as lent:
-            pairs = _read(plan, observer.watched(found), observer, _dedupe(plan, lent), cores=_cores())
-            given = ((select.table.name, select.given(some)) for select, some in pairs)
-            yield from plan.selection.chosen(given)
-            lent.release()
-        plan.selection.refuse_unknown()
-        observer.end(plan, whole=not isinstance(source, Partition))
-
-    return rows()
-
-
-def read_partition(
-    plan: Plan, number: int, chunks: Iterable[Chunk], observer: Observer
-) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table]]:
-    """Return the rows of a partition by table, with the numbers of their elements, and the keys for `superseded`."""
-    tables: dict[str, list[pa.Table]] = {name: [] for name in plan.schemas}
-    with engine() as lent:
-        dedupe = _dedupe(plan, lent)
-        for select, rows in _read(plan, chunks, observer, dedupe, cores=1):
-            tables[select.table.name].append(rows)
-        return tables, {element: kept.keys(number) for element, kept in dedupe.items()}
-
-
-def _dedupe(plan: Plan, lent: Engine) -> ByType:
-    return {element: Deduplication(element, by, lent) for element, by in plan.identities.items() if by}
-
-
-def _read(
-    plan: Plan, chunks: Iterable[Chunk], observer: Observer, dedupe: ByType, *, cores: int
-) -> Iterator[tuple[Select, pa.Table]]:
-    """Yield the rows of every table asked for, with the number of their element."""
-    one, groups = partial(read, plan), grouped(chunks)
-    for reading in (result() for result in ahead(one, groups, cores)) if cores > 1 else map(one, groups):
-        observer.see(reading)
-        for select, rows in reading.rows:
-            kept = dedupe.get(select.table.element)
-            if kept and not select.table.rows:
-                kept.see(rows)
-            if select.schema is None:
-                continue
-            found = rows.select([*select.schema.names, ELEMENT])
-            if kept:
-                kept.wait(select, found)
-            else:
-                yield select, found
-    for element, deduplication in dedupe.items():
-        newest = deduplication.kept()
-        observer.kept[element.name] = len(newest)
-        yield from deduplication.rows(newest)
+    one, groups, cores = partial(read, plan), grouped(observer.watched(chunks)), cores or _cores()
+    for result in (result() for result in ahead(one, groups, cores)) if cores > 1 else map(one, groups):
+        observer.see(result)
+        yield result
 
 
 def _cores() -> int:

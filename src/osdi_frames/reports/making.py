@@ -14,6 +14,7 @@ from pandas.api.types import pandas_dtype
 
 from osdi_frames.errors import InvalidColumn
 from osdi_frames.reading.interchange import as_frame
+from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.measures import Grouped
@@ -43,15 +44,18 @@ def make(
     freq: str = "D",
     pause: str | pd.Timedelta = "1min",
     titles: pd.DataFrame | None = None,
+    include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
+    include = exclusion.included(include)
     by = report.by if by is None else by
     if by is None and report.kind != "over time":
         by = "event_campaign_id" if report.kind == "growth" else []
     needs = _needs(report, by)
-    columns = {*needs, *(name for name, _ in named_keys(by, report=report.name))}
+    columns = {*needs, *(name for name, _ in named_keys(by, report=report.name)), exclusion.COLUMN}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
+    frame, note = _counted(report, frame, include)
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     reader = f"{report.reader} reads {report.read_from}"
@@ -64,7 +68,22 @@ def make(
         made = _over_time(rows, groups, group_periods(rows, "created_date", freq, report=report.name))
     else:
         made = _growth(report, rows, groups, pd.Timedelta(pause))
-    return made if titles is None else add_titles(made, titles, titled, name=report.name)
+    made = made if titles is None else add_titles(made, titles, titled, name=report.name)
+    made.attrs["note"] = note
+    return made
+
+
+def _counted(report: Report, frame: pd.DataFrame, include: tuple[str, ...]) -> tuple[pd.DataFrame, str]:
+    """Return the rows that count, and what to say of the others."""
+    if exclusion.COLUMN not in frame.columns:
+        return frame, exclusion.WHOLE
+    if report.kind == "growth" and {"event_id", "fetched_at"} <= {*frame.columns}:  # the last version decides
+        last = frame.sort_values("fetched_at", kind="stable").drop_duplicates("event_id", keep="last")
+        reasons = frame["event_id"].map(last.set_index("event_id")[exclusion.COLUMN])
+        frame = frame.assign(**{exclusion.COLUMN: reasons})
+    noun = TABLES[report.read_from].element.name
+    rows, counts = exclusion.split(frame, include)
+    return rows, exclusion.note((reason, number, noun) for reason, number in counts.items())
 
 
 def row_numbers(report: Report, frame: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.int64]:
@@ -221,6 +240,11 @@ def _arguments(report: Report) -> dict[Parameter, str]:
     arguments[Parameter(titled.argument, given, default=None)] = (
         f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
         f" where {titled.key} is a key"
+    )
+    reasons = ", ".join(f"``{reason}``" for reason in exclusion.REASONS)
+    last[Parameter("include", option, default=())] = (
+        f"which rows to count though they are `excluded`: some of {reasons}; the attribute\n"
+        "    `note` says how many were not"
     )
     return arguments | last
 

@@ -109,8 +109,6 @@ def describe(table: str | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["table", *_SHOWN])
 
 
-#: Its other name.
-dictionary = describe
 _SHOWN = ("column", "type", "v2", "v1", "meaning", "privacy", "pseudonymized")
 
 

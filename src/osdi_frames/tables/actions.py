@@ -8,7 +8,35 @@ from typing import Any
 from osdi_frames.tables import resource
 from osdi_frames.tables.people import CONTACT, CUSTOM_FIELDS, EMAIL, NAMES, PERSON_ID, PHONE
 from osdi_frames.tables.resource import IDENTIFIER, LOCATION, POSITION, SELF, SPONSOR, SYSTEM, column, placed
-from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, ElementType, Table, pseudonym
+from osdi_frames.tables.schema import (
+    IDENTIFYING,
+    SENSITIVE,
+    Column,
+    ElementType,
+    ExclusionRule,
+    Table,
+    pseudonym,
+)
+
+#: By which way a person came.
+REFERRER_DATA = tuple(
+    column(key, meaning, f"<p>:referrer_data.{key}", f"referrer_data.{key}", privacy=SENSITIVE)
+    for key, meaning in {
+        "source": "Source code; the text none counts as missing.",
+        "referrer": "Referrer code; often the sponsoring group's own.",
+        "website": "Where the person came from: a host, or an address.",
+        "email_referrer": "Id of the e-mail that the person came from.",
+        "mobile_message_referrer": "Id of the mobile message they came from.",
+    }.items()
+)
+
+#: What the service's "send test" sends lacks any date, and all of the referrer data.
+_TEST = ExclusionRule(
+    "test",
+    tuple(
+        (name, None) for name in ("created_date", "modified_date", *(column.name for column in REFERRER_DATA))
+    ),
+)
 
 
 def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
@@ -25,6 +53,7 @@ def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> Elemen
         newest=("modified_date", "received_at", "fetched_at"),
         at=f"{name}s?",
         ignored=("_links.osdi:people", *ignored),
+        exclusions=(_TEST,),
         **other,
     )
 
@@ -34,18 +63,6 @@ _MESSAGE, _PERSON = "../idempotency_key", "_links.osdi:person.href"
 _DELIVERED = (
     column("idempotency_key", "Same for all retries of a message.", _MESSAGE, privacy=pseudonym("message")),
     Column("element", "int64", (), (), "Position in its delivery or page, from 0.", "element position"),
-)
-
-#: By which way a person came.
-REFERRER_DATA = tuple(
-    column(key, meaning, f"<p>:referrer_data.{key}", f"referrer_data.{key}", privacy=SENSITIVE)
-    for key, meaning in {
-        "source": "Source code; the text none counts as missing.",
-        "referrer": "Referrer code; often the sponsoring group's own.",
-        "website": "Where the person came from: a host, or an address.",
-        "email_referrer": "Id of the e-mail that the person came from.",
-        "mobile_message_referrer": "Id of the mobile message they came from.",
-    }.items()
 )
 
 _DATES = (
@@ -77,6 +94,7 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
         column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
         column("person_url", "Address of the person in the API.", _PERSON, privacy=IDENTIFYING),
         column(f"{parent}_url", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
+        resource.excluded(element.exclusions),
         resource.RECEIVED_AT,
         *resource.READ_FROM,
     )

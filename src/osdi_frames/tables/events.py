@@ -8,7 +8,7 @@ from itertools import chain
 from osdi_frames.tables import resource
 from osdi_frames.tables.people import ADDRESS, CONTACT, NAMES, PERSON_ID, PERSON_LINKS, PERSON_URL
 from osdi_frames.tables.resource import READ_FROM, SELF, column, of_entries, own, placed
-from osdi_frames.tables.schema import FREE_TEXT, Column, Table
+from osdi_frames.tables.schema import FREE_TEXT, Column, ExclusionRule, Table
 
 
 def _derived(name: str, meaning: str, *columns: str) -> Column:
@@ -29,6 +29,10 @@ EVENT = resource.element_type(
     "event",
     "osdi:events",
     month="start_date",
+    exclusions=(
+        ExclusionRule("cancelled", (("status", "cancelled"),)),
+        ExclusionRule("hidden", (("hidden", True),)),
+    ),
     keys=("start_date", "start", "total_accepted", "guests_can_invite_others", _INVITE, "transparence"),
     ignored=tuple(
         f"{at}._links.{link}" for at in chain(*_PEOPLE.values()) for link in ("curies", *PERSON_LINKS)
@@ -91,6 +95,7 @@ EVENTS = Table(
         column("event_campaign_url", "Address of its campaign in the API.", _CAMPAIGN),
         column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
         _derived("targeting_label", "Targeting name; null if made in the UI or no RSVP.", *_LABEL, *_BY_HAND),
+        resource.excluded(EVENT.exclusions),
         *READ_FROM,
     ),
 )

@@ -10,7 +10,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from osdi_frames.tables.schema import FREE_TEXT, PLAIN, Column, ElementType, Privacy, Table, Type, pseudonym
+from osdi_frames.tables.schema import (
+    FREE_TEXT,
+    PLAIN,
+    Column,
+    ElementType,
+    ExclusionRule,
+    Privacy,
+    Table,
+    Type,
+    pseudonym,
+)
 
 SELF = "_links.self.href"
 
@@ -76,6 +86,15 @@ def element_type(
         "address": rf"/{at or collection.partition(':')[2]}/[^/?#]+/?(?:[?#].*)?$",
     }
     return ElementType(name, collection, ignored=("_links.curies", *ignored), **(said | other))
+
+
+def excluded(rules: Iterable[ExclusionRule]) -> Column:
+    """Declare why reports leave a row out, by the columns that the rules are about."""
+    rules = tuple(rules)
+    needed = dict.fromkeys(name for rule in rules for name, _ in rule.values)
+    reasons = " or ".join(rule.reason for rule in rules)
+    meaning = f"Why reports leave it out: {reasons}."
+    return Column("excluded", "string", (), (), meaning, "resolved", tuple(needed))
 
 
 def of_entries(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Type = Literal["string", "bool", "int64", "float64", "utc", "local", "list<string>", "json"]
 Origin = Literal[
-    "paths", "derived", "element position", "entry position", "role", "key", "envelope", "source"
+    "paths", "derived", "resolved", "element position", "entry position", "role", "key", "envelope", "source"
 ]
 Step = str | int  # a key of an object; or one of FIRST, PRIMARY, EACH, PAIRS
 
@@ -68,7 +68,7 @@ def pseudonym(domain: str) -> Privacy:
 
 
 #: The version of the tables, written into every exported file; a change of a column raises it.
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
 #: The service's own prefixes that are always recognised (interface 2.1, ``<p>:``).
 PREFIXES = ("platform", "action_network")
@@ -76,9 +76,6 @@ PREFIXES = ("platform", "action_network")
 #: The labels of what has no value, and of what has no date, in reports and their plots.
 NONE = "(none)"
 NO_DATE = "(no date)"
-
-#: What the names of the columns of an element begin with that are read to identify and to select it.
-IDENTITY = "_identity_"
 
 FIRST, PRIMARY, EACH, PAIRS = 0, -1, -2, -3
 _INDEX = {"[0]": FIRST, "[primary]": PRIMARY, "[]": EACH, "{}": PAIRS}
@@ -117,8 +114,8 @@ def spelled(texts: Iterable[str], prefixes: Sequence[str]) -> tuple[str, ...]:
 class Column:
     """One column: its name, its type, where it comes from in v2 and in v1, and what it means.
 
-    A column without paths is derived from other columns, or given by where its row was read: `origin`
-    says by what. A meaning has at most 50 characters, so that pandas shows it whole.
+    A column without paths is derived from other columns, resolved from those of all versions, or known from where
+    its row was read: `origin` says which. A meaning has at most 50 characters, so that pandas shows it whole.
     """
 
     name: str
@@ -150,6 +147,14 @@ Identities = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class ExclusionRule:
+    """Elements that reports leave out: those whose columns have these values; None is a missing one."""
+
+    reason: str
+    values: tuple[tuple[str, str | bool | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ElementType:
     """One type of element: where documents hold it, what identifies it, and which keys are not read."""
 
@@ -166,6 +171,7 @@ class ElementType:
     address: str | None = None  # a pattern for the address in the self link of a single resource
     ignored: tuple[str, ...] = ()  # keys of the service that no column reads; ``<p>`` is any prefix
     alternatives: tuple[str, ...] = ()  # other keys of its collection
+    exclusions: tuple[ExclusionRule, ...] = ()  # why reports leave one out; the first that holds is given
 
     def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
         """Return each key of its collection, spelled with each prefix.

@@ -1,27 +1,25 @@
-"""Keep one version of each element: the newest, however often it was received."""
+"""The versions of elements: which of them is the newest, and the rows that wait until this is known."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
 from osdi_frames.reading.engine import Engine, engine
-from osdi_frames.reading.plan import Select
-from osdi_frames.tables.schema import IDENTITY, ElementType, Identities
-
-#: The number of an element, in all rows that are read of it; it grows in the order of reading.
-ELEMENT = "_element"
+from osdi_frames.reading.plan import ELEMENT
+from osdi_frames.tables.schema import ElementType, Identities, Table
 
 _IN_MEMORY = 32 << 20  # bytes of the rows that wait of a type, and as many of what was seen of it
 _GROUPED = 1 << 18  # elements that are grouped at once: their groups take 160 bytes each
 _LOW = f"{2**64 - 1}::UHUGEINT"
 
 
-class _Waiting:
+class SpilledTables:
     """Tables in the order of reading: in memory while they are small together, then in a file."""
 
     def __init__(self) -> None:
@@ -44,33 +42,36 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class Deduplication:
+class Versions:
     """What was seen of the elements of one type, and the rows that wait until it is known which are kept."""
 
     element: ElementType
     identities: Identities
     engine: Engine
-    selects: list[Select] = field(default_factory=list)
-    """What the tables that wait are rows of."""
-    waiting: _Waiting = field(default_factory=_Waiting)
-    seen: _Waiting = field(default_factory=_Waiting)
+    tables: list[Table] = field(default_factory=list)
+    """Which tables the rows belong to that wait."""
+    waiting: SpilledTables = field(default_factory=SpilledTables)
+    seen: SpilledTables = field(default_factory=SpilledTables)
     """Of each element its number, what says how new it is, and its identity in two halves."""
+    failing: list[np.ndarray] = field(default_factory=list)
+    """The numbers of the elements that do not pass the filters: they are compared with others, and not kept."""
     count: int = 0
     """Of the elements that were seen."""
+    _kept: np.ndarray | None = None
 
     @property
     def _schema(self) -> pa.Schema:
         """Of what was seen."""
-        newest = {f"{IDENTITY}{name}": pa.timestamp("us", "UTC") for name in self.element.newest}
+        newest = {name: pa.timestamp("us", "UTC") for name in self.element.newest}
         return pa.schema({"number": pa.int64()} | newest | {"high": pa.uint64(), "low": pa.uint64()})
 
-    def see(self, rows: pa.Table) -> None:
+    def see(self, rows: pa.Table, failing: np.ndarray) -> None:
         """Note the elements of some rows of the main table; one without identity is its own."""
-        self.engine.put(
-            "rows", rows.select([name for name in rows.column_names if name.startswith((ELEMENT, IDENTITY))])
-        )
+        needed = dict.fromkeys((ELEMENT, *chain.from_iterable(self.identities), *self.element.newest))
+        self.engine.put("rows", rows.select([*needed]))
         self.count += rows.num_rows
-        newest = ", ".join(f"{IDENTITY}{name}" for name in self.element.newest)
+        self.failing.append(failing)
+        newest = ", ".join(self.element.newest)
         identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
         seen = self.engine.connection.sql(
             f"""SELECT number, {newest}, (identity >> 64)::UBIGINT AS high, (identity & {_LOW})::UBIGINT AS low FROM (
@@ -79,15 +80,17 @@ class Deduplication:
         )
         self.seen.add(seen.to_arrow_table())
 
-    def wait(self, select: Select, rows: pa.Table) -> None:
+    def wait(self, table: Table, rows: pa.Table) -> None:
         """Keep some rows of a table until the end."""
-        self.selects.append(select)
+        self.tables.append(table)
         self.waiting.add(rows)
 
-    def rows(self, kept: np.ndarray) -> Iterator[tuple[Select, pa.Table]]:
-        """Yield the rows of the elements that are kept."""
-        for select, rows in zip(self.selects, self.waiting, strict=True):
-            yield select, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
+    def rows(self) -> Iterator[tuple[Table, pa.Table]]:
+        """Yield the rows of the elements that are kept and pass the filters."""
+        kept, failing = self.kept(), np.concatenate([np.empty(0, np.int64), *self.failing])
+        kept = kept[~among(kept, failing)]
+        for table, rows in zip(self.tables, self.waiting, strict=True):
+            yield table, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
 
     def keys(self, partition: int) -> pa.Table:
         """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""
@@ -101,6 +104,11 @@ class Deduplication:
 
     def kept(self) -> np.ndarray:
         """Return the numbers of the elements that are kept: of each the newest version, then the last read."""
+        if self._kept is None:
+            self._kept = self._newest()
+        return self._kept
+
+    def _newest(self) -> np.ndarray:
         parts = -(-self.count // _GROUPED)
         found = [np.empty(0, np.int64)]
         for part in range(parts):
@@ -133,14 +141,13 @@ def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
 
 def _newest(element: ElementType, number: str, seen: str) -> str:
     """Return the query for the elements that are kept: of each the newest version, then the last read."""
-    newest = ", ".join(f"coalesce({IDENTITY}{name}, '-infinity'::TIMESTAMPTZ)" for name in element.newest)
+    newest = ", ".join(f"coalesce({name}, '-infinity'::TIMESTAMPTZ)" for name in element.newest)
     return f"SELECT arg_max({number}, ({newest}, {number})) AS kept FROM {seen} GROUP BY high, low"
 
 
 def _identity(columns: Sequence[str], number: int) -> str:
-    names = [f"{IDENTITY}{name}" for name in columns]
-    present = " AND ".join(f"{name} IS NOT NULL" for name in names)
-    texts = ", ".join(f"epoch_us({name})" if name.endswith("_date") else name for name in names)
+    present = " AND ".join(f"{name} IS NOT NULL" for name in columns)
+    texts = ", ".join(f"epoch_us({name})" if name.endswith("_date") else name for name in columns)
     return f"WHEN {present} THEN concat_ws(' ', {number}, {texts})"
 
 
@@ -150,3 +157,8 @@ def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
     if len(kept):
         is_among = kept.take(np.searchsorted(kept, numbers), mode="clip") == numbers
     return is_among
+
+
+def without(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
+    """Return the rows of all elements but some, whose numbers are sorted."""
+    return rows.filter(pa.array(~among(rows[ELEMENT].to_numpy(), numbers))) if len(numbers) else rows

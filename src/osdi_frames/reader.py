@@ -1,0 +1,151 @@
+"""A source with the settings it is read by, and the one pass over it: list, parse, resolve."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypedDict
+
+import pandas as pd
+import pyarrow as pa
+
+from osdi_frames.archive.limits import Limits
+from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut
+from osdi_frames.archive.source import read as candidates
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.problems import OnError, Policy
+from osdi_frames.reading.engine import engine
+from osdi_frames.reading.interchange import frame
+from osdi_frames.reading.stream import Observer, parse
+from osdi_frames.resolving.filters import Filtering, Filters
+from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
+from osdi_frames.tables import known_prefixes
+from osdi_frames.tables.schema import ElementType
+
+
+class Settings(TypedDict, total=False):
+    """Keywords of `open`, which functions that take a source take, too."""
+
+    prefix: str | None
+    on_error: OnError
+    limits: Limits | None
+    progress: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """A source, and how it is read; nothing is read until rows are asked for."""
+
+    source: Source = field(kw_only=False)
+    prefix: str | None = None
+    on_error: OnError = "raise"
+    limits: Limits | None = None
+    progress: bool | None = None
+    filters: Filters = field(default_factory=Filters)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be."""
+        Policy(self.on_error)
+        Filtering(self.filters)
+        known_prefixes(self.prefix)
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths and addresses among the sources."""
+        parts = self.source if isinstance(self.source, list | tuple) else [self.source]
+        return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
+
+    def request(self, tables: Any, *, dedupe: Dedupe = True, inspects: bool = False) -> Request:
+        """Return the request for some tables of this source."""
+        return Request(tables, prefix=self.prefix, dedupe=dedupe, filters=self.filters, inspects=inspects)
+
+    def rows(self, resolution: Resolution, observer: Observer) -> Rows:
+        """List the files now, and return the rows of the tables that are asked for, in one pass over them."""
+        plan = resolution.plan
+        found = candidates(
+            self.source,
+            observer.handle,
+            limits=self.limits,
+            progress=self.progress,
+            quarantines=observer.quarantines,
+        )
+
+        def rows() -> Iterator[tuple[str, pa.Table]]:
+            with engine() as connection:
+                yield from resolution.rows(parse(plan, found, observer), connection)
+                connection.release()
+            observer.end(plan, whole=not isinstance(self.source, Partition))
+
+        return rows()
+
+    def frames(self, resolution: Resolution, observer: Observer | None = None) -> dict[str, pd.DataFrame]:
+        """Return the tables that are asked for, in one pass."""
+        parts = {name: [schema.empty_table()] for name, schema in resolution.schemas.items()}
+        for name, some in self.rows(resolution, observer or Observer(Policy(self.on_error))):
+            parts[name].append(some)
+        return {name: frame(pa.concat_tables(parts.pop(name))) for name in resolution.schemas}
+
+    def partitions(
+        self, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
+    ) -> list[Self]:
+        r"""Cut the archive into parts, to read it in several processes or on several machines.
+
+        A part is an archive. It holds names and offsets, no documents, and can be pickled; the process that reads it
+        has to reach the files under the same names. The rows of all parts, one after the other, are those of the
+        archive, in the same order, with the same file and line; only that elements are deduplicated within each.
+        `Archive.dask` deduplicates over all of them.
+
+        Large files are cut between documents, which takes one pass over them; large zips between their members.
+        Compressed files, tars, and what comes by ``https://`` are read whole.
+
+        Parameters
+        ----------
+        count
+            How many parts to make; fewer where there are fewer documents, or files that cannot be cut.
+        size
+            The bytes of a part where `count` is not given; what is compressed counts eightfold.
+        surveyed
+            What does as `map` does, to look through large files elsewhere than in threads: on a cluster.
+
+        Returns
+        -------
+        list
+            Archives, in the order in which this one is read.
+
+        Raises
+        ------
+        SourceNotFound
+            There is nothing at a path.
+        InvalidSource
+            The source is an open file or parsed objects, which other processes do not have.
+
+        Examples
+        --------
+        >>> import osdi_frames as of, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "a.ndjson").write_text('{"title": "March", "total_accepted": 1}\n' * 9)
+        ...     parts = of.open(folder).partitions(count=3)
+        ...     len(parts), sum(len(part.events(dedupe=False)) for part in parts)
+        (3, 9)
+        """
+        if (count is not None and count < 1) or size < 1:
+            raise InvalidArgument("count and size are at least 1")
+        policy = Policy(self.on_error)
+        found = cut(self.source, policy.handle, count=count, size=size, surveyed=surveyed)
+        policy.close()
+        return [replace(self, source=part) for part in found]
+
+    def resolve_part(
+        self, request: Request, warn: Callable[[str, type[UserWarning]], None]
+    ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table], Filtering]:
+        """Return the rows of one of the `partitions`, what others need to know of them, and what filters met."""
+        if not isinstance(self.source, Partition):
+            raise InvalidArgument("resolve_part is for what `partitions` returned")
+        policy, resolution = Policy(self.on_error), Resolution(request)
+        found = candidates(self.source, policy.handle, limits=self.limits, progress=False)
+        with engine() as connection:
+            groups = parse(resolution.plan, found, Observer(policy), cores=1)
+            tables, keys = resolution.partition(groups, connection, self.source.number)
+        policy.close(warn)
+        return tables, keys, resolution.filtering

@@ -1,0 +1,65 @@
+"""Rows that reports leave out by the column `excluded`, unless `include` names the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+import pandas as pd
+
+from osdi_frames.errors import InvalidArgument, counted, nearest
+from osdi_frames.tables import element_types
+
+COLUMN: Final = "excluded"
+#: Every reason, in the order in which they are declared.
+REASONS: Final = tuple(
+    dict.fromkeys(rule.reason for element in element_types() for rule in element.exclusions)
+)
+
+
+def included(include: Iterable[str]) -> tuple[str, ...]:
+    """Return the reasons to count nevertheless, each checked.
+
+    >>> included("cancelled")
+    ('cancelled',)
+
+    Raises
+    ------
+    InvalidArgument
+        For a reason that does not exist.
+    """
+    reasons = (include,) if isinstance(include, str) else tuple(include)
+    for reason in reasons:
+        if reason not in REASONS:
+            hint = nearest(reason, REASONS)
+            raise InvalidArgument(f"include takes {', '.join(REASONS)}, not {reason!r}; {hint}")
+    return reasons
+
+
+def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return the rows that count, and how many others have each reason."""
+    if COLUMN not in frame.columns:
+        return frame, {}
+    reasons = frame[COLUMN]
+    out = reasons.notna() & ~reasons.isin([*include])
+    if not out.any():
+        return frame, {}
+    found = reasons[out].astype("str").value_counts()
+    return frame[~out], {reason: int(found[reason]) for reason in REASONS if reason in found}
+
+
+def note(counts: Iterable[tuple[str, int, str]]) -> str:
+    """Return what a report says of the rows that it leaves out, of which reason, number and noun are given.
+
+    >>> note([("cancelled", 2, "event"), ("test", 1, "signature")])
+    'not counted: 2 cancelled events, 1 test signature; include= (--include cancelled,test) counts them'
+    """
+    if not (counts := list(counts)):
+        return ""
+    said = ", ".join(counted(number, f"{reason} {noun}") for reason, number, noun in counts)
+    names = ",".join(dict.fromkeys(reason for reason, _, _ in counts))
+    return f"not counted: {said}; include= (--include {names}) counts them"
+
+
+#: What a report says of a frame that does not know what is to be left out.
+WHOLE: Final = f"counted whole: the frame has no column {COLUMN}"

@@ -1,0 +1,155 @@
+"""Functions of a source, for what people type first: each is one call of the handle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+import pandas as pd
+
+from osdi_frames.archive.source import Source
+from osdi_frames.handle import Archive, open  # noqa: A004 (it is called of.open)
+from osdi_frames.reader import Settings
+from osdi_frames.resolving.filters import FILTERS, Filters
+from osdi_frames.resolving.resolution import Columns, Dedupe
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from osdi_frames.exporting import Privacy
+    from osdi_frames.files import Format
+    from osdi_frames.reporting import Options, ReportResult
+
+    class ReportOptions(Options, Settings, Filters, total=False):
+        """Keywords of `report`: those of `open`, `Archive.where` and `Archive.report`."""
+
+    class WriteOptions(ReportOptions, total=False):
+        """Keywords of `write_report`: those of `report` and of `Archive.write_report`."""
+
+        formats: Iterable[Format]
+        bom: bool
+        now: datetime | None
+
+    class ExportOptions(Privacy, Settings, Filters, total=False):
+        """Keywords of `export`: those of `open`, `Archive.where` and `Archive.export`."""
+
+        tables: Iterable[str] | None
+        format: Format
+        partition_by: str | Literal["month"] | None
+        dedupe: Dedupe
+        overwrite: bool
+        escape_formulas: bool
+        bom: bool
+
+
+def _opened(source: Source, options: Mapping[str, Any]) -> tuple[Archive, dict[str, Any]]:
+    """Return the archive that keywords describe, and the other keywords."""
+    settings, filters, others = (
+        {name: value for name, value in options.items() if kind(name)}
+        for kind in (
+            _is_setting,
+            FILTERS.__contains__,
+            lambda name: not _is_setting(name) and name not in FILTERS,
+        )
+    )
+    return open(source, **settings).where(**filters), others
+
+
+def _is_setting(name: str) -> bool:
+    return name in Settings.__annotations__
+
+
+def read_events(
+    source: Source, *, columns: Columns = None, dedupe: Dedupe = True, **settings: Unpack[Settings]
+) -> pd.DataFrame:
+    """Read the events of an archive; see `Archive.events` and `open`.
+
+    >>> import osdi_frames as of
+    >>> of.read_events({"title": "March", "total_accepted": 12}, columns=["title", "total_accepted"])
+       title  total_accepted
+    0  March              12
+    """
+    return open(source, **settings).events(columns, dedupe=dedupe)
+
+
+def read_signatures(
+    source: Source, *, columns: Columns = None, dedupe: Dedupe = True, **settings: Unpack[Settings]
+) -> pd.DataFrame:
+    """Read the petition signatures of an archive; see `Archive.signatures` and `open`.
+
+    >>> import osdi_frames as of
+    >>> of.read_signatures([{"osdi:signature": {"comments": "Yes!"}}], columns=["comments"])
+      comments
+    0     Yes!
+    """
+    return open(source, **settings).signatures(columns, dedupe=dedupe)
+
+
+def read_table(
+    source: Source,
+    table: str,
+    *,
+    columns: Columns = None,
+    dedupe: Dedupe = True,
+    **settings: Unpack[Settings],
+) -> pd.DataFrame:
+    """Read any declared table of an archive; see `Archive.table` and `open`.
+
+    >>> import osdi_frames as of
+    >>> delivery = [{"osdi:signature": {"add_tags": ["river", "new"]}, "idempotency_key": "5f"}]
+    >>> of.read_table(delivery, "signature_tags", columns=["tag"])["tag"].tolist()
+    ['river', 'new']
+    """
+    return open(source, **settings).table(table, columns, dedupe=dedupe)
+
+
+def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
+    """List every problem of an archive, and every key that no table declares; see `Archive.check` and `open`.
+
+    >>> import osdi_frames as of
+    >>> of.check({"title": "March", "mood": "good"})["detail"].tolist()
+    ['event: mood']
+    """
+    return open(source, **settings).check()
+
+
+def report(source: Source, **options: Unpack[ReportOptions]) -> ReportResult:
+    """Make the standard reports of an archive; see `Archive.report`, `Archive.where` and `open`.
+
+    >>> import osdi_frames as of
+    >>> pull = {"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"}
+    >>> of.report(pull)["rsvps_by_month"]["rsvps"].to_dict()
+    {'2026-05': 12}
+    """
+    archive, others = _opened(source, options)
+    return archive.report(**others)
+
+
+def write_report(
+    source: Source, destination: str | os.PathLike[str], **options: Unpack[WriteOptions]
+) -> ReportResult:
+    """Write the standard reports of an archive into a folder; see `Archive.write_report`, `Archive.where` and `open`.
+
+    >>> import osdi_frames as of, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = of.write_report({"title": "March", "total_accepted": 12}, f"{folder}/report")
+    ...     "report.html" in os.listdir(f"{folder}/report")
+    True
+    """
+    archive, others = _opened(source, options)
+    return archive.write_report(destination, **others)
+
+
+def export(
+    source: Source, destination: str | os.PathLike[str], **options: Unpack[ExportOptions]
+) -> dict[str, int]:
+    """Write tables of an archive into a folder; see `Archive.export`, `Archive.where` and `open`.
+
+    >>> import osdi_frames as of, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     of.export({"title": "March", "total_accepted": 3}, f"{folder}/out", tables=["events"])
+    {'events': 1}
+    """
+    archive, others = _opened(source, options)
+    return archive.export(destination, **others)
