@@ -118,7 +118,6 @@ def rows_agree(
 ) -> None:
     """Find rows and cells of what is clear that are not those of the reference."""
     clear = not any(reading.unclear or reading.unclear_lines for reading in readings.values())
-    arrays = any(reading.arrays for reading in readings.values())
     if not clear and table not in LARGE:
         return
     dedupe = dedupe and clear
@@ -130,7 +129,7 @@ def rows_agree(
     compared = found[0], reference.read(documents, table, dedupe=dedupe)
     if not clear:
         compared = tuple([row for row in rows if is_clear(row, readings)] for rows in compared)
-    if difference := differing(*compared, ignored={"source_line"} if arrays else set()):
+    if difference := differing(*compared):
         failures.append(f"rows: {table}, dedupe={dedupe}: {difference}")
 
 
@@ -140,9 +139,9 @@ def is_clear(row: Row, readings: dict[str, Reading]) -> bool:
     return all(owner.is_clear(name, row["source_line"]) for owner in owners)
 
 
-def differing(found: list[Row], expected: list[Row], *, ignored: set[str]) -> str:
+def differing(found: list[Row], expected: list[Row]) -> str:
     for number, (ours, theirs) in enumerate(zip(found, expected, strict=False)):
-        for name in ours.keys() - ignored:
+        for name in ours:
             if comparable(name, ours[name]) != comparable(name, theirs[name]):
                 return f"row {number}, {name}: {ours[name]!r:.200} is {theirs[name]!r:.200} to the reference"
     return "" if len(found) == len(expected) else f"{len(found)} rows, {len(expected)} to the reference"

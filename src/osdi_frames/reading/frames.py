@@ -38,7 +38,8 @@ def read_table(
     ----------
     source
         A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, parsed
-        JSON (a page, a list of pages, a delivery), or a partition. Folders are read recursively, sorted by name.
+        JSON (a page, a list of pages or of resources, a delivery), or a partition. Folders are read recursively,
+        sorted by name. Parsed resources that do not say their type are of that of the table.
     table
         The name of a declared table; `describe` lists them.
     columns

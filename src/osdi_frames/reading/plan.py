@@ -81,6 +81,12 @@ class Plan:
         selection = Selection.of(filters or {}, include=include)
         return cls(asked, known_prefixes(prefix), identities, selection, inspects)
 
+    @property
+    def named(self) -> ElementType | None:
+        """The type of resources that do not say their own: that of the tables asked for, if these have one."""
+        types = {table.element for table in self.asked}
+        return types.pop() if len(types) == 1 else None
+
     @cached_property
     def schemas(self) -> dict[str, pa.Schema]:
         """What is given of each table asked for."""

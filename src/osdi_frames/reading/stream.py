@@ -17,7 +17,7 @@ from osdi_frames.archive.source import Partition, Source
 from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning, counted, printable
-from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
+from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, named, warn_caller
 from osdi_frames.reading.dedupe import ELEMENT, Deduplication
 from osdi_frames.reading.documents import Element, elements
 from osdi_frames.reading.engine import Engine, engine
@@ -89,8 +89,10 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
         for part in () if isinstance(parsed, Finding) else elements(parsed, plan.prefixes):
             if isinstance(part, Element):
                 declared[part.type.name] = f"read_table(source, {main_table(part.type).name!r})"
-            elif part.problem is ProblemKind.OTHER_TYPE and ":" in part.key:
-                others[part.key] = None
+            elif part.problem is ProblemKind.OTHER_TYPE:
+                others[named(part.key)] = None
+            elif part.problem is ProblemKind.NO_ELEMENTS and part.severity != "info":
+                others["objects without elements"] = None
     held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         held = f"{', '.join(declared)} elements, which {', '.join(declared.values())} reads"

@@ -11,7 +11,7 @@ from osdi_frames.tables.resource import IDENTIFIER, LOCATION, POSITION, SELF, SP
 from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, ElementType, Table, pseudonym
 
 
-def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
+def _action(name: str, parent: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
     """Declare an element type that API pages and webhook deliveries bring."""
     own = f"{name}_id"
     return resource.element_type(
@@ -24,6 +24,7 @@ def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> Elemen
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
         at=f"{name}s?",
+        evidence=(f"_links.osdi:{parent}", f"<p>:{parent}_id"),
         ignored=("_links.osdi:people", *ignored),
         **other,
     )
@@ -84,7 +85,7 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
 
 
 #: v1 and some services embed attendances under the name of their link.
-ATTENDANCE = _action("attendance", alternatives=("osdi:attendance",), ignored=("tickets",))
+ATTENDANCE = _action("attendance", "event", alternatives=("osdi:attendance",), ignored=("tickets",))
 ATTENDANCES = _table(
     ATTENDANCE,
     "One row per attendance: a person's RSVP to an event.",
@@ -92,7 +93,7 @@ ATTENDANCES = _table(
     column("status", "accepted, attended, declined or a newer value."),
 )
 
-SIGNATURE = _action("signature")
+SIGNATURE = _action("signature", "petition")
 SIGNATURES = _table(
     SIGNATURE,
     "One row per petition signature (interface 2.7).",
