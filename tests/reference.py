@@ -26,26 +26,80 @@ class Document(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What holds the elements of a kind, and what says which of several is the newest."""
+    """What holds the elements of a kind, what only its resources have, and what says which is the newest."""
 
     collections: tuple[str, ...]
     segment: str
+    keys: tuple[str, ...] = ()
     stamps: tuple[str, ...] = ("fetched_at",)
     delivered: str | None = None
+    parent: str | None = None
 
 
 ACTION = ("received_at", "fetched_at")
+EVENT_KEYS = ("start_date", "start", "total_accepted", "transparence")
+CAMPAIGN_KEYS = ("host_pitch", "host_instructions", "host_url", "total_events", "total_rsvps")
+PERSON_KEYS = ("given_name", "family_name", "email_addresses", "phone_numbers", "postal_addresses")
 KINDS = {
-    "event": Kind(("osdi:events",), "events"),
-    "event_campaign": Kind(("<p>:event_campaigns",), "event_campaigns"),
-    "attendance": Kind(
-        ("osdi:attendances", "osdi:attendance"), "attendances?", ACTION, delivered="osdi:attendance"
+    "event": Kind(
+        ("osdi:events",), "events", (*EVENT_KEYS, "guests_can_invite_others", "guestsCanInviteOthers")
     ),
-    "petition": Kind(("osdi:petitions",), "petitions"),
-    "signature": Kind(("osdi:signatures",), "signatures?", ACTION, delivered="osdi:signature"),
-    "person": Kind(("osdi:people",), "people"),
+    "event_campaign": Kind(("<p>:event_campaigns",), "event_campaigns", CAMPAIGN_KEYS),
+    "attendance": Kind(
+        ("osdi:attendances", "osdi:attendance"), "attendances?", (), ACTION, "osdi:attendance", "event"
+    ),
+    "petition": Kind(("osdi:petitions",), "petitions", ("petition_text", "total_signatures")),
+    "signature": Kind(
+        ("osdi:signatures",), "signatures?", (), ACTION, delivered="osdi:signature", parent="petition"
+    ),
+    "person": Kind(("osdi:people",), "people", PERSON_KEYS),
 }
 KNOWN = ("platform", "action_network")
+
+#: What only pages have, what resources have, and the service's own fields that are no element types.
+COUNTS = ("total_pages", "per_page", "page", "total_records")
+OF_PAGES = (*COUNTS, "_embedded", "_links")
+OF_RESOURCES = ("identifiers", "created_date", "person")
+OWN_FIELDS = ("sponsor", "referrer_data", "person_id", "petition_id", "event_id", "event_campaign_id")
+OWN_FIELDS += ("hidden", "event_instructions")
+#: What is read of each kind, but for what resources of any kind have.
+DATES = ("created_date", "created_at", "modified_date", "modified_at", "identifiers")
+TITLED = (
+    *DATES,
+    "name",
+    "title",
+    "description",
+    "browser_url",
+    "featured_image_url",
+    "<p>:hidden",
+    "<p>:sponsor",
+)
+ACTED = (*DATES, "person", "add_tags", "referrer_data", "<p>:referrer_data", "<p>:person_id")
+FIELDS = {
+    "event": (
+        *(
+            *TITLED,
+            *EVENT_KEYS,
+            "guests_can_invite_others",
+            "guestsCanInviteOthers",
+            "summary",
+            "instructions",
+        ),
+        *("url", "end_date", "location", "status", "visibility", "capacity", "reminders"),
+        *("osdi:creator", "osdi:organizer", "<p>:event_instructions", "<p>:event_campaign_id"),
+    ),
+    "event_campaign": (*TITLED, *CAMPAIGN_KEYS, "tag_list"),
+    "attendance": (*ACTED, "status", "<p>:event_id"),
+    "petition": (*TITLED, "tag_list", "petition_text", "total_signatures"),
+    "signature": (*ACTED, "comments", "<p>:petition_id"),
+    "person": (*DATES, *PERSON_KEYS, "languages_spoken", "custom_fields"),
+}
+
+#: Collections that no table has.
+OTHERS = (
+    "advocacy_campaigns|campaigns|donations|forms|fundraising_pages|items|lists|messages|metadata|mobile_messages"
+    "|outreaches|queries|questions|responses|submissions|surveys|taggings|tags|wrappers"
+)
 
 
 def kind_of(table: str) -> str:
@@ -86,69 +140,136 @@ def read(
 
 
 def elements_of(documents: Iterable[Document], kind: str, prefixes: Sequence[str]) -> Iterator[Element]:
-    """Return the elements of one kind: of pages, of deliveries, single ones; out of their envelopes."""
+    """Return the elements of one kind, in the order in which they stand."""
     for document in documents:
-        body, stamps = document.value, {}
-        if isinstance(body, dict) and "body" in body and ("received_at" in body or "fetched_at" in body):
-            body, stamps = body["body"], body
-        elif has_body_alone(body, prefixes):
-            body = body["body"]
-        if isinstance(body, list):
-            found = delivered(body, KINDS[kind].delivered)
-        elif isinstance(body, dict) and is_page(body, prefixes):
-            embedded = body["_embedded"]
-            entries = [
-                entry for key in collections_of(kind, prefixes) for entry in as_list(embedded.get(key))
-            ]
-            found = [(position, {}, entry) for position, entry in enumerate(entries)]
-        elif isinstance(body, dict) and (single := kind_of_single(body)):
-            found = [(0, {}, body)] if single == kind else []
-        elif isinstance(body, dict):  # an element without its array
-            found = delivered([body], KINDS[kind].delivered)
-        else:
-            found = []
-        for position, siblings, value in found:
-            if isinstance(value, dict):
-                yield Element(value, position, siblings, stamps, document)
+        for found, value, *where in in_document(document.value, prefixes, {}):
+            # Who has parsed objects knows of which kind they are.
+            named = found is None and document.file is None and may_be(value, kind, prefixes)
+            if found == kind or named:
+                yield Element(value, *where, document)
 
 
-def delivered(body: list[Any], key: str | None) -> list[tuple[int, Row, Any]]:
-    """Return what the elements of a delivery have under the type key of a kind."""
+#: Its kind (None where it is not clear), the resource, its position, its siblings, and the times of the envelope.
+Found = tuple[str | None, Row, int, Row, Row]
+
+
+def in_document(body: Any, prefixes: Sequence[str], stamps: Row, position: int | None = None) -> list[Found]:
+    """Return the elements of a document, or of the entry at a position of an array: out of their envelope."""
+    if isinstance(body, list):
+        return [found for at, entry in enumerate(body) for found in in_document(entry, prefixes, stamps, at)]
+    if not isinstance(body, dict):
+        return []
+    if position is not None and is_delivered(body):
+        return delivered(body, position, stamps)
+    if "body" in body and any(stamp in body for stamp in ACTION):
+        return out_of_envelope(body["body"], prefixes, {stamp: body.get(stamp) for stamp in ACTION})
+    return in_object(body, prefixes, stamps)
+
+
+def out_of_envelope(body: Any, prefixes: Sequence[str], stamps: Row) -> list[Found]:
+    return (
+        in_object(body, prefixes, stamps) if isinstance(body, dict) else in_document(body, prefixes, stamps)
+    )
+
+
+def in_object(body: Row, prefixes: Sequence[str], stamps: Row) -> list[Found]:
+    """Return the elements of an object: a page, a resource with what it embeds, or an element without its array."""
+    if is_page(body, prefixes):
+        return embedded(body, prefixes, stamps)
+    if kind := kind_of_single(body, prefixes):
+        return [(kind, body, 0, {}, stamps), *embedded(body, prefixes, stamps)]
+    if has_type(body) or ("idempotency_key" in body and is_delivered(body)):
+        return delivered(body, 0, stamps)
+    if isinstance(body.get("body"), dict | list):  # an envelope without a time
+        return in_document(body["body"], prefixes, stamps)
+    return [(None, body, 0, {}, stamps), *embedded(body, prefixes, stamps)]
+
+
+def embedded(body: Row, prefixes: Sequence[str], stamps: Row) -> list[Found]:
+    """Return the resources in embedded collections, and in turn what these embed."""
+    found: list[Found] = []
+    for kind in KINDS:
+        position = 0
+        for key in collections_of(kind, prefixes):
+            for entry in as_list(at(body, "_embedded", key)):
+                if isinstance(entry, dict):
+                    found += [(kind, entry, position, {}, stamps), *embedded(entry, prefixes, stamps)]
+                position += 1
+    return found
+
+
+def may_be(body: Row, kind: str, prefixes: Sequence[str]) -> bool:
+    """Tell whether a resource has nothing that only resources of other kinds have."""
+    href = at(body, "_links", "self", "href")
+    above = path_of(href).rpartition("/")[0] if isinstance(href, str) else ""
+    if re.search(f"(^|/)({OTHERS})$", above) or not any(key in body for key in OF_RESOURCES):
+        return False
+    fields = {
+        name: {key.replace("<p>", prefix) for key in keys for prefix in prefixes}
+        for name, keys in FIELDS.items()
+    }
+    return not body.keys() & (set().union(*fields.values()) - fields[kind])
+
+
+def has_type(body: Row) -> bool:
+    return any(kind.delivered in body for kind in KINDS.values())
+
+
+def is_delivered(body: Row) -> bool:
+    """Tell an entry of a delivery, which has its resource under a type, from a document."""
+    types = [key for key in body if ":" in key and not key.endswith(tuple(f":{own}" for own in OWN_FIELDS))]
+    return has_type(body) or bool(types and not body.keys() & {*OF_RESOURCES, *OF_PAGES, "body"})
+
+
+def delivered(entry: Row, position: int, stamps: Row) -> list[Found]:
+    """Return what an element of a delivery has under its types."""
+    kinds = {kind.delivered: name for name, kind in KINDS.items() if kind.delivered}
     return [
-        (position, item, item[key])
-        for position, item in enumerate(body)
-        if isinstance(item, dict) and key in item
+        (kinds[key], value, position, entry, stamps)
+        for key, value in entry.items()
+        if key in kinds and isinstance(value, dict)
     ]
 
 
 def collections_of(kind: str, prefixes: Sequence[str]) -> list[str]:
-    keys = (key.replace("<p>", prefix) for key in KINDS[kind].collections for prefix in prefixes)
-    return list(dict.fromkeys(keys))
+    names = KINDS[kind].collections
+    keys = [key.replace("<p>", prefix) for key in names for prefix in prefixes]
+    return list(dict.fromkeys([*keys, *(key.partition(":")[2] for key in names)]))
 
 
 def is_page(body: Row, prefixes: Sequence[str] = KNOWN) -> bool:
-    embedded = body.get("_embedded")
-    return isinstance(embedded, dict) and any(
-        key in embedded for kind in KINDS for key in collections_of(kind, prefixes)
-    )
-
-
-def has_body_alone(body: Any, prefixes: Sequence[str]) -> bool:
-    """Tell an envelope without a time by its body, if it is nothing else."""
-    if not isinstance(body, dict) or not isinstance(body.get("body"), (dict, list)):
+    """Tell a page, which embeds collections: it has counts, or nothing that a resource has."""
+    held = body.get("_embedded")
+    if not isinstance(held, dict) or not any(
+        key in held for kind in KINDS for key in collections_of(kind, prefixes)
+    ):
         return False
-    return not is_page(body, prefixes) and kind_of_single(body) is None
+    own = [*OF_RESOURCES, *(key for kind in KINDS.values() for key in kind.keys)]
+    return any(key in body for key in COUNTS) or not any(key in body for key in own)
 
 
-def kind_of_single(body: Row) -> str | None:
-    """Return a single event by a key that nothing else has; any resource by its address."""
-    keys = "start_date", "start", "total_accepted", "transparence"
-    guests = "guests_can_invite_others", "guestsCanInviteOthers"
+def kind_of_single(body: Row, prefixes: Sequence[str] = KNOWN) -> str | None:
+    """Return the kind of a resource: by a key that no other has, by its address, by what it belongs to."""
+    for name, kind in KINDS.items():
+        if any(key in body for key in kind.keys):
+            return name
+    if has_type(body):
+        return None
     href = at(body, "_links", "self", "href")
-    if any(key in body for key in (*keys, *guests)):
-        return "event"
     above = path_of(href).rpartition("/")[0] if isinstance(href, str) else ""
-    return next((kind for kind, declared in KINDS.items() if re.search(f"/{declared.segment}$", above)), None)
+    for name, kind in KINDS.items():
+        if re.search(f"/{kind.segment}$", above):
+            return name
+    if any(key in body for key in COUNTS) or re.search(f"(^|/)({OTHERS})$", above):
+        return None
+    found = [
+        name
+        for name, kind in KINDS.items()
+        if kind.parent
+        and first(at(body, "_links", f"osdi:{kind.parent}"), *under(body, prefixes, f"{kind.parent}_id"))
+        is not None
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def newest(

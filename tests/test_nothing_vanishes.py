@@ -13,6 +13,42 @@ SIGNATURE = {"identifiers": ["action_network:5f"], "created_date": "2026-05-01T1
 EVENT = {"identifiers": ["action_network:e1"], "title": "March", "total_accepted": 3}
 SELF = {"self": {"href": "https://example.org/api/v2/petitions/1/signatures/5f"}}
 ELEMENT = {"osdi:signature": SIGNATURE, "idempotency_key": "k"}
+API = "https://example.org/api/v2"
+#: A signature and an attendance without an address of their own, which what they belong to tells apart.
+SIGNED = SIGNATURE | {
+    "platform:referrer_data": {"source": "email"},
+    "_links": {"osdi:petition": {"href": f"{API}/petitions/9"}},
+}
+ATTENDED = {"identifiers": ["platform:a1"], "_links": {"osdi:event": {"href": f"{API}/events/e1"}}}
+ATTENDANCE = {"identifiers": ["platform:a1"], "status": "accepted"}
+GATHERING = EVENT | {
+    "_embedded": {"osdi:attendances": [ATTENDANCE, ATTENDANCE | {"identifiers": ["platform:a2"]}]}
+}
+PERSON = {"given_name": "Ann", "email_addresses": [{"address": "ann@example.org", "primary": True}]}
+PETITION = {"identifiers": ["platform:9"], "title": "River", "petition_text": "Clean it"}
+CAMPAIGN = {"identifiers": ["platform:c"], "title": "Days", "host_pitch": "Host!"}
+DONATION = {
+    "identifiers": ["platform:d1"],
+    "amount": "1.00",
+    "_links": {"self": {"href": f"{API}/fundraising_pages/1/donations/d1"}},
+}
+FORM = {
+    "identifiers": ["platform:f1"],
+    "title": "Join",
+    "_embedded": {"osdi:creator": PERSON},
+    "_links": {
+        "self": {"href": f"{API}/forms/f1/"},
+        "osdi:submissions": {"href": f"{API}/forms/f1/submissions"},
+    },
+}
+FETCHED = {"fetched_at": "2026-05-01T10:00:00Z"}
+
+
+def inside_lists(value, depth):
+    for _ in range(depth):
+        value = [value]
+    return value
+
 
 #: What has no array, no time or no page around it, and is clear all the same: its table and its rows.
 CLEAR = {
@@ -40,6 +76,76 @@ CLEAR = {
     "elements in a list with a page": ([ELEMENT, {"_embedded": {"osdi:events": [EVENT]}}], "signatures", 1),
     "a delivery under body without a time": ({"body": [ELEMENT]}, "signatures", 1),
     "a list of those": ([{"body": [ELEMENT]}], "signatures", 1),
+    "a signature that names its petition alone": (SIGNED, "signatures", 1),
+    "a list of signatures that name their petition": (
+        [SIGNED, SIGNED | {"identifiers": ["action_network:5e"]}],
+        "signatures",
+        2,
+    ),
+    "signatures with a field for their petition": (
+        [{"identifiers": ["platform:1"], "action_network:petition_id": "9"}],
+        "signatures",
+        1,
+    ),
+    "an attendance that names its event alone, in an envelope": (
+        FETCHED | {"body": ATTENDED},
+        "attendances",
+        1,
+    ),
+    "an event that embeds attendances": (GATHERING, "events", 1),
+    "its attendances": (GATHERING, "attendances", 2),
+    "an event that embeds attendances, next to another": ([GATHERING, EVENT], "events", 1),
+    "the attendances of one of several events": ([EVENT, GATHERING], "attendances", 2),
+    "events of a page, and what one embeds": (
+        {"_embedded": {"osdi:events": [GATHERING, EVENT | {"identifiers": ["platform:e2"]}]}},
+        "events",
+        2,
+    ),
+    "attendances embedded in the events of a page": (
+        FETCHED | {"body": {"page": 1, "_embedded": {"osdi:events": [EVENT, GATHERING]}}},
+        "attendances",
+        2,
+    ),
+    "what the embedded ones embed": (
+        {
+            "_embedded": {
+                "osdi:petitions": [
+                    PETITION
+                    | {
+                        "_embedded": {
+                            "osdi:signatures": [SIGNATURE | {"_embedded": {"osdi:people": [PERSON]}}]
+                        }
+                    }
+                ]
+            }
+        },
+        "people",
+        1,
+    ),
+    "a petition that embeds its signatures": (
+        PETITION | {"_embedded": {"osdi:signatures": [SIGNATURE]}},
+        "petitions",
+        1,
+    ),
+    "signatures without a prefix": ({"_embedded": {"signatures": [SIGNATURE]}}, "signatures", 1),
+    "events without a prefix": ({"total_pages": 1, "_embedded": {"events": [EVENT]}}, "events", 1),
+    "attendances without a prefix": ({"_embedded": {"attendance": [ATTENDANCE]}}, "attendances", 1),
+    "campaigns without a prefix": (
+        {"_embedded": {"event_campaigns": [{"title": "Days"}]}},
+        "event_campaigns",
+        1,
+    ),
+    "petitions without a prefix": (FETCHED | {"body": {"_embedded": {"petitions": [{}]}}}, "petitions", 1),
+    "people without a prefix": ({"_embedded": {"people": [PERSON]}}, "people", 1),
+    "a list of people": ([PERSON, PERSON], "people", 2),
+    "a petition": (PETITION, "petitions", 1),
+    "a list of event campaigns": ([CAMPAIGN], "event_campaigns", 1),
+    "a page under body without a time, with a number": (
+        {"page": 2, "body": {"_embedded": {"osdi:events": [EVENT]}}},
+        "events",
+        1,
+    ),
+    "lists in lists": (inside_lists([ELEMENT], 900), "signatures", 1),
     "a page under body without a time": ({"body": {"_embedded": {"osdi:events": [EVENT]}}}, "events", 1),
 }
 
@@ -59,6 +165,102 @@ def test_what_is_clear_is_read(name, tmp_path):
         found = of.check(source)
         assert "error" not in found["severity"].tolist()
         assert "other type" not in found["problem"].tolist()
+
+
+#: Resources and objects of which no row is made, what they are called, and how `check` ranks them.
+NOTHING = {
+    "a donation": (DONATION, "donations", "warning"),
+    "a form": (FORM, "forms", "warning"),
+    "a list of forms": ([FORM, FORM], "forms", "warning"),
+    "a donation in an envelope": (FETCHED | {"body": DONATION}, "donations", "warning"),
+    "a page of donations": ({"_embedded": {"osdi:donations": [DONATION]}}, "osdi:donations", "info"),
+    "a page of donations without a prefix": ({"_embedded": {"donations": [DONATION]}}, "donations", "info"),
+    "a page that no table declares next to one": (
+        {"total_pages": 1, "_embedded": {"osdi:events": [], "osdi:tags": [{}]}},
+        "osdi:tags",
+        "info",
+    ),
+    "an entry point": (
+        {"motd": "Welcome", "_links": {"osdi:events": {"href": API}}},
+        "objects without elements",
+        "warning",
+    ),
+    "a page that embeds nothing, and has more": (
+        {"page": 1, "signatures": [SIGNATURE]},
+        "objects without elements",
+        "warning",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_no_table_takes_is_named_where_nothing_else_is_found(name, tmp_path):
+    document, called, severity = NOTHING[name]
+    for source in both(document, tmp_path):
+        for read in (of.read_events, of.read_signatures):
+            with pytest.warns(
+                SourceWarning, match=f"the source begins with {called}, which no table declares"
+            ):
+                assert read(source).empty
+        found = of.check(source)
+        assert severity in found["severity"].tolist()
+        assert "error" not in found["severity"].tolist()
+
+
+def test_a_donation_among_events_is_a_warning_of_check(tmp_path):
+    for source in both([EVENT, DONATION, GATHERING], tmp_path):
+        assert len(of.read_events(source, dedupe=False)) == 2
+        assert of.check(source)[["severity", "problem", "detail"]].to_numpy().tolist() == [
+            ["warning", "other type", "donations"]
+        ]
+
+
+def test_an_empty_page_is_no_warning():
+    for page in ({"total_pages": 0}, {"_embedded": {}}, {"page": 1, "_embedded": None, "motd": "none"}):
+        assert of.read_events(page).empty
+        assert set(of.check(page)["severity"]) == {"info"}
+
+
+#: Lists of resources that say nothing of their type, each with the tables as which they can be read.
+BARE = {
+    "signatures": (
+        [SIGNATURE, SIGNATURE | {"identifiers": ["action_network:5e"]}],
+        ["signatures", "attendances"],
+    ),
+    "with fields of the service": (
+        [SIGNATURE | {"action_network:referrer_data": {"source": "email"}, "mood": "good"}],
+        ["signatures", "attendances"],
+    ),
+    "with a person": ([{"person": PERSON, "status": "accepted"}], ["attendances"]),
+    "with titles": (
+        [{"identifiers": ["action_network:e1"], "title": "March"}],
+        ["events", "petitions", "event_campaigns"],
+    ),
+    "one, in an envelope": (FETCHED | {"body": SIGNATURE}, ["signatures", "attendances"]),
+}
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_resources_handed_over_are_of_the_type_of_the_table_that_is_named(name, tmp_path):
+    document, named = BARE[name]
+    count = len(document) if isinstance(document, list) else 1
+    parsed, path = both(document, tmp_path)
+    for table in named:
+        assert len(of.read_table(parsed, table)) == count
+        assert of.open(parsed).scan(table).read_all().num_rows == count
+        assert len(of.open(parsed).tables([table])[table]) == count
+        with pytest.raises(BadDocument, match="type is not clear"):
+            of.read_table(path, table)  # a file can hold anything
+    with pytest.raises(BadDocument, match="type is not clear"):
+        of.open(parsed).tables([*named, "signature_tags", "event_reminders"])
+
+
+@pytest.mark.parametrize("table", ["signatures", "people", "attendances"])
+def test_a_resource_with_fields_of_other_types_is_not_taken_for_the_one_that_is_named(table):
+    with pytest.raises(BadDocument, match="type is not clear"):
+        of.read_table([{"identifiers": ["action_network:e1"], "title": "March"}], table)
+    with pytest.warns(SourceWarning, match="donations"):
+        assert of.read_table([DONATION], table).empty
 
 
 def test_elements_a_line_keep_their_keys(tmp_path):
@@ -99,6 +301,9 @@ def test_an_envelope_without_a_time_is_a_warning_of_check():
     ]
 
 
+TABLES = ["events", "signatures"]
+ALL = [*TABLES, "event_campaigns", "attendances", "petitions", "people"]
+
 #: What could be of several types.
 UNCLEAR = {
     "a single signature": SIGNATURE,
@@ -114,15 +319,13 @@ UNCLEAR = {
 def test_a_resource_of_unclear_type_says_how_to_name_its_type(name, tmp_path):
     for source in both(UNCLEAR[name], tmp_path):
         with pytest.raises(BadDocument, match="type is not clear") as stopped:
-            of.read_signatures(source)
+            of.open(source).tables(TABLES)
         assert '[{"osdi:signature": {…}}]' in str(stopped.value)
         with pytest.warns(ProblemsWarning, match="type is not clear"):
-            assert of.read_signatures(source, on_error="skip").empty
+            found = of.open(source, on_error="skip").tables(TABLES)
+        assert all(frame.empty for frame in found.values())
         problems = of.check(source)
         assert set(problems["severity"]) == {"error"}
-
-
-TABLES = ["events", "signatures"]
 
 
 @pytest.mark.parametrize("name", [*CLEAR, *UNCLEAR])
@@ -131,13 +334,13 @@ def test_raise_skip_and_check_agree(name, tmp_path):
     for source in both(document, tmp_path):
         errors = int(of.check(source).query("severity == 'error'")["count"].sum())
         try:
-            of.open(source).tables(TABLES)
+            of.open(source).tables(ALL)
             raised = False
         except BadDocument:
             raised = True
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            of.open(source, on_error="skip").tables(TABLES)
+            of.open(source, on_error="skip").tables(ALL)
         counts = [f"skipped {errors} problem{'s' if errors > 1 else ''}" in str(w.message) for w in caught]
         assert raised == bool(errors) == any(counts)
 

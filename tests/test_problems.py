@@ -675,3 +675,88 @@ def test_pages_that_differ_in_what_else_they_hold_are_all_read() -> None:
     ]
     found = of.open(pages).scan("signatures", columns=["signature_id"]).read_all()
     assert found["signature_id"].to_pylist() == ["a", "b"]
+
+
+#: Around the elements of a document, keys that the contract does not name: the document, and what is listed of it.
+AROUND: dict[str, tuple[Any, set[str]]] = {
+    "a page": (
+        {"total_pages": 1, "motd": 1, "_embedded": {"osdi:events": [GOOD]}},
+        {"undeclared key page: motd"},
+    ),
+    "an empty page": ({"page": 1, "motd": 1}, {"undeclared key page: motd", "a document without elements "}),
+    "a page of two types": (
+        {"motd": 1, "_embedded": {"osdi:events": [GOOD], "osdi:people": [{}]}},
+        {"undeclared key page: motd"},
+    ),
+    "a page of two types, one of which no table declares": (
+        {"_embedded": {"osdi:events": [GOOD], "osdi:tags": [{}]}},
+        {"other type osdi:tags"},
+    ),
+    "links of a page": (
+        {
+            "_embedded": {"osdi:events": []},
+            "_links": {"self": {"href": "x"}, "next": None, "curies": [], "osdi:events": [], "more": {}},
+        },
+        {"undeclared key page: _links.more"},
+    ),
+    "an envelope of a delivery": (
+        {"received_at": "2026-01-01T00:00:00Z", "headers": {}, "url": "/", "body": SIGNED},
+        {"undeclared key envelope: headers"},
+    ),
+    "an envelope of an event": (
+        {"fetched_at": "2026-01-01T00:00:00Z", "body": GOOD, "status_code": 200},
+        {"undeclared key envelope: status_code"},
+    ),
+    "an envelope of a page": (
+        {
+            "fetched_at": "2026-01-01T00:00:00Z",
+            "etag": 7,
+            "body": {"motd": 1, "_links": {"more": 1}, "_embedded": {"osdi:events": [], "osdi:lists": []}},
+        },
+        {
+            "undeclared key envelope: etag",
+            "undeclared key page: motd",
+            "undeclared key page: _links.more",
+            "other type osdi:lists",
+        },
+    ),
+    "an envelope without a time": (
+        {"body": SIGNED, "signature": "5f", "page": 2},
+        {
+            "an envelope without a time body",
+            "undeclared key envelope: signature",
+            "undeclared key envelope: page",
+        },
+    ),
+    "a key that names a person": (
+        {"ann@example.org": 1, "_embedded": {"osdi:events": []}},
+        {"undeclared key (a key that is no name)"},
+    ),
+    "an envelope of the receiver": (
+        {
+            "checksum": "5f",
+            "sequence": 1,
+            "received_at": "2026-01-01T00:00:00Z",
+            "erased_at": None,
+            "received": "W10=",
+            "reason": "",
+            "body": SIGNED,
+        },
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_check_lists_unknown_keys_of_pages_and_of_envelopes(name: str, tmp_path: Path) -> None:
+    document, expected = AROUND[name]
+    path = tmp_path / "a.json"
+    # By a query, and by Python, which reads what can have a comma too many.
+    for extra in ({}, {"x": ",]"}):
+        path.write_text(2 * (json.dumps(document | extra) + "\n"))
+        found = of.check(path)
+        keys = found["problem"] + " " + found["detail"]
+        is_extra = keys.str.endswith(": x")
+        assert set(keys[~is_extra]) == expected
+        assert found["count"].tolist() == [2] * (len(expected) + len(extra))
+        assert is_extra.sum() == len(extra)

@@ -38,6 +38,7 @@ class ProblemKind(StrEnum):
     NOT_UTF8 = "not UTF-8"
     NOT_JSON = "not JSON"
     NO_DOCUMENT = "not a page, an event or a delivery"
+    NO_ELEMENTS = "a document without elements"  # an empty page, or an object that is none
     UNCLEAR = "a resource whose type is not clear"
     NO_TYPE = "an element without a type key"
     NO_TIME = "an envelope without a time"  # it is read; received_at and fetched_at are missing
@@ -63,7 +64,8 @@ class ProblemKind(StrEnum):
 #: What to do about a resource whose type is not clear.
 _NAMED_TYPE = (
     "name its type, as deliveries and pages do: "
-    '[{"osdi:signature": {…}}], {"_embedded": {"osdi:events": […]}}'
+    '[{"osdi:signature": {…}}], {"_embedded": {"osdi:events": […]}}; '
+    'or hand it over parsed, and name the table: read_table(json.load(file), "signatures")'
 )
 
 #: The value of a finding about the key alone.

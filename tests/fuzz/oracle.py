@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.reference import KINDS, Document, is_page, kind_of_single
+from tests.reference import Document
 
 LISTED = *(".json", ".jsonl", ".ndjson", ".zip", ".tar"), *(".tgz", ".tzst", ".tbz", ".tbz2", ".txz")
 COMPRESSED = ".gz", ".zst", ".bz2", ".xz"
@@ -49,7 +49,6 @@ class Reading:
     unclear: dict[str, float] = field(default_factory=dict)
     """Files and containers whose rows are not compared, from a line on."""
     unclear_lines: set[tuple[str, int]] = field(default_factory=set)
-    arrays: bool = False
 
     def damage(self, name: str, why: str, line: float = 0) -> None:
         self.errors.append(f"{name}: {why}")
@@ -322,25 +321,8 @@ def of_block(name: str, first: int, data: bytes, into: Reading, *, lines: bool) 
             into.notices.append(f"{name}:{line}: {ambiguous[0]}")
             into.unclear_lines.add((name, line))
         into.notices += (f"{name}:{line}: the number {digits}" for digits in infinite)
-        into.documents += documents_in(value, name, line, into)
+        into.documents.append(Document(name, line, value))
         at = SPACE.match(text, end).end()
-
-
-def documents_in(value: Any, name: str, line: int, into: Reading) -> list[Document]:
-    """Return the documents of a value: itself, or those of an array of documents."""
-    if isinstance(value, list) and value and all(map(is_document, value)):
-        into.arrays = True
-        return [Document(name, line, document) for document in value]
-    return [Document(name, line, value)]
-
-
-def is_document(value: Any) -> bool:
-    if isinstance(value, list):
-        return True
-    if not isinstance(value, dict) or any(kind.delivered in value for kind in KINDS.values()):
-        return False
-    enveloped = "body" in value and ("received_at" in value or "fetched_at" in value)
-    return enveloped or is_page(value) or kind_of_single(value) is not None
 
 
 def nesting(text: str) -> int:

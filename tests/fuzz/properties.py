@@ -121,7 +121,6 @@ def rows_agree(
 ) -> None:
     """Find rows and cells of what is clear that are not those of the reference."""
     clear = not any(reading.unclear or reading.unclear_lines for reading in readings.values())
-    arrays = any(reading.arrays for reading in readings.values())
     if not clear and table not in LARGE:
         return
     dedupe = dedupe and clear
@@ -133,7 +132,7 @@ def rows_agree(
     compared = found[0], reference.read(documents, table, dedupe=dedupe)
     if not clear:
         compared = tuple([row for row in rows if is_clear(row, readings)] for rows in compared)
-    if difference := differing(*compared, ignored={"source_line"} if arrays else set()):
+    if difference := differing(*compared):
         failures.append(f"rows: {table}, dedupe={dedupe}: {difference}")
 
 
@@ -141,8 +140,10 @@ def with_others_agree(source: str, table: str, failures: list[str]) -> None:
     """Find cells of a table that are others where all tables are read, whatever is damaged."""
 
     def together() -> list[Row]:
-        frame = of.read_tables(source, dedupe=False, on_error="skip")[table]
-        return list(pa.Table.from_pandas(frame, of.scan([], table).schema, preserve_index=False).to_pylist())
+        frame = of.open(source, on_error="skip").tables(dedupe=False)[table]
+        return list(
+            pa.Table.from_pandas(frame, of.open([]).scan(table).schema, preserve_index=False).to_pylist()
+        )
 
     both = scanned(source, table, failures, dedupe=False, on_error="skip"), guarded(together, table, failures)
     rows = [found[0] for found in both if found and not isinstance(found[0], Exception)]
@@ -158,9 +159,9 @@ def is_clear(row: Row, readings: dict[str, Reading]) -> bool:
     return all(owner.is_clear(name, row["source_line"]) for owner in owners)
 
 
-def differing(found: list[Row], expected: list[Row], *, ignored: set[str]) -> str:
+def differing(found: list[Row], expected: list[Row]) -> str:
     for number, (ours, theirs) in enumerate(zip(found, expected, strict=False)):
-        for name in ours.keys() - ignored:
+        for name in ours:
             if comparable(name, ours[name]) != comparable(name, theirs[name]):
                 return f"row {number}, {name}: {ours[name]!r:.200} is {theirs[name]!r:.200} to the reference"
     return "" if len(found) == len(expected) else f"{len(found)} rows, {len(expected)} to the reference"

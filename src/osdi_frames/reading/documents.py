@@ -4,18 +4,44 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 from osdi_frames.problems import NOTHING, Finding, ProblemKind, outlined
 from osdi_frames.tables import element_types
-from osdi_frames.tables.forms import BODY, PAGE_KEYS, RESOURCE_KEYS, SIBLING, TIMESTAMPS, Form, form_of
+from osdi_frames.tables.forms import (
+    BODY,
+    COUNTS,
+    PAGE_KEYS,
+    RESOURCE_KEYS,
+    TIMESTAMPS,
+    URL,
+    Form,
+    field_suffixes,
+    fits,
+    form_of,
+    other_collection,
+)
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
 #: The key of a delivery's element that its retries share (interface 2.7).
 MESSAGE_KEY = "idempotency_key"
+
+#: What is around elements: each is how the names of keys begin that are found there.
+ENVELOPE: Final = "envelope: "
+PAGE: Final = "page: "
+LINKS: Final = "page: _links."
+COLLECTIONS: Final = "page: _embedded."
+Level: TypeAlias = Literal["envelope: ", "page: ", "page: _links.", "page: _embedded."]
+
+#: The keys that are known there; those of collections are declared. A receiver's envelope has some of its own.
+_KNOWN: Mapping[str, Collection[str]] = {
+    ENVELOPE: {*TIMESTAMPS, BODY, URL, "checksum", "sequence", "received", "reason", "erased_at"},
+    PAGE: {*PAGE_KEYS},
+    LINKS: {"self", "next", "previous", "first", "last", "curies"},
+}
 
 #: The position of an entry in a key.
 POSITION = re.compile(r"\[\d+\]")
@@ -46,16 +72,27 @@ class Element:
         return f"{self.type.name}: {POSITION.sub('[]', key)}"
 
 
-def elements(document: Any, prefixes: Sequence[str] = PREFIXES) -> Iterator[Element | Finding]:
+def elements(
+    document: Any, prefixes: Sequence[str] = PREFIXES, named: ElementType | None = None
+) -> Iterator[Element | Finding]:
     """Yield the elements of a parsed document, what else it holds, and what no table can take.
+
+    `named` is the type of a resource that does not say its type, where the caller says it.
 
     >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
     ['not a page, an event or a delivery']
     """
-    for met in _Walk(prefixes).document(document, ""):
-        if isinstance(met, Finding) and met.value is not NOTHING:
-            met = replace(met, value=outlined(met.value))
-        yield met
+    waiting = [_Walk(prefixes, named).document(document, "")]
+    while waiting:  # and not recursively: documents can be nested deeper than Python calls
+        met = next(waiting[-1], None)
+        if met is None:
+            waiting.pop()
+        elif isinstance(met, Element):
+            yield met
+        elif isinstance(met, Finding):
+            yield met if met.value is NOTHING else replace(met, value=outlined(met.value))
+        else:
+            waiting.append(met)
 
 
 def is_wrapper(keys: Iterable[str]) -> bool:
@@ -65,7 +102,7 @@ def is_wrapper(keys: Iterable[str]) -> bool:
 
 def is_type_key(key: str) -> bool:
     """Whether a key names an element type."""
-    return ":" in key and not key.endswith(SIBLING)
+    return ":" in key and not key.endswith(field_suffixes())
 
 
 def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
@@ -86,63 +123,122 @@ def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> 
     return next((text for text in identifiers if ":" in text and text.endswith(end)), None)
 
 
+_Met: TypeAlias = "Iterator[Element | Finding | _Met]"
+
+
 @dataclass(frozen=True, slots=True)
 class _Walk:
+    """Walks through a document; what it yields are elements, findings, and walks through parts."""
+
     prefixes: Sequence[str]
+    named: ElementType | None
     timestamps: Mapping[str, Any] | None = None
 
-    def document(self, body: Any, key: str, position: int | None = None) -> Iterator[Element | Finding]:
+    def document(self, body: Any, key: str, position: int | None = None) -> _Met:
         """Walk through a document, or the entry at a position of an array: an element, or a document of its own."""
         form = form_of(body, self.prefixes)
         if position is not None and self._is_element(body, position):
-            yield from self._elements(body, key, position)
+            yield from self._delivered(body, key, position)
         elif form.enveloped:
+            yield from undeclared(body, ENVELOPE, self.prefixes)
             inside = replace(self, timestamps={name: body.get(name) for name in TIMESTAMPS})
-            yield from inside._document(body[BODY], _joined(key, BODY), form, None)
+            yield inside._document(body[BODY], _joined(key, BODY), form, None)
         else:
-            yield from self._document(body, key, form, position)
+            yield self._document(body, key, form, position)
 
-    def _document(self, body: Any, key: str, form: Form, position: int | None) -> Iterator[Element | Finding]:
+    def _document(self, body: Any, key: str, form: Form, position: int | None) -> _Met:
         if form.kind == "delivery":
-            for number, entry in enumerate(body):
-                yield from self.document(entry, f"{key}[{number}]", number)
-        elif form.kind == "single":
-            yield Element(form.types[0], body, key=key, timestamps=self.timestamps)
+            yield from (self.document(entry, f"{key}[{number}]", number) for number, entry in enumerate(body))
+        elif form.kind in ("single", "nested"):
+            yield self._resource(Element(form.types[0], body, key=key, timestamps=self.timestamps))
         elif form.types:
-            yield from _unknown_keys(body)
-            yield from self._page(body, form, key)
+            yield self._page(body, key)
         elif self._is_element(body, position) or (_has(body, MESSAGE_KEY) and is_wrapper(body)):
-            yield from self._elements(body, key, 0)  # an element without its array
+            yield from self._delivered(body, key, 0)  # an element without its array
+        elif form.kind == "empty":
+            yield from self._empty(body, key)
         elif _has(body, BODY) and isinstance(body[BODY], dict | list):
             yield Finding(ProblemKind.NO_TIME, _joined(key, BODY), severity="warning")
-            yield from self.document(body[BODY], _joined(key, BODY))
-        elif _has(body, *PAGE_KEYS):
-            yield from _other(body, key)
+            yield from undeclared(body, ENVELOPE, self.prefixes)
+            yield self.document(body[BODY], _joined(key, BODY))
+        elif _has(body, *RESOURCE_KEYS):
+            yield self._of_no_type(body, key)
         else:
             of_entry = ProblemKind.NO_TYPE if isinstance(body, dict) else ProblemKind.NO_OBJECT
-            kind = ProblemKind.NO_DOCUMENT if position is None else of_entry
-            yield Finding(ProblemKind.UNCLEAR if _has(body, *RESOURCE_KEYS) else kind, key, body)
+            yield Finding(ProblemKind.NO_DOCUMENT if position is None else of_entry, key, body)
 
     def _is_element(self, body: Any, position: int | None) -> bool:
         """Whether an object is the entry of a delivery; one that is no entry has to have a declared type."""
         is_declared = _has(body, *(str(element.type_key) for element in element_types()))
         return is_declared or (position is not None and isinstance(body, dict) and is_wrapper(body))
 
-    def _page(self, body: Any, form: Form, key: str) -> Iterator[Element | Finding]:
+    def _of_no_type(self, body: dict[str, Any], key: str) -> _Met:
+        """Walk through a resource that is of no declared type, or does not say of which."""
+        if collection := other_collection(body):
+            yield Finding(ProblemKind.OTHER_TYPE, collection, severity="warning")
+        elif self.named and fits(body, self.named, self.prefixes):
+            yield self._resource(Element(self.named, body, key=key, timestamps=self.timestamps))
+            return
+        else:
+            yield Finding(ProblemKind.UNCLEAR, key, body)
+        yield self._embedded(body, key)
+
+    def _resource(self, element: Element) -> _Met:
+        """Walk through a resource, and through the collections that it embeds, which are taken out of it."""
+        body, embedded = element.value, element.value.get("_embedded")
+        lists = {name for name, _ in self._collections(body) if isinstance(embedded[name], list)}
+        if lists:
+            others = {name: value for name, value in embedded.items() if name not in lists}
+            yield replace(element, value=body | {"_embedded": others})
+            yield self._embedded(body, element.key)
+        else:
+            yield element
+
+    def _page(self, body: dict[str, Any], key: str) -> _Met:
+        yield from _around_page(body, self.prefixes)
+        for name, _ in self._collections(body):
+            if not isinstance(body["_embedded"][name], list | None):
+                yield Finding(ProblemKind.NO_LIST, _joined(key, f"_embedded.{name}"), body["_embedded"][name])
+        yield self._embedded(body, key)
+
+    def _embedded(self, body: dict[str, Any], key: str) -> _Met:
         positions: defaultdict[ElementType, Iterator[int]] = defaultdict(count)
-        for element, name in zip(form.types, form.keys, strict=True):
-            at, entries = _joined(key, f"_embedded.{name}"), body["_embedded"][name]
-            if not isinstance(entries, list | None):
-                yield Finding(ProblemKind.NO_LIST, at, entries)
-                continue
-            for number, entry in enumerate(entries or ()):
-                position, place = next(positions[element]), f"{at}[{number}]"
+        for name, element in self._collections(body):
+            entries = body["_embedded"][name]
+            for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+                position, place = next(positions[element]), _joined(key, f"_embedded.{name}[{number}]")
                 if isinstance(entry, dict):
-                    yield Element(element, entry, position, place, timestamps=self.timestamps)
+                    yield self._resource(Element(element, entry, position, place, timestamps=self.timestamps))
                 else:
                     yield Finding(ProblemKind.NO_OBJECT, place, entry)
 
-    def _elements(self, entry: dict[str, Any], key: str, position: int) -> Iterator[Element | Finding]:
+    def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
+        """Yield the keys of the declared collections that are embedded in an object, with their type."""
+        embedded = body.get("_embedded")
+        for element in element_types() if isinstance(embedded, dict) else ():
+            for name in element.collections(self.prefixes):
+                if name in embedded:
+                    yield name, element
+
+    def _empty(self, body: dict[str, Any], key: str) -> _Met:
+        """Walk through a page without declared collections, or what may be none."""
+        embedded = body.get("_embedded")
+        if not isinstance(embedded, dict | None):
+            yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), embedded)
+            return
+        yield from _around_page(body, self.prefixes)
+        if not embedded:
+            others = [value for name, value in body.items() if name not in PAGE_KEYS]
+            holds_more = any(isinstance(value, dict | list) and value for value in others)
+            is_page = _has(body, *COUNTS, "_embedded") and not holds_more
+            yield Finding(
+                ProblemKind.NO_ELEMENTS,
+                key,
+                NOTHING if is_page else body,
+                "info" if is_page else "warning",
+            )
+
+    def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
         declared = {element.type_key: element for element in element_types()}
         for name in filter(is_type_key, entry):
             value, at = entry[name], _joined(key, name)
@@ -163,23 +259,30 @@ def _joined(key: str, name: str) -> str:
     return f"{key}.{name}" if key else name
 
 
-def _unknown_keys(body: dict[str, Any]) -> Iterator[Finding]:
-    """Yield the keys of a page that the contract does not name (interface 2.6)."""
-    for key in body:
-        if key not in PAGE_KEYS:
-            yield Finding(ProblemKind.UNDECLARED, f"page: {key}", severity="info")
+def undeclared(keys: Iterable[str], level: Level, prefixes: Sequence[str]) -> Iterator[Finding]:
+    """Yield the keys around elements that the contract does not name (interface 2.6).
+
+    >>> [finding.detail for finding in undeclared(["page", "motd"], PAGE, PREFIXES)]
+    ['page: motd']
+    """
+    collections = {name for element in element_types() for name in element.collections(prefixes)}
+    for key in keys:
+        if level == COLLECTIONS:
+            if key not in collections:
+                yield _of_type(key)
+        elif key not in _KNOWN[level] and not (level == LINKS and key in collections):
+            yield Finding(ProblemKind.UNDECLARED, f"{level}{key}", severity="info")
+
+
+def _around_page(body: dict[str, Any], prefixes: Sequence[str]) -> Iterator[Finding]:
+    links, embedded = (
+        value if isinstance(value := body.get(key), dict) else {} for key in ("_links", "_embedded")
+    )
+    yield from undeclared(body, PAGE, prefixes)
+    yield from undeclared([key for key in links if key not in embedded], LINKS, prefixes)
+    yield from undeclared(embedded, COLLECTIONS, prefixes)
 
 
 def _of_type(name: str) -> Finding:
     """Return what is said of an element of a type that no table declares; it is left in the archive."""
     return Finding(ProblemKind.OTHER_TYPE, name, severity="info")
-
-
-def _other(body: dict[str, Any], key: str) -> Iterator[Finding]:
-    yield from _unknown_keys(body)
-    embedded = body.get("_embedded")
-    if not isinstance(embedded, dict | None):
-        yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), embedded)
-        return
-    names = [name for name in embedded or {} if ":" in name]
-    yield from map(_of_type, names or ["page or resource without elements"])

@@ -25,11 +25,12 @@ from osdi_frames.reading.arrays import Mask, cast, one, only, valid
 from osdi_frames.reading.columns import rows
 from osdi_frames.reading.documents import Element, elements, is_wrapper
 from osdi_frames.reading.engine import Engine, engine, refused
-from osdi_frames.reading.keys import count_keys
+from osdi_frames.reading.keys import count_around, count_keys
 from osdi_frames.reading.mend import mend
 from osdi_frames.reading.parsed import POSITIONS, Parsed, is_plain, misfits
 from osdi_frames.reading.plan import ELEMENT, Plan, Select
 from osdi_frames.reading.values import unusual_numbers
+from osdi_frames.tables import element_types
 from osdi_frames.tables.forms import Form, probes
 from osdi_frames.tables.forms import form as form_by
 
@@ -187,13 +188,15 @@ class _Reader:
             for kinds, numbers in self._asked(query.types_at(paths), rest):
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
                 form = form_by(present, self.plan.prefixes)
-                if form.kind == "undecided" or (form.kind == "other" and self.plan.inspects):
+                if form.kind in ("undecided", "nested"):
                     self.odd.update(numbers)
                 else:
                     numbers_of[form].extend(numbers)
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
         for form, numbers in numbers_of.items():
             chosen, held = only(documents, numbers), self.plan.queries_for(form)
+            if form.kind == "page":
+                self.odd.update(self._nesting(form, chosen))
             if not held and form.kind == "delivery":
                 for keys, owners, _ in self._asked(query.entry_keys(form), chosen):
                     self.odd.update(() if is_wrapper(keys) else owners)
@@ -203,6 +206,16 @@ class _Reader:
             (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
             for form, some in parts.items()
         ]
+
+    def _nesting(self, form: Form, pages: pa.Table) -> Iterator[int]:
+        """Yield the pages of which an element embeds collections itself."""
+        several = pc.greater(pc.count_substring(pages["document"], '"_embedded"'), 1)
+        if pc.any(several).as_py():
+            collections = (
+                name for element in element_types() for name in element.collections(self.plan.prefixes)
+            )
+            found = self._asked(query.nesting(form, collections), pages.filter(several))
+            yield from (number for (number,) in found)
 
     def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
         found = self.engine.parse(form, query.document_shape(form, self.plan.shapes), documents)
@@ -248,8 +261,13 @@ class _Reader:
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List the keys that no table reads or that occur twice, in the order of reading."""
-        counted = (count_keys(self.engine, form, self.plan.shapes, some) for form, some in forms)
-        found = sorted(chain.from_iterable(counted), key=itemgetter(0))
+        counted, around = [], dict[int, None]()
+        for form, some in forms:
+            counted += count_keys(self.engine, form, self.plan.shapes, some)
+            rest = only(some, around, invert=True)  # a page of several types is there once for each
+            counted += count_around(self.engine, form, self.plan.prefixes, rest)
+            around |= dict.fromkeys(rest["number"].to_pylist() if form.kind == "page" else ())
+        found = sorted(counted, key=itemgetter(0))
         first = only(places, {number for number, *_ in found}).to_pylist()
         place = {document["number"]: _place(document) for document in first}
         self.result.keys.extend((place[number], finding, times) for number, finding, times in found)
@@ -273,6 +291,9 @@ class _Reader:
         """Yield the elements of a document that are suspect, each as a document of its own; note what is wrong."""
         number, numbers = candidate["number"], count(candidate[ELEMENT])
         is_odd, is_whole = number in self.odd, number in self.whole
+        named = (
+            self.plan.named if candidate["source_file"] is None else None
+        )  # who has the objects knows them
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
             if isinstance(document, Finding):
@@ -280,7 +301,7 @@ class _Reader:
                     self.result.met.append((place, document, None))
                 continue
             self.result.documents += is_odd
-            for met in elements(document, self.plan.prefixes):
+            for met in elements(document, self.plan.prefixes, named):
                 if isinstance(met, Finding):
                     if is_odd or met.severity == "error":
                         self.result.met.append((place, met, None))

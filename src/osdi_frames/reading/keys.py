@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
@@ -16,14 +16,22 @@ import pyarrow.compute as pc
 from osdi_frames.problems import Finding, ProblemKind, named
 from osdi_frames.reading import query
 from osdi_frames.reading.arrays import entries, one, valid
-from osdi_frames.reading.documents import is_type_key, is_wrapper
+from osdi_frames.reading.documents import (
+    COLLECTIONS,
+    ENVELOPE,
+    LINKS,
+    PAGE,
+    Level,
+    is_type_key,
+    is_wrapper,
+    undeclared,
+)
 from osdi_frames.reading.engine import Engine
 from osdi_frames.tables import TABLES, element_types
-from osdi_frames.tables.forms import Form
+from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
 from osdi_frames.tables.shape import Shape
 
-_ANY = Shape({"json"}, form="object")
 _BETWEEN = b"\xff"  # keys: no text has it
 
 Counted = tuple[int, Finding, int]
@@ -32,7 +40,7 @@ Counted = tuple[int, Finding, int]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where something is declared: in an element, or around it in a document."""
+    """Where something is declared: in an element, or around it in a delivery."""
 
     shape: Shape
     element: ElementType | None = None
@@ -106,6 +114,44 @@ class _Column(NamedTuple):
     """The path of a list, where a search looks neither at this entry nor at those after it."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What is around elements: an envelope, a page, its links, its collections."""
+
+    level: Level
+    inside: tuple[str, ...]
+    prefixes: Sequence[str]
+
+    def takes(self, key: str) -> bool:
+        """Whether the contract names a key."""
+        return not any(undeclared([key], self.level, self.prefixes))
+
+    def findings(self, key: str, _: Collection[str], *, twice: bool = False) -> Iterator[Finding]:
+        """Yield what is wrong with a key."""
+        if twice:
+            yield Finding(ProblemKind.DUPLICATE_KEY, named(written((*self.inside, key))), severity="warning")
+        found = undeclared([key], self.level, self.prefixes)
+        yield from (replace(finding, key=named(finding.key)) for finding in found)
+
+
+def count_around(
+    engine: Engine, form: Form, prefixes: Sequence[str], documents: pa.Table
+) -> Iterator[Counted]:
+    """Yield the keys around the elements of documents that the contract does not name, or that occur twice."""
+    inside = (BODY,) if form.enveloped else ()
+    places = [_Around(ENVELOPE, (), prefixes)] if form.enveloped else []
+    if form.kind == "page":
+        places += [_Around(PAGE, inside, prefixes), _Around(LINKS, (*inside, "_links"), prefixes)]
+        places.append(_Around(COLLECTIONS, (*inside, "_embedded"), prefixes))
+    if places and len(documents):
+        engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
+        paths = (query.json_path(place.inside) for place in places)
+        keys = one(engine.connection.sql(query.keys(paths)).to_arrow_table()["keys"]).flatten()
+        sets, codes = _sets(keys)
+        for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
+            yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
+
+
 def count_keys(
     engine: Engine, form: Form, shapes: Mapping[ElementType, Shape], documents: pa.Table
 ) -> Iterator[Counted]:
@@ -116,11 +162,8 @@ def count_keys(
     shape, steps = query.entry_shape(form, shapes), query.steps(form)
     if form.kind != "single":
         shape = Shape(inside={EACH: shape}, form="list")
-    around = (steps[:depth] for depth in range(len(steps)))
-    columns = [_Column(query.json_path(inside), _Place(_ANY, inside=inside)) for inside in around]
-    columns += _Place(shape, None if form.kind == "delivery" else form.types[0]).search(
-        query.json_path(steps)
-    )
+    place = _Place(shape, None if form.kind == "delivery" else form.types[0])
+    columns = [*place.search(query.json_path(steps))]
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
     yield from _in_elements(engine, elements, columns)
 
@@ -181,7 +224,11 @@ def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
 
 
 def _in_objects(
-    numbers: np.ndarray, place: _Place, sets: Sequence[Counter[str]], codes: np.ndarray, around: np.ndarray
+    numbers: np.ndarray,
+    place: _Place | _Around,
+    sets: Sequence[Counter[str]],
+    codes: np.ndarray,
+    around: np.ndarray,
 ) -> Iterator[Counted]:
     """Count the keys of objects at a place, by which set of keys each has, and what is around it."""
     wrong = [

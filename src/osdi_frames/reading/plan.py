@@ -46,6 +46,12 @@ class Plan:
         named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
         return cls(named, known_prefixes(prefix), inspects)
 
+    @property
+    def named(self) -> ElementType | None:
+        """The type of resources that do not say their own: that of the tables asked for, if these have one."""
+        types = {table.element for table in self.columns}
+        return types.pop() if len(types) == 1 else None
+
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
         """For each element type first the select of its main table, which gives a row per element."""

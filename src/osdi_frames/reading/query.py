@@ -84,6 +84,16 @@ def entry_keys(form: Form) -> str:
         FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
 
 
+def nesting(form: Form, collections: Iterable[str]) -> str:
+    """Return the query for the pages of which an element embeds one of some collections."""
+    inside = (BODY, "_embedded") if form.enveloped else ("_embedded",)
+    found = (
+        f"json_keys(document, {literal(json_path((*inside, key)) + '[*]._embedded')})" for key in form.keys
+    )
+    lists = " || ".join(f"coalesce(flatten({keys}), [])" for keys in found)
+    return f"SELECT number FROM documents WHERE list_has_any({lists}, {_listed(collections)})"
+
+
 def keys(paths: Iterable[str]) -> str:
     """Return the query for the keys of what JSON elements have at JSON paths: one list for each path.
 

@@ -13,7 +13,7 @@ from osdi_frames.archive.layout import Chunk, split
 from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning, counted, printable
-from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
+from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, named, warn_caller
 from osdi_frames.reading.documents import Element, elements
 from osdi_frames.reading.group import GroupResult, grouped, read
 from osdi_frames.reading.plan import Plan
@@ -92,8 +92,10 @@ def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[
         for part in () if isinstance(parsed, Finding) else elements(parsed, prefixes):
             if isinstance(part, Element):
                 declared[part.type] = None
-            elif part.problem is ProblemKind.OTHER_TYPE and ":" in part.key:
-                others[part.key] = None
+            elif part.problem is ProblemKind.OTHER_TYPE:
+                others[named(part.key)] = None
+            elif part.problem is ProblemKind.NO_ELEMENTS and part.severity != "info":
+                others["objects without elements"] = None
     return [*declared], [*others]
 
 

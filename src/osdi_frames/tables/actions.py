@@ -39,7 +39,7 @@ _TEST = ExclusionRule(
 )
 
 
-def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
+def _action(name: str, parent: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
     """Declare an element type that API pages and webhook deliveries bring."""
     own = f"{name}_id"
     return resource.element_type(
@@ -52,6 +52,7 @@ def _action(name: str, *, ignored: tuple[str, ...] = (), **other: Any) -> Elemen
         # A delivery brings the person: of equally new versions it counts more than a page.
         newest=("modified_date", "received_at", "fetched_at"),
         at=f"{name}s?",
+        evidence=(f"_links.osdi:{parent}", f"<p>:{parent}_id"),
         ignored=("_links.osdi:people", *ignored),
         exclusions=(_TEST,),
         **other,
@@ -102,7 +103,7 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
 
 
 #: v1 and some services embed attendances under the name of their link.
-ATTENDANCE = _action("attendance", alternatives=("osdi:attendance",), ignored=("tickets",))
+ATTENDANCE = _action("attendance", "event", alternatives=("osdi:attendance",), ignored=("tickets",))
 ATTENDANCES = _table(
     ATTENDANCE,
     "One row per attendance: a person's RSVP to an event.",
@@ -110,7 +111,7 @@ ATTENDANCES = _table(
     column("status", "accepted, attended, declined or a newer value."),
 )
 
-SIGNATURE = _action("signature")
+SIGNATURE = _action("signature", "petition")
 SIGNATURES = _table(
     SIGNATURE,
     "One row per petition signature (interface 2.7).",

@@ -30,7 +30,11 @@ def _titled(whose: str, *columns: Column) -> tuple[Column, ...]:
     )
 
 
-EVENT_CAMPAIGN = element_type("event_campaign", "<p>:event_campaigns")
+EVENT_CAMPAIGN = element_type(
+    "event_campaign",
+    "<p>:event_campaigns",
+    keys=("host_pitch", "host_instructions", "host_url", "total_events", "total_rsvps"),
+)
 EVENT_CAMPAIGNS = Table(
     "event_campaigns",
     EVENT_CAMPAIGN,
@@ -48,7 +52,10 @@ EVENT_CAMPAIGNS = Table(
 
 _CREATOR = "id(_links.osdi:creator.href)"
 PETITION = element_type(
-    "petition", "osdi:petitions", ignored=("_embedded", "target", "_links.osdi:record_signature_helper")
+    "petition",
+    "osdi:petitions",
+    keys=("petition_text", "total_signatures"),
+    ignored=("_embedded", "target", "_links.osdi:record_signature_helper"),
 )
 PETITIONS = Table(
     "petitions",

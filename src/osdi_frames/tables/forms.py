@@ -1,7 +1,8 @@
 """What a document is: a page, a single resource, a delivery, or an envelope around one (interface 2.6, 2.7).
 
 The decision needs no values, only which keys there are and of which JSON type: `form` takes what stands at
-the paths that `probes` names. So it serves a query over many documents and a parsed document alike.
+the paths that `probes` names. So it serves a query over many documents and a parsed document alike. Where it needs
+values, as the address of a resource, `form_of` decides.
 """
 
 from __future__ import annotations
@@ -9,26 +10,38 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import cache
+from typing import Any, Literal, TypeAlias, cast
 
-from osdi_frames.tables import element_types
-from osdi_frames.tables.schema import PREFIXES, ElementType
+from osdi_frames.tables import TABLES, element_types
+from osdi_frames.tables.schema import PREFIXES, ElementType, Path, spelled
 
-#: Keys of an envelope: the time, and what it holds.
+#: Keys of an envelope: the time, what it holds, and where it came from.
 TIMESTAMPS = ("received_at", "fetched_at")
 BODY = "body"
+URL = "url"
 
-#: Keys of a collection page (interface 2.6), and so of an empty one without anything embedded.
-PAGE_KEYS = ("total_pages", "per_page", "page", "total_records", "_embedded", "_links")
+#: Keys that only a collection page has (interface 2.6), and all of its keys.
+COUNTS = ("total_pages", "per_page", "page", "total_records")
+PAGE_KEYS = (*COUNTS, "_embedded", "_links")
 
 #: Keys of resources: what has one of them is no element of a delivery, which has its resource under its type.
 RESOURCE_KEYS = ("identifiers", "created_date", "person")
 
-#: Suffix of sibling keys of a delivery's element that are not element types (interface 2.7).
-SIBLING = ":sponsor"
+#: Collections of OSDI that no table declares: what has an address in one is a resource of another type.
+OTHER_COLLECTIONS = frozenset(
+    {
+        *("advocacy_campaigns", "campaigns", "donations", "forms", "fundraising_pages", "items", "lists"),
+        *("messages", "metadata", "mobile_messages", "outreaches", "queries", "questions", "responses"),
+        *("submissions", "surveys", "taggings", "tags", "wrappers"),
+    }
+)
 
 Keys: TypeAlias = "tuple[str, ...]"
-Kind = Literal["delivery", "page", "single", "other", "undecided"]
+Kind = Literal["delivery", "page", "single", "nested", "empty", "undecided"]
+
+#: Fields of resources of any type, whether a table reads them or not.
+_OF_ANY = frozenset({"_embedded", "_links", "origin_system", "originating_system"})
 
 _HREF = ("_links", "self", "href")
 
@@ -38,6 +51,7 @@ class Form:
     """Where a document holds its elements."""
 
     kind: Kind
+    """Nested is a single resource that can embed collections; empty is a page without any."""
     enveloped: bool = False
     types: tuple[ElementType, ...] = ()
     """The element types that it holds; of a delivery, those that it can hold."""
@@ -48,10 +62,10 @@ class Form:
 def probes(prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
     """Return the paths at which the JSON type decides what a document is."""
     types = element_types()
-    inside: list[Keys] = [(), _HREF]
+    inside: list[Keys] = [()]
     inside += [("_embedded", key) for element in types for key in element.collections(prefixes)]
-    inside += dict.fromkeys((key,) for element in types for key in element.keys)
-    inside += [(key,) for key in PAGE_KEYS]
+    own = (key for element in types for key in element.keys)
+    inside += [(key,) for key in dict.fromkeys((*own, *RESOURCE_KEYS, *COUNTS))]
     return [*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside)]
 
 
@@ -70,39 +84,104 @@ def form(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
         return Form("delivery", enveloped, tuple(element for element in types if element.type_key))
     if found.get(at) != "OBJECT":
         return Form("undecided", enveloped)
-    embeds = (
-        (element, key, (*at, "_embedded", key)) for element in types for key in element.collections(prefixes)
-    )
-    lists = {key: (element, found[path]) for element, key, path in embeds if path in found}
-    if lists:
-        present = tuple(element for element, _ in lists.values())
-        valid = all(kind in ("ARRAY", "NULL") for _, kind in lists.values())
-        valid = valid and len(set(present)) == len(present)  # their positions are counted through
-        return Form("page" if valid else "undecided", enveloped, present, tuple(lists))
-    single = tuple(element for element in types if any((*at, key) in found for key in element.keys))
+    lists = {
+        key: element
+        for element in types
+        for key in element.collections(prefixes)
+        if (*at, "_embedded", key) in found
+    }
+    single = tuple(one for one in types if any((*at, key) in found for key in one.keys))[:1]
+    is_resource = single or any((*at, key) in found for key in RESOURCE_KEYS)
+    if lists and (not is_resource or any((*at, key) in found for key in COUNTS)):
+        valid = all(found[*at, "_embedded", key] in ("ARRAY", "NULL") for key in lists)
+        valid = valid and len({*lists.values()}) == len(lists)  # their positions are counted through
+        return Form("page" if valid else "undecided", enveloped, tuple(lists.values()), tuple(lists))
     if single:
-        return Form("single", enveloped, single[:1])
-    embedded = found.get((*at, "_embedded"), "NULL") in ("OBJECT", "NULL")
-    is_page = any((*at, key) in found for key in PAGE_KEYS)
-    by_address = found.get((*at, *_HREF)) == "VARCHAR" and any(element.address for element in types)
-    return Form("other" if is_page and embedded and not by_address else "undecided", enveloped)
+        return Form("nested" if lists else "single", enveloped, single)
+    return Form("undecided", enveloped)
 
 
 def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
-    """Decide what a parsed document is, by its address where its keys do not tell."""
+    """Decide what a parsed document is: by its address, or by what only one type has, where its keys do not tell."""
     found = {
         path: _json_type(value)
         for path in probes(prefixes)
         if (value := value_at(document, path, _MISSING)) is not _MISSING
     }
     decided = form(found, prefixes)
-    if decided.kind != "undecided" or decided.types:
+    body = document.get(BODY) if decided.enveloped else document
+    if decided.kind != "undecided" or decided.types or not isinstance(body, dict):
         return decided
-    href = value_at(document, (BODY, *_HREF) if decided.enveloped else _HREF)
-    for element in element_types():
-        if element.address and isinstance(href, str) and re.search(element.address, href):
-            return Form("single", decided.enveloped, (element,))
-    return form({path: kind for path, kind in found.items() if path[-3:] != _HREF}, prefixes)
+    if element := _type_of(body, prefixes):
+        return Form("nested", decided.enveloped, (element,))
+    is_resource = body.keys() & {*RESOURCE_KEYS} or isinstance(body.get(BODY), dict | list)
+    is_page = body.keys() & {*PAGE_KEYS} and not is_resource
+    return Form("empty", decided.enveloped) if is_page else decided
+
+
+def _type_of(resource: Mapping[str, Any], prefixes: Sequence[str]) -> ElementType | None:
+    """Return the type of a resource by its address, or by what only one type has; None for an element."""
+    types = element_types()
+    if any(element.type_key in resource for element in types):
+        return None
+    address = value_at(resource, _HREF)
+    if isinstance(address, str):
+        for element in types:
+            if element.address and re.search(element.address, address):
+                return element
+    if resource.keys() & {*COUNTS} or other_collection(resource):
+        return None
+    found = [one for one in types if any(_stands(resource, path) for path in spelled(one.evidence, prefixes))]
+    return found[0] if len(found) == 1 else None
+
+
+def _stands(resource: Mapping[str, Any], path: str) -> bool:
+    return value_at(resource, cast("Keys", Path.parse(path).steps)) is not None
+
+
+def other_collection(resource: Mapping[str, Any]) -> str | None:
+    """Return the collection in which a resource is by its address, if it is one of OSDI that no table declares.
+
+    >>> other_collection({"_links": {"self": {"href": "https://host.example/api/v2/forms/f1"}}})
+    'forms'
+    """
+    address = value_at(resource, _HREF)
+    path = re.split("[?#]", address, maxsplit=1)[0] if isinstance(address, str) else ""
+    collection = re.sub("^[^/]*//[^/]*", "", path).rstrip("/").rpartition("/")[0].rpartition("/")[2]
+    return collection if collection in OTHER_COLLECTIONS else None
+
+
+@cache
+def field_suffixes() -> tuple[str, ...]:
+    """Return how the service's own fields end, which are no element types, as in ``:sponsor``."""
+    paths = (
+        path for table in TABLES.values() for column in table.columns for path in (*column.v2, *column.v1)
+    )
+    steps = (str(step) for path in paths for step in Path.parse(path).steps[:1])
+    return tuple(sorted({step.removeprefix("<p>") for step in steps if step.startswith("<p>")}))
+
+
+def fits(resource: Mapping[str, Any], element: ElementType, prefixes: Sequence[str]) -> bool:
+    """Return whether an object is a resource, and has no field that only other types have.
+
+    >>> title = next(element for element in element_types() if element.name == "event")
+    >>> fits({"identifiers": [], "title": "March"}, title, PREFIXES), fits({"title": "March"}, title, PREFIXES)
+    (True, False)
+    """
+    if not resource.keys() & {*RESOURCE_KEYS}:
+        return False
+    others = frozenset[str]().union(*(_fields(other, tuple(prefixes)) for other in element_types()))
+    return not resource.keys() & (others - _fields(element, tuple(prefixes)))
+
+
+@cache
+def _fields(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
+    """Return the keys at which the tables of a type read something, but for those that any resource may have."""
+    tables = [table for table in TABLES.values() if table.element == element]
+    columns = (column for table in tables for column in table.keys if column.origin == "paths")
+    paths = (path for column in columns for path in column.paths(prefixes) if not path.sibling)
+    heads = (head for table in tables for head in table.heads(prefixes))
+    return frozenset(str(steps[0]) for steps in (*(path.steps for path in paths), *heads)) - _OF_ANY
 
 
 _MISSING: Any = object()

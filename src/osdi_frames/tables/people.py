@@ -38,7 +38,12 @@ PERSON_LINKS = (
 
 PEOPLE = Table(
     "people",
-    element_type("person", "osdi:people", ignored=tuple(f"_links.{link}" for link in PERSON_LINKS)),
+    element_type(
+        "person",
+        "osdi:people",
+        keys=("given_name", "family_name", "email_addresses", "phone_numbers", "postal_addresses"),
+        ignored=tuple(f"_links.{link}" for link in PERSON_LINKS),
+    ),
     "One row per person.",
     keys=(
         *own("person"),

@@ -168,18 +168,22 @@ class ElementType:
     messages: Identities = ()  # what one row per webhook message means, where deliveries carry it
     month: str | None = None  # the column of which ``partition_by="month"`` takes the month
     keys: tuple[str, ...] = ()  # an object with one of these, which no other resource has, is a single one
+    evidence: tuple[
+        str, ...
+    ] = ()  # paths with the same meaning, of what names neither its type nor its address
     address: str | None = None  # a pattern for the address in the self link of a single resource
     ignored: tuple[str, ...] = ()  # keys of the service that no column reads; ``<p>`` is any prefix
     alternatives: tuple[str, ...] = ()  # other keys of its collection
     exclusions: tuple[ExclusionRule, ...] = ()  # why reports leave one out; the first that holds is given
 
     def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
-        """Return each key of its collection, spelled with each prefix.
+        """Return each key of its collection, spelled with each prefix, and without any.
 
         >>> ElementType("campaign", "<p>:campaigns", (), ()).collections(PREFIXES)
-        ('platform:campaigns', 'action_network:campaigns')
+        ('platform:campaigns', 'action_network:campaigns', 'campaigns')
         """
-        return spelled((self.collection, *self.alternatives), prefixes)
+        keys = (self.collection, *self.alternatives)
+        return (*spelled(keys, prefixes), *(key.partition(":")[2] for key in keys))
 
     def ignores(self, key: str) -> bool:
         """Return whether a key of an element is known, but not read."""
