@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
 
 _SHOWN = 60  # characters of the source
 _FIRST = 10  # documents of a large archive that `contents` looks at
+_MANY = f"large: only the first {_FIRST} documents were looked at; check() reads all, scan() streams a table"
+_ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
 
 
 class Archive(Reader):
@@ -290,25 +292,27 @@ class Archive(Reader):
     def contents(self) -> Contents:
         """What is inside: types with counts and period, files, pulls, problems; from one pass, which is made once.
 
-        Of an archive of more than some hundred megabytes: files, sizes, and what its first documents are.
+        ``print(archive.contents)`` shows it outside of notebooks. Of more than 300 MB of files it shows the files,
+        their size, and the types of the first documents; of a stream that can be read only once, nothing.
         """
-        from osdi_frames.contents import DATES, Contents, pulls_of, size_of, types_of
+        from osdi_frames.contents import COLUMNS, Contents, Files, pulls_of, types_of
 
-        size, pulls = size_of(self.source), pulls_of(self.source)
-        if size.is_large:
-            return Contents(repr(self), size, pulls, self._first_types())
-        inspector, resolution = Inspector(None), Resolution(self.request(DATES, inspects=True))
-        dates = self.frames(resolution, inspector)
+        found = Files.of(self)
+        opened = Contents(repr(self), found, pulls_of(self, found), pd.DataFrame())
+        if self.is_read_once:
+            return replace(opened, note=_ONCE)
+        if found.are_large:
+            return replace(opened, types=self._first_types(), note=_MANY)
+        inspector, resolution = Inspector(None), Resolution(self.request(COLUMNS, inspects=True))
+        frames = self.frames(resolution, inspector)
         inspection = inspector.inspection(resolution.kept)
-        return Contents(repr(self), size, pulls, types_of(inspection, dates), inspection)
+        return replace(opened, types=types_of(inspection, frames), inspection=inspection)
 
     def _first_types(self) -> pd.DataFrame:
         """Return the tables of the first documents."""
         chunks = candidates(self.source, lambda _: None, limits=self.limits, progress=False)
-        documents = [
-            document for chunk in itertools.islice(chunks, 1) for document in chunk.documents.to_pylist()
-        ]
-        found, _ = types_among(documents[:_FIRST], known_prefixes(self.prefix))
+        documents = itertools.chain.from_iterable(chunk.documents.to_pylist() for chunk in chunks)
+        found, _ = types_among([*itertools.islice(documents, _FIRST)], known_prefixes(self.prefix))
         return pd.DataFrame({"table": [main_table(element).name for element in found]})
 
     # ------------------------------------------------------------------------------ reports and exports

@@ -45,7 +45,9 @@ class Reader:
     filters: Filters = field(default_factory=Filters)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be."""
+        """Refuse invalid settings; keep what an iterator yields, so that it can be read again."""
+        if isinstance(self.source, Iterator) and not hasattr(self.source, "read"):
+            object.__setattr__(self, "source", list(self.source))
         Policy(self.on_error)
         Filtering(self.filters)
         known_prefixes(self.prefix)
@@ -55,6 +57,12 @@ class Reader:
         """The paths and addresses among the sources."""
         parts = self.source if isinstance(self.source, list | tuple) else [self.source]
         return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
+
+    @property
+    def is_read_once(self) -> bool:
+        """Whether a part of the source is a pipe or another stream that does not go back."""
+        parts = self.source if isinstance(self.source, list | tuple) else [self.source]
+        return any(hasattr(part, "read") and not part.seekable() for part in parts)
 
     def request(self, tables: Any, *, dedupe: Dedupe = True, inspects: bool = False) -> Request:
         """Return the request for some tables of this source."""

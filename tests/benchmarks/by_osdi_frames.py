@@ -31,4 +31,4 @@ def streamed(path: str) -> int:
 
 def streamed_deduped(path: str) -> int:
     """Read the same of the newest version of every signature."""
-    return sum(batch.num_rows for batch in stream(path, "signatures"))
+    return sum(batch.num_rows for batch in of.open(path).scan("signatures"))
