@@ -84,6 +84,12 @@ def test_filters_hold_for_the_rows_shown(data):
     assert types["first"]["events"][:7] == types["last"]["events"][:7] == "2026-05"
 
 
+def test_filters_are_listed_with_the_types_that_they_are_about(data):
+    campaign = of.open(data).campaigns(["event_campaign_id"]).event_campaign_id[0]
+    contents = of.open(data).where(campaign=campaign).contents
+    assert contents.notes[0] == f"only: campaign {campaign} (events, event campaigns)"
+
+
 def test_counts_have_thousands_separators_in_text_and_html(data):
     contents = of.open(data).contents
     assert " 3,579 " in str(contents)

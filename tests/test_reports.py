@@ -783,7 +783,7 @@ def test_a_frame_of_another_table_is_refused_with_the_reader_of_the_right_one(ma
         with pytest.raises(InvalidColumn) as caught:
             make(form)
         assert f"counts {table}, and the frame seems to be one of {other}; " in str(caught.value)
-        assert f"osdi_frames.read_table(source, '{table}'" in str(caught.value)
+        assert f"osdi_frames.open(source).table('{table}'" in str(caught.value)
         assert "nearest" not in str(caught.value)
 
 

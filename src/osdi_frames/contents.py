@@ -92,6 +92,8 @@ class Contents:
 
     title: str
     files: Files
+    filtered: Sequence[str]
+    """Which types the filters are about, if there are any."""
     pulls: Sequence[Manifest]
     types: pd.DataFrame
     """One row for each table of elements: `table`, `received`, `rows`, `excluded`, and the `first` and `last` day of
@@ -104,7 +106,7 @@ class Contents:
     @property
     def notes(self) -> list[str]:
         """Files, pulls and problems, a line each."""
-        lines = [_ROWS] if "rows" in self.types and len(self.types) else []
+        lines = [*self.filtered, *([_ROWS] if "rows" in self.types else [])]
         if self.files.parts:
             lines.append(str(self.files))
         lines += [printable(line) for line in _of_pulls(self.pulls)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -16,12 +16,12 @@ import pyarrow as pa
 from osdi_frames.archive.remote import shown
 from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.archive.source import read as candidates
-from osdi_frames.errors import InvalidArgument
+from osdi_frames.errors import InvalidArgument, InvalidSource, nearest
 from osdi_frames.problems import Policy
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.stream import Observer, types_among
-from osdi_frames.resolving.filters import Filters
+from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
 from osdi_frames.tables import known_prefixes, main_table
 
@@ -65,7 +65,8 @@ class Archive(Reader):
             clock) and the created_date of signatures and attendances (UTC). What has no date is left out.
         petition, campaign, status
             An id or status, or a list of them; of signatures and petitions, of events and event campaigns, and of
-            events. Elements of other types are all kept.
+            events. Elements of other types are all kept: of one campaign's attendances, choose those whose `event_id`
+            is among its events.
 
         Raises
         ------
@@ -298,7 +299,8 @@ class Archive(Reader):
         from osdi_frames.contents import COLUMNS, Contents, Files, pulls_of, types_of
 
         found = Files.of(self)
-        opened = Contents(repr(self), found, pulls_of(self, found), pd.DataFrame())
+        filtered = Filtering(self.filters).lines()
+        opened = Contents(repr(self), found, filtered, pulls_of(self, found), pd.DataFrame())
         if self.is_read_once:
             return replace(opened, note=_ONCE)
         if found.are_large:
@@ -355,8 +357,9 @@ class Archive(Reader):
         >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
         {'2026-05': 12}
         """
-        from osdi_frames.reporting import ReportRequest
+        from osdi_frames.reporting import Options, ReportRequest
 
+        _checked("report", options, Options.__annotations__)
         return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
 
     def _report(self, wanted: ReportRequest) -> ReportResult:
@@ -413,8 +416,9 @@ class Archive(Reader):
         """
         from osdi_frames import page
         from osdi_frames.archive.output import output_folder
-        from osdi_frames.reporting import ReportRequest
+        from osdi_frames.reporting import Options, ReportRequest
 
+        _checked("write_report", options, Options.__annotations__)
         formats = page.checked(formats)
         wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
@@ -565,6 +569,15 @@ class Archive(Reader):
         return dask.read(self, self.request({name: chosen}, dedupe=dedupe), count=npartitions, size=blocksize)
 
 
+def _checked(function: str, options: Mapping[str, object], known: Collection[str]) -> None:
+    """Refuse an option that there is not, with the nearest."""
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {name!r}; {nearest(name, known)}"
+            )
+
+
 def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     source: Source, **settings: Unpack[Settings]
 ) -> Archive:
@@ -592,4 +605,7 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     >>> len(archive.events()), len(archive.signatures())
     (1, 0)
     """
+    _checked("open", settings, Settings.__annotations__)
+    if isinstance(source, Reader):
+        raise InvalidSource("this is an open archive already; call its methods, as archive.events()")
     return Archive(source, **settings)

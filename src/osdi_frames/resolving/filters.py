@@ -54,6 +54,8 @@ FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = dict.fromkeys(_BOUNDS,
 _KNOWN: Final = {"status": ("confirmed", "tentative", "cancelled")}
 #: The types whose titles are shown where an id is not found.
 _TITLED: Final = (EVENT_CAMPAIGN, PETITION)
+#: The methods of an archive that list ids with their titles.
+_LISTS: Final = {"petition": "petitions()", "campaign": "campaigns()"}
 
 
 class Filtering:
@@ -68,7 +70,7 @@ class Filtering:
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
         if unknown := [name for name in filters if name not in FILTERS]:
-            raise TypeError(f"there is no filter {unknown[0]!r}; there are: {', '.join(FILTERS)}")
+            raise TypeError(f"there is no filter {unknown[0]!r}; {nearest(unknown[0], FILTERS)}")
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
         self.asked = {name: _texts(name, value) for name, value in given.items() if value not in (None, ())}
         """The values that were asked for; of a time its text."""
@@ -116,7 +118,10 @@ class Filtering:
             for value in asked if name not in _BOUNDS else ():
                 if value not in found:
                     hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
-                    raise UnknownValue(f"no {name} is {value!r}; {shorten(hint, _HINT, placeholder=' …')}")
+                    hint = shorten(hint, _HINT, placeholder=" …")
+                    if found and name in _LISTS and not self.titles:
+                        hint += f"; {_LISTS[name]} lists ids with titles"
+                    raise UnknownValue(f"no {name} is {value!r}; {hint}")
 
     def lines(self, *elements: ElementType) -> list[str]:
         """Return what to report of them, in one line if there are any; of some element types, or of all."""
