@@ -758,7 +758,7 @@ def test_a_mistyped_column_is_answered_with_the_nearest():
 
 
 def test_a_frame_without_the_columns_that_are_counted_is_answered_with_the_reader():
-    with pytest.raises(MissingColumn, match=r"person_id, .* have; osdi_frames.read_table\(source, 'attend"):
+    with pytest.raises(MissingColumn, match=r"person_id, .* have; osdi_frames.open\(source\).table\('attend"):
         reports.rsvps_by_source(pd.DataFrame({"source": ["email"], "sources": [1]}))
 
 

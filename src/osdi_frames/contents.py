@@ -1,4 +1,4 @@
-"""What is inside an archive, as a notebook shows it: types with counts and period, pulls, problems."""
+"""What is inside an archive, as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ _ROWS = "rows: each element once, in its newest version; reports leave out the e
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of an archive on disk or behind addresses; of parsed objects and open files none."""
+    """The files of an archive.
+
+    They are on disk or behind addresses; parsed objects and open files have none.
+    """
 
     parts: Sequence[Part]
 
@@ -71,7 +74,7 @@ class Files:
 
 
 def pulls_of(reader: Reader, found: Files) -> list[Manifest]:
-    """Return the manifests of the pulls that an archive holds, the oldest first."""
+    """Return the manifests of an archive's pulls, oldest first."""
     local = (Path(part.file).parent for part in found.parts if isinstance(part.file, str))
     folders = dict.fromkeys(chain(local, *map(_began_in, map(Path, reader.paths))))
     pulls: list[Manifest] = []
@@ -82,13 +85,16 @@ def pulls_of(reader: Reader, found: Files) -> list[Manifest]:
 
 
 def _began_in(folder: Path) -> list[Path]:
-    """Return the folders of pulls in a destination, also of those that no page has come of yet."""
+    """Return the folders of pulls in a destination.
+
+    They include those of pulls that have no page yet.
+    """
     return [manifest.parent for manifest in folder.glob(f"*/{MANIFEST}")]
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is inside an archive; printed as text, in a notebook as a table."""
+    """What is inside an archive, as text and HTML."""
 
     title: str
     files: Files
@@ -120,12 +126,15 @@ class Contents:
 
     @property
     def html(self) -> str:
-        """The same as HTML; it sets no colours, so those of the notebook hold."""
+        """The same as HTML.
+
+        It sets no colours, so those of the notebook hold.
+        """
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.notes)
         shown = "<p>no elements</p>"
         if len(self.types):
             numbers = [self.types[name].dtype.kind == "i" for name in self.types]
-            head = "".join(map(_cell, self.types, numbers, ["th"] * len(numbers)))
+            head = "".join(map(_cell, map(str, self.types), numbers, ["th"] * len(numbers)))
             rows = ("".join(map(_cell, row, numbers)) for row in _texts(self.types).itertuples(index=False))
             body = "".join(f"<tr>{row}</tr>" for row in rows)
             shown = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -133,7 +142,10 @@ class Contents:
 
 
 def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the types of an archive that has been read, from the `COLUMNS` of its main tables."""
+    """Return the types of an archive that has been read.
+
+    `frames` are the `COLUMNS` of its main tables.
+    """
     rows = []
     for element in element_types():
         received, frame = inspection.elements[element.name], frames[main_table(element).name]
@@ -156,7 +168,7 @@ def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.D
 
 
 def _texts(types: pd.DataFrame) -> pd.DataFrame:
-    """Return the types as text: counts with thousands separators."""
+    """Return the types as text, with thousands separators."""
     return types.map(lambda value: value if isinstance(value, str) else f"{value:,}")
 
 
@@ -166,7 +178,7 @@ def _cell(text: str, is_number: bool, tag: str = "td") -> str:
 
 
 def _of_pulls(pulls: Sequence[Manifest]) -> list[str]:
-    """Describe the latest pulls, the newest first, and count the others."""
+    """Describe the latest pulls, newest first; count the others."""
     lines = [f"pull {pull.folder.name}: {_outcome(pull)}" for pull in reversed(pulls[-_PULLS:])]
     if earlier := pulls[:-_PULLS]:
         lacking = sum(not pull.complete for pull in earlier)
@@ -182,7 +194,7 @@ def _outcome(pull: Manifest) -> str:
 
 
 def _of_problems(problems: pd.DataFrame) -> list[str]:
-    """Count the problems by severity, and name the most frequent kinds of each."""
+    """Count the problems by severity and kind."""
     lines = []
     for severity, nouns in _SEVERITIES.items():
         found = problems[problems["severity"] == severity].groupby("problem")["count"].sum()

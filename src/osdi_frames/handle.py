@@ -1,4 +1,4 @@
-"""The handle of an archive, `open`, and the functions that people type first."""
+"""The handle of an archive, and `open`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ _ONCE = "an open stream can be read once, so nothing was looked at; write it int
 
 
 class Archive(Reader):
-    """An archive, or the part of one that passes some filters; `open` returns it, and it reads nothing until asked.
+    """An archive, or the part of it that passes filters.
+
+    `open` returns it; nothing is read until asked. In a notebook it shows what is inside, see `contents`.
 
     In a notebook it shows what is inside, see `contents`.
     """
@@ -56,7 +58,9 @@ class Archive(Reader):
         return self.contents.html
 
     def where(self, **filters: Unpack[Filters]) -> Archive:
-        """Return the archive of the elements that pass filters, with the rows of their child tables.
+        """Return the part of the archive that passes filters.
+
+        The rows of child tables are kept with their element.
 
         Parameters
         ----------
@@ -76,8 +80,10 @@ class Archive(Reader):
         Examples
         --------
         >>> import osdi_frames as of
-        >>> pages = [{"title": "Picnic", "status": "confirmed"}, {"title": "March", "status": "tentative"}]
-        >>> of.open(pages).where(status="tentative").events(["title"])
+        >>> march = {"title": "March", "status": "tentative", "total_accepted": 3}
+        >>> of.open([march, {**march, "title": "Picnic", "status": "confirmed"}]).where(
+        ...     status="tentative"
+        ... ).events(["title"])
            title
         0  March
         """
@@ -131,7 +137,9 @@ class Archive(Reader):
         return self.tables({name: columns}, dedupe=dedupe)[name]
 
     def tables(self, names: Tables = None, *, dedupe: Dedupe = True) -> dict[str, pd.DataFrame]:
-        """Read several tables in one pass: each file is opened and each document parsed once.
+        """Read several tables in one pass.
+
+        Each file is opened and each document parsed once.
 
         Parameters
         ----------
@@ -158,7 +166,9 @@ class Archive(Reader):
         return self.frames(resolution)
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the events, v2 and v1 in one frame (interface 2.1, 2.8); see `table`.
+        """Read the events; see `table`.
+
+        Events of versions 2 and 1 are in one frame (interface 2.1, 2.8).
 
         `start_date` and `end_date` are the wall clock at the place of the event, as the service means them,
         though it writes a Z. The columns:
@@ -183,7 +193,9 @@ class Archive(Reader):
         return self.table("events", columns, dedupe=dedupe)
 
     def signatures(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the petition signatures, of webhook deliveries and API pages (interface 2.7); see `table`.
+        """Read the petition signatures; see `table`.
+
+        They come from webhook deliveries and API pages (interface 2.7).
 
         One signature is one row, however often its message was retried and however many webhooks delivered it.
         The columns:
@@ -207,7 +219,10 @@ class Archive(Reader):
         return self.table("signatures", columns, dedupe=dedupe)
 
     def attendances(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the attendances, one for each RSVP of a person to an event; see `table`."""
+        """Read the attendances; see `table`.
+
+        One is the RSVP of one person to one event.
+        """
         return self.table("attendances", columns, dedupe=dedupe)
 
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
@@ -223,7 +238,7 @@ class Archive(Reader):
         return self.table("petitions", columns, dedupe=dedupe)
 
     def scan(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pa.RecordBatchReader:
-        """Read one table as a stream of record batches, in bounded memory.
+        """Read one table as a stream of record batches.
 
         polars, DuckDB and pyarrow take the reader as it is. With `dedupe` the first batch comes when all has
         been read: the rows wait in a temporary file until it is known which of them are kept. Parameters and
@@ -249,7 +264,7 @@ class Archive(Reader):
     # ----------------------------------------------------------------------------- problems and contents
 
     def check(self) -> pd.DataFrame:
-        """List every problem, and every key that no table declares.
+        """List every problem and undeclared key.
 
         Unlike the readers it looks at everything in every document, so it is slower, and nothing stops it.
 
@@ -283,7 +298,7 @@ class Archive(Reader):
         return found.problems
 
     def inspect(self) -> Inspection:
-        """Walk through every document as `check` does, and count what is there in addition to the problems."""
+        """Check every document, and count its elements."""
         inspector, resolution = Inspector(None), Resolution(self.request({}, inspects=True))
         for _ in self.rows(resolution, inspector):
             pass
@@ -291,7 +306,9 @@ class Archive(Reader):
 
     @cached_property
     def contents(self) -> Contents:
-        """What is inside: types with counts and period, files, pulls, problems; from one pass, which is made once.
+        """What is inside; one pass finds it and is made once.
+
+        Types with counts and period, files, pulls and problems.
 
         ``print(archive.contents)`` shows it outside of notebooks. Of more than 300 MB of files it shows the files,
         their size, and the types of the first documents; of a stream that can be read only once, nothing.
@@ -320,7 +337,7 @@ class Archive(Reader):
     # ------------------------------------------------------------------------------ reports and exports
 
     def report(self, **options: Unpack[Options]) -> ReportResult:
-        """Make the standard reports, in one pass over the archive.
+        """Make the standard reports in one pass.
 
         Parameters
         ----------
@@ -380,7 +397,9 @@ class Archive(Reader):
         now: datetime | None = None,
         **options: Unpack[Options],
     ) -> ReportResult:
-        """Write the standard reports into a folder: a page with plots, and CSV and Parquet of each.
+        """Write the standard reports into a folder.
+
+        They are a page with plots, and CSV and Parquet of each report.
 
         An earlier report in the folder is replaced as a whole; if the folder contains other files, or a file was
         changed since, nothing is written.
@@ -440,7 +459,9 @@ class Archive(Reader):
         bom: bool = False,
         **privacy: Unpack[Privacy],
     ) -> dict[str, int]:
-        """Write tables into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
+        """Write tables into a folder.
+
+        The files are ``events.parquet``, ``signatures.parquet`` and so on.
 
         The folder appears whole at the end, or not at all: an export that is killed leaves an old one as it
         was. All tables are read in one pass and streamed, so the archive may be larger than memory. The files are
@@ -526,7 +547,9 @@ class Archive(Reader):
         npartitions: int | None = None,
         blocksize: int = SIZE,
     ) -> dd.DataFrame:
-        """Read any declared table as a Dask DataFrame (extra ``dask``).
+        """Read any declared table as a Dask DataFrame.
+
+        It needs the extra ``dask``.
 
         The archive is listed and cut now, and read when something is computed: a partition by each thread of a
         worker, with one thread of the database. Columns that are not used are not parsed. With `dedupe` the workers
@@ -570,7 +593,7 @@ class Archive(Reader):
 
 
 def _checked(function: str, options: Mapping[str, object], known: Collection[str]) -> None:
-    """Refuse an option that there is not, with the nearest."""
+    """Refuse an unknown keyword; name the nearest."""
     for name in options:
         if name not in known:
             raise TypeError(
@@ -602,8 +625,9 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     --------
     >>> import osdi_frames as of
     >>> archive = of.open({"title": "March", "total_accepted": 12})
-    >>> len(archive.events()), len(archive.signatures())
-    (1, 0)
+    >>> archive.events(["title", "total_accepted"])
+       title  total_accepted
+    0  March              12
     """
     _checked("open", settings, Settings.__annotations__)
     if isinstance(source, Reader):
