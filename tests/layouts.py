@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
@@ -52,6 +54,10 @@ def numbered(values: Sequence[Any], suffix: str, write: Callable[[Any], bytes]) 
     return {f"in/{number:03}{suffix}": write(value) for number, value in enumerate(values)}
 
 
+def _bz2(value: Any) -> bytes:
+    return bz2.compress(compact(value))
+
+
 def mixed(values: Sequence[Any]) -> dict[str, bytes]:
     """Lay some of the documents out in each of several ways in one folder, in their order."""
     third = len(values) // 3
@@ -83,6 +89,10 @@ LAYOUTS: dict[str, Callable[[Sequence[Any]], dict[str, bytes]]] = {
         "all.jsonl.gz": b"".join(gzip.compress(compact(value) + b"\n") for value in values)
     },
     "lines, zst": lambda values: {"all.ndjson.zst": zstd(lines(values))},
+    "lines, bz2": lambda values: {"all.ndjson.bz2": bz2.compress(lines(values))},
+    "lines, xz in streams": lambda values: {
+        "all.jsonl.xz": b"".join(lzma.compress(compact(value) + b"\n") for value in values)
+    },
     "glued": lambda values: {"all.json": b"".join(map(compact, values))},
     "glued, pretty": lambda values: {"all.json": b"".join(map(pretty, values))},
     "glued, zst": lambda values: {"all.json.zst": zstd(b"".join(map(compact, values)))},
@@ -94,6 +104,12 @@ LAYOUTS: dict[str, Callable[[Sequence[Any]], dict[str, bytes]]] = {
         "all.tgz": tarred(numbered(values, ".json.gz", lambda value: gzip.compress(compact(value))), "w:gz")
     },
     "tar.zst": lambda values: {"all.tar.zst": zstd(tarred(numbered(values, ".json", pretty)))},
+    "tar.bz2": lambda values: {"all.tar.bz2": tarred(numbered(values, ".json", compact), "w:bz2")},
+    "tar.xz": lambda values: {"all.tar.xz": tarred(numbered(values, ".json.bz2", _bz2), "w:xz")},
+    "tbz2 and txz": lambda values: {
+        "a.tbz2": tarred({"in/first.ndjson": lines(values[:2])}, "w:bz2"),
+        "b.TXZ": tarred({"in/rest.ndjson": lines(values[2:])}, "w:xz"),
+    },
     "zip in tar in zip": lambda values: {
         "all.zip": zipped({"t.tar": tarred({"z.zip": zipped(numbered(values, ".json", pretty))})})
     },

@@ -64,6 +64,9 @@ NUMBERS_AS_TEXT = (
     "none",
 )
 
+#: Constants that JSON does not have: some readers take them as numbers, here they are texts.
+CONSTANTS = ("nan", "-NaN", "nAn", "inf", "-inf", "INF", "Infinity", "-Infinity")
+
 #: Texts that are datetimes, and nearly so.
 DATETIMES = (
     "2026-01-01",
@@ -127,6 +130,7 @@ ODD: tuple[Any, ...] = (
     *NUMBERS,
     *TEXTS,
     *NUMBERS_AS_TEXT,
+    *CONSTANTS,
     *DATETIMES,
     *ADDRESSES,
     *IDENTIFIERS,

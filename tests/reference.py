@@ -283,9 +283,9 @@ def first(*values: Any) -> Any:
 
 
 def chosen(entries: Any) -> Any:
-    """Return the entry that is marked as primary, else the first that there is."""
-    present = [entry for entry in as_list(entries) if entry is not None]
-    marked = [entry for entry in present if boolean(at(entry, "primary"))]
+    """Return the object that is marked as primary, else the first object."""
+    present = [entry for entry in as_list(entries) if isinstance(entry, dict)]
+    marked = [entry for entry in present if boolean(entry.get("primary"))]
     return first(*marked, *present)
 
 

@@ -284,6 +284,11 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from places(value[key])
 
 
+def lists_in(value: Any) -> list[list[Any]]:
+    """Return all lists of a document."""
+    return [held for holder, key in places([value]) if isinstance(held := holder[key], list)]
+
+
 def with_one_odd_value(of: Any, *, start: int = 0, step: int = 1) -> Iterator[Any]:
     """Return a copy of a document for each of its places and each odd value, or for every so many of these."""
     count = sum(1 for _ in places(of))
@@ -318,6 +323,20 @@ def edited(draw: st.DrawFn, of: Any, *, most: int = 4) -> Any:
             inner.reverse()
         else:
             holder[key] = None if how == "null" else copy.deepcopy(draw(VALUES))
+    return value
+
+
+@st.composite
+def with_null_entries(draw: st.DrawFn, of: Any) -> Any:
+    """Return a copy of a document with null entries in its lists, and perhaps without the marks of primary ones."""
+    value = copy.deepcopy(of)
+    unmarked = draw(st.booleans())
+    for entries in lists_in(value):
+        for entry in entries if unmarked else ():
+            if isinstance(entry, dict):
+                entry.pop("primary", None)
+        for place in draw(st.lists(st.integers(0, len(entries)), min_size=int(unmarked), max_size=2)):
+            entries.insert(place, None)
     return value
 
 
@@ -374,4 +393,7 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
             "url": "https://example.org/",
             "body": body,
         }
-    return spelled(draw(edited(body, most=most)), draw(st.sampled_from(PREFIXES)))
+    body = draw(edited(body, most=most))
+    if draw(st.booleans()):
+        body = draw(with_null_entries(body))
+    return spelled(body, draw(st.sampled_from(PREFIXES)))

@@ -252,6 +252,18 @@ PERSONAL = {
     "site.example#phone=5105550199": "site.example?…",
     "call +1 (510) 555-0199 now": "call (phone) now",
     "tel:%2B15105550199": "tel:(phone)",
+    "ask ada @lovelace.example": "ask (e-mail)",
+    "ada @ lovelace.example now": "(e-mail) now",
+    "ada&#64;lovelace.example": "(e-mail)",
+    "ada&amp;#x40;lovelace&period;example": "(e-mail)",
+    "ada@localhost": "(e-mail)",
+    "%22ada%20l%22%40localhost": "(e-mail)",
+    'to "ada lovelace"@b.example': "to (e-mail)",
+    '"ada \\" lovelace"@b.example': "(e-mail)",
+    r"ada\u0040lovelace.example": "(e-mail)",
+    "ada\uff20lovelace\uff0eexample": "(e-mail)",
+    "call \uff0b\uff11 \uff15\uff11\uff10 \uff15\uff15\uff15 \uff10\uff11\uff19\uff19 now": "call (phone) now",
+    "call +1\u2013510\u2013555\u20130199 now": "call (phone) now",
 }
 HARMLESS = [
     "email-2026-05-newsletter",
@@ -260,6 +272,9 @@ HARMLESS = [
     "group-a",
     "site.example/a",
     "C++ 2026",
+    "Q&A, 100% of us",
+    "Rally @ 5.30pm",
+    "meet @river_club",
 ]
 
 

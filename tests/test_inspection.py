@@ -25,7 +25,8 @@ def test_files_and_documents_are_counted(tmp_path):
         of.check(tmp_path).attrs == found.counts == {"files": 3, "documents": 5, "elements": found.elements}
     )
     assert found.by_key.to_dict("records") == [
-        {"severity": "error", "problem": "not JSON", "key": "", "count": 1}
+        {"severity": "error", "problem": "not JSON", "key": "", "count": 1},
+        {"severity": "warning", "problem": "a file that is not read", "key": "", "count": 1},
     ]
 
 

@@ -14,7 +14,7 @@ SOURCE = Path(of.__file__).parent
 
 #: The floors, from the ground up; a room imports from floors below its own only.
 FLOORS = [
-    {"errors", "collector"},
+    {"errors", "collector", "escapes"},
     {"tables", "progress", "listening"},
     {"problems"},
     {"archive", "sample"},

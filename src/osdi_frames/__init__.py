@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from osdi_frames.archive.limits import Limits
     from osdi_frames.client.client import Client
     from osdi_frames.client.folder import Manifest
-    from osdi_frames.errors import OsdiError, ProblemsWarning, SourceWarning
+    from osdi_frames.errors import OsdiError, ProblemsWarning, ServiceWarning, SourceWarning
     from osdi_frames.files import write_csv, write_excel
     from osdi_frames.handle import Archive, open
     from osdi_frames.local_time import local_to_utc
@@ -36,7 +36,7 @@ _HOMES = {
     "archive.limits": ("Limits",),
     "client.client": ("Client",),
     "client.folder": ("Manifest",),
-    "errors": ("OsdiError", "ProblemsWarning", "SourceWarning"),
+    "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
     "files": ("write_csv", "write_excel"),
     "handle": ("Archive", "open"),
     "local_time": ("local_to_utc",),

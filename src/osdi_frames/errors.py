@@ -203,6 +203,12 @@ class SourceWarning(UserWarning):
     __str__ = _sentence
 
 
+class ServiceWarning(UserWarning):
+    """The service did not do all that it was asked to; the message says what it did."""
+
+    __str__ = _sentence
+
+
 def printable(text: str) -> str:
     r"""Replace what a terminal would obey or a reader not see: escapes, C1 and bidi controls, line ends.
 

@@ -347,7 +347,8 @@ class Archive(Reader):
             Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
             websites and titles as they are. By default they are hidden, and what then looks alike is one row.
         min_count
-            Hide smaller counts of people, and what reveals them, everywhere: see `osdi_frames.reports.suppress`.
+            Hide smaller counts of people, and whatever reveals them: rows, columns, and reports, which then have no
+            rows. All reports of a call are published together; see `osdi_frames.reports.suppress`.
         include
             What is not counted by default: some of ``test`` (what the service's "send test" sent), ``cancelled``
             and ``hidden`` (events), the values of the column `excluded`. The attribute `note` of each frame says how
@@ -364,8 +365,7 @@ class Archive(Reader):
         UnknownValue
             A petition, campaign or status to filter by occurs nowhere.
         InvalidColumn
-            A report by a column that identifies people, or with `min_count` one by several columns next to one by
-            some of these, whose totals reveal small counts.
+            A report by a column that identifies people, or with `min_count` one that has a column per value.
 
         Examples
         --------

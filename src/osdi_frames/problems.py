@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,7 @@ class ProblemKind(StrEnum):
 
     NO_FILE = "unreadable file"  # or a folder, or not to its end
     EMPTY_FILE = "empty file"
+    UNREAD_FILE = "a file that is not read"  # in a folder or container: no reader takes its kind
     QUARANTINE = "in quarantine"  # a receiver keeps bodies that are not deliveries; they are not read
     FILE_NAME = "a file name that is not UTF-8"  # it is read; its name is shown with escapes
     LIMIT = "limit exceeded"  # of `Limits`
@@ -67,6 +69,7 @@ _NAMED_TYPE = (
 #: The value of a finding about the key alone.
 NOTHING: Any = object()
 
+_KINDS = 6  # of files not read that a message names
 _SHOWN = 60  # characters of a value that a message shows
 
 
@@ -138,6 +141,8 @@ class Policy:
     passed_over: int = field(default=0, init=False)
     first: Problem | None = field(default=None, init=False)
     unknown_prefix: Problem | None = field(default=None, init=False)
+    unread: Counter[str] = field(default_factory=Counter, init=False)
+    """The files that no reader takes, by their kind."""
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
@@ -147,6 +152,8 @@ class Policy:
         """Stop at an error, or count it."""
         if problem.problem is ProblemKind.UNKNOWN_PREFIX:
             self.unknown_prefix = self.unknown_prefix or problem
+        if problem.problem is ProblemKind.UNREAD_FILE:
+            self.unread[problem.detail] += 1
         if problem.severity != "error":
             return
         if self.on_error == "raise":
@@ -155,10 +162,15 @@ class Policy:
         self.first = self.first or problem
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
-        """Warn once, with the count, when something was skipped, and of a prefix that is not known."""
+        """Warn once, with the count, of what was skipped, and of files not read; and of a prefix that is not known."""
         if self.passed_over:
             count = counted(self.passed_over, "problem")
             warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
+        if self.unread:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.unread.most_common(_KINDS))
+            more = ", …" if len(self.unread) > _KINDS else ""
+            count = counted(self.unread.total(), "file")
+            warn(f"{count} not read: {kinds}{more}; osdi_frames.check lists them", SourceWarning)
         if self.unknown_prefix:
             prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
             hint = f'prefix="{prefix}" (--prefix {prefix}) makes it known'

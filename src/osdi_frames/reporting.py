@@ -16,14 +16,15 @@ import pyarrow.compute as pc
 from osdi_frames.client.folder import MANIFEST, manifests, read_manifest
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
 from osdi_frames.privacy import hide_in_rows
-from osdi_frames.problems import ProblemKind, warn_caller
+from osdi_frames.problems import warn_caller
 from osdi_frames.reading.check import Inspection
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reports import STANDARD, Report, exclusion
 from osdi_frames.reports.declared import ATTENDANCES
 from osdi_frames.reports.declared import SNAPSHOTS as GROWTH
 from osdi_frames.reports.making import make
-from osdi_frames.reports.suppression import suppress
+from osdi_frames.reports.suppression import suppress_together
+from osdi_frames.reports.titles import heading
 from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
 from osdi_frames.resolving.resolution import SNAPSHOTS, Request
 from osdi_frames.tables import TABLES
@@ -71,7 +72,7 @@ class ReportRequest:
         # Who asks for cancelled events by their status wants to count them.
         asked = [*include, *({"cancelled"} & {*Filtering(self.filters).asked.get("status", ())})]
         object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
-        _refuse(self.reports, self.min_count)
+        _refuse(self.reports)
 
     @property
     def unfiltered(self) -> dict[str, list[str]]:
@@ -136,7 +137,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
     below: int | None = None
     """The smallest count of people that is shown; None for every count."""
     hidden: frozenset[str] = frozenset()
-    """The tables whose totals are small, or would reveal small counts."""
+    """The headline figures that are small, or would reveal small counts."""
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         return {declared.name: frame for declared, frame in self.reports}[name]
@@ -154,7 +155,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         A count is None where it is not shown.
         """
         return {
-            name: None if table in self.hidden and name != "events" else count(self.tables[table])
+            name: None if name in self.hidden else count(self.tables[table])
             for table, figures in _FIGURES.items()
             if table in self.tables
             for name, count in figures.items()
@@ -339,45 +340,47 @@ def _annotate(
 
 def _suppressed(result: ReportResult, below: int) -> ReportResult:
     """Hide small counts of people, wherever they show."""
-    reports = [(declared, suppress(frame, below=below)) for declared, frame in result.reports]
-    totals = {name: count or 0 for name, count in result.summary.items() if name != "events"}
-    small = {
-        table for table, names in _FIGURES.items() if any(0 < totals.get(name, 0) < below for name in names)
-    }
-    left_open = {
-        declared.read_from for declared, frame in reports if len(frame) and frame[declared.count].isna().all()
-    }
-    inspection = result.inspection
-    if inspection:
-        by_key = inspection.by_key
-        few = (by_key["problem"] == ProblemKind.OTHER_TYPE) & (by_key["count"] < below)
-        inspection = replace(inspection, by_key=by_key[~few])
-    note = f"counts of people below {below} are hidden (–), and others that reveal them"
+    frames = suppress_together(result.reports, result.tables, below=below)
+    reports, columns, closed = [], dict[str, None](), []
+    for (declared, made), shown in zip(result.reports, frames, strict=True):
+        protected = tuple(measure for measure in declared.measures if not measure.unprotected)
+        columns |= dict.fromkeys(declared.unprotected)
+        closed += [declared.heading] if len(made) > len(shown) else []
+        reports.append((replace(declared, own_measures=protected), shown))
+    notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
+    if columns:
+        notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
+    if closed:
+        notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
     return replace(
         result,
         reports=reports,
-        inspection=inspection,
-        notes=(*result.notes, note),
+        inspection=None,  # how much was read, and what else
+        notes=(*result.notes, *notes),
         below=below,
-        hidden=frozenset(small | left_open),
+        hidden=_hidden_figures(result.summary, below),
     )
 
 
-def _refuse(reports: Sequence[Report], min_count: int | None) -> None:
-    """Refuse reports that identify people.
+def _hidden_figures(figures: Mapping[str, int | None], below: int) -> frozenset[str]:
+    """Return the headline figures to hide.
 
-    With a smallest count these include reports that would reveal small counts of others.
+    They are small, or reveal how few people signed more than once.
     """
+    signatures, people = (figures.get(name) or 0 for name in ("signatures", "people"))
+    hidden = {"rsvps"} if 0 < (figures.get("rsvps") or 0) < below else set()
+    if 0 < signatures < below or 0 < people < below:
+        hidden |= {"signatures", "people"}
+    elif 0 < signatures - people < below:
+        hidden.add("people")
+    return frozenset(hidden)
+
+
+def _refuse(reports: Sequence[Report]) -> None:
+    """Refuse reports by columns that identify people."""
     for declared in reports:
         if not isinstance(declared, Report):
             raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
         for column in TABLES[declared.read_from].columns:
             if column.name in declared.keys and column.privacy.level == "identifying":
                 raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")
-        for other in reports if min_count is not None else ():
-            same = other is not declared and other.table == declared.table and other.keys
-            if same and set(other.keys) <= set(declared.keys):
-                raise InvalidColumn(
-                    f"{other.name} has totals of what {declared.name} counts, which reveal small counts: "
-                    "with min_count make them one at a time"
-                )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +16,8 @@ from .reading import agreed
 NOTHING: dict[str, tuple[bytes, str]] = {
     "a.json.gz": (gzip.compress(b""), "empty file: holds no document"),
     "a.ndjson.zst": (zstd(b""), "empty file: holds no document"),
+    "a.json.bz2": (bz2.compress(b""), "empty file: holds no document"),
+    "a.ndjson.xz": (lzma.compress(b""), "empty file: holds no document"),
     "a.json": (b"", "empty file: holds no document"),
     "b.zip": (zipped({}), "empty file: holds no document"),
     "b.tar": (tarred({}), "empty file: holds no document"),
@@ -21,6 +25,9 @@ NOTHING: dict[str, tuple[bytes, str]] = {
     "c.gz": (b"", "unreadable file: truncated gzip"),
     "c.json.gz": (b"", "unreadable file: truncated gzip"),
     "c.ndjson.zst": (b"", "unreadable file: truncated zstd"),
+    "c.json.bz2": (b"", "unreadable file: truncated bzip2"),
+    "c.json.xz": (b"", "unreadable file: truncated xz"),
+    "c.tar.xz": (lzma.compress(b""), "unreadable file: empty file"),
     "c.zip": (b"", "unreadable file: File is not a zip file"),
     "c.tar": (b"", "unreadable file: empty file"),
     "c.tar.gz": (gzip.compress(b""), "unreadable file: empty file"),

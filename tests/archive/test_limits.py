@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import subprocess
 import sys
 import tarfile
@@ -44,9 +46,9 @@ def bounded(path):
     return found["rows"], found["problems"]
 
 
-def repeated(unit: bytes, size: int) -> bytes:
-    """Return a gzip of a unit repeated up to a size, without holding it."""
-    compressor, block = zlib.compressobj(9, wbits=31), unit * ((1 << 20) // len(unit))
+def repeated(unit: bytes, size: int, compressor=None) -> bytes:
+    """Return a unit repeated up to a size, compressed without holding it: a gzip, if nothing else is said."""
+    compressor, block = compressor or zlib.compressobj(9, wbits=31), unit * ((1 << 20) // len(unit))
     return b"".join(compressor.compress(block) for _ in range(size >> 20)) + compressor.flush()
 
 
@@ -59,6 +61,13 @@ BOMBS = {
     "blanks in gz": (".json.gz", lambda size: repeated(b" \n", size)),
     "nulls in zst": (".json.zst", lambda size: zstd(bytes(size))),
     "zst in zst": (".json.zst", lambda size: zstd(zstd(bytes(size)))),
+    "brackets in bz2": (".json.bz2", lambda size: repeated(b"[", size, bz2.BZ2Compressor())),
+    "line breaks in xz": (".ndjson.xz", lambda size: repeated(b"\n", size, lzma.LZMACompressor(preset=0))),
+    "bz2 in bz2": (".json.bz2", lambda size: bz2.compress(repeated(b"[", size, bz2.BZ2Compressor()))),
+    "holes in tar.xz": (
+        ".tar.xz",
+        lambda size: repeated(bytes(1 << 20), size, lzma.LZMACompressor(preset=0)),
+    ),
     "gz in zip": (".zip", lambda size: zipped({"a.json.gz": repeated(b"[", size)})),
     "zips in zips": (".zip", lambda size: nested_zips(size, 3)),
     "holes in tar": (".tar", lambda _: sparse()),
@@ -95,7 +104,7 @@ def long_name(size: int) -> bytes:
 
 
 #: Bombs that are tried by default (the zips hold brackets in gz); the others go other ways to the same limits.
-QUICK = ("line breaks in gz", "zips in zips", "holes in tar")
+QUICK = ("line breaks in gz", "zips in zips", "holes in tar", "brackets in bz2", "line breaks in xz")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +150,10 @@ def test_a_pretty_document_above_the_limit_is_skipped_as_a_whole(tmp_path):
     assert problem.place.source_line == json.dumps(event(0), indent=0).count("\n") + 2
 
 
-@pytest.mark.parametrize(("pack", "suffix"), [(gzip.compress, "gz"), (zstd, "zst")])
+@pytest.mark.parametrize(
+    ("pack", "suffix"),
+    [(gzip.compress, "gz"), (zstd, "zst"), (bz2.compress, "bz2"), (lzma.compress, "xz")],
+)
 def test_the_sum_of_what_is_decompressed_has_a_limit_and_what_came_before_is_read(pack, suffix, tmp_path):
     path = tmp_path / f"a.ndjson.{suffix}"
     path.write_bytes(b"".join(pack(lines([event(number)])) for number in range(1000)))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import os
+import random
+import re
 import shutil
 import socket
 import tempfile
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,8 +20,8 @@ import pytest
 import osdi_frames as of
 from osdi_frames.archive.listing import files
 from osdi_frames.archive.source import Part
-from osdi_frames.errors import SourceNotFound
-from tests.layouts import compact, lines, tarred, zstd
+from osdi_frames.errors import SourceNotFound, SourceWarning
+from tests.layouts import compact, lines, pretty, tarred, zipped, zstd
 
 from .reading import agreed, documents, event, numbers
 
@@ -164,6 +170,163 @@ def test_file_addresses_are_paths(tmp_path):
 def test_a_pattern_that_matches_nothing_is_an_error(tmp_path):
     with pytest.raises(SourceNotFound, match="no file matches"):
         files([str(tmp_path / "*.json")], print)
+
+
+# --- names that say nothing of the content, and files that no reader takes --------------------------------
+
+#: Names without a suffix, or with a blank after it, and what is in these files: an event each, or two.
+NAMELESS: dict[str, bytes] = {
+    "export": compact(event(0)),
+    "blank.json ": pretty(event(1)),
+    "in/blank.ndjson\t": lines([event(2), event(3)]),
+    "mark": b"\xef\xbb\xbf" + pretty(event(4)),
+    "stream-1": gzip.compress(lines([event(5)])),
+    "stream-2.zst": zstd(compact(event(6))),
+    "stream-3.bz2": bz2.compress(compact(event(7))),
+    "stream-4": lzma.compress(gzip.compress(b"[" + compact(event(8)) + b"]")),
+    "stream-5": tarred({"inside": compact(event(9))}, "w:bz2"),
+    "stream-6": zipped({"in/inside": pretty(event(10)), "blank.json ": compact(event(11))}),
+}
+#: Files that no reader takes, and their kind in the warning.
+UNREAD: dict[str, tuple[bytes, str]] = {
+    "notes.txt": (b"{}", ".txt"),
+    "in/b.TXT": (b"", ".txt"),
+    "c.json.bak": (b"{}", ".bak"),
+    "setup": (b"[section]\na = 1", "without a suffix"),
+    "log": (b"[2026-05-01 10:00] begin", "without a suffix"),
+    "empty": (b"", "without a suffix"),
+    "log-1": (gzip.compress(b"[2026-05-01 10:00] begin"), "without a suffix"),
+    "x.a long suffix": (b"{}", "with another suffix"),
+}
+IGNORED = {"README": b"{}", "in/readme.md": b"#", ".hidden": b"{}", ".DS_Store": b"\0", "in/Thumbs.db": b"\0"}
+
+
+def laid(files_of: dict[str, bytes], folder: Path) -> Path:
+    for name, content in files_of.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def in_memory(files_of: dict[str, bytes], folder: Path) -> str:
+    import fsspec
+
+    for name, content in files_of.items():
+        fsspec.filesystem("memory").pipe(f"/{folder.name}/{name}", content)
+    return f"memory://{folder.name}"
+
+
+def packed(pack, name):
+    def write(files_of, folder):
+        (folder / name).write_bytes(pack(files_of))
+        return folder
+
+    return write
+
+
+#: Where files are read from by their content: a folder, an object store, and what holds other files.
+PLACES = {
+    "folder": laid,
+    "store": in_memory,
+    "zip": packed(zipped, "a.zip"),
+    "tar": packed(tarred, "a.tar"),
+    "tar.xz": packed(lambda files_of: tarred(files_of, "w:xz"), "a.tar.xz"),
+}
+
+
+def read_and_warned(source):
+    """Return the events of a source, and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = of.read_events(source)["event_id"].tolist()
+    return sorted(found, key=lambda name: int(name[1:])), [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_name_without_suffix_or_with_a_blank_after_it_is_read_where_the_content_is_json(place, tmp_path):
+    source = PLACES[place](NAMELESS, tmp_path)
+    assert read_and_warned(source) == ([f"e{number}" for number in range(12)], [])
+    assert of.check(source).empty
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_files_that_no_reader_takes_are_counted_in_one_warning_by_kind(place, tmp_path):
+    others = {name: content for name, (content, _) in UNREAD.items()}
+    source = PLACES[place]({"a.json": compact(event(1))} | others | IGNORED, tmp_path)
+    rows, (warning,) = read_and_warned(source)
+    assert rows == ["e1"]
+    assert re.fullmatch(
+        r"8 files not read: 4 without a suffix, 2 \.txt(, 1 \.bak|, 1 with another suffix){2}"
+        "; osdi_frames.check lists them",
+        warning,
+    )
+    listed = of.check(source)
+    assert set(listed["severity"]) == {"warning"}
+    assert set(listed["problem"]) == {"a file that is not read"}
+    kinds = [kind for _, kind in UNREAD.values()]
+    assert dict(zip(listed["detail"], listed["count"], strict=True)) == {
+        kind: kinds.count(kind) for kind in kinds
+    }
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_files_about_a_folder_and_hidden_ones_are_no_loss(place, tmp_path):
+    source = PLACES[place]({"a.json": compact(event(1))} | IGNORED, tmp_path)
+    assert read_and_warned(source) == (["e1"], [])
+
+
+def test_of_many_kinds_of_files_some_are_named(tmp_path):
+    laid({f"{number}.s{number}": b"" for number in range(20)} | {"a.json": compact(event(1))}, tmp_path)
+    _, (warning,) = read_and_warned(tmp_path)
+    assert warning.startswith("20 files not read: 1 .s")
+    assert warning.count(" .s") == 6
+    assert ", …; osdi_frames.check lists them" in warning
+
+
+def test_every_reading_counts_them_once(tmp_path):
+    source = laid({"a.json": compact(event(1)), "b.log": b"x"}, tmp_path / "in")
+    for call in (
+        lambda: of.open(source).tables(),
+        lambda: of.open(source).scan("events").read_all(),
+        lambda: of.export(source, tmp_path / "out"),
+        lambda: of.report(source),
+        lambda: of.write_report(source, tmp_path / "report"),
+        lambda: of.open(source).partitions(),
+    ):
+        with pytest.warns(SourceWarning) as caught:
+            call()
+        assert [str(one.message).partition(";")[0] for one in caught] == ["1 file not read: 1 .log"]
+
+
+def test_a_pipe_without_a_suffix_is_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    write(tmp_path / "a.json", 1)
+    assert read_and_warned(tmp_path) == (
+        ["e1"],
+        ["1 file not read: 1 without a suffix; osdi_frames.check lists them"],
+    )
+
+
+def test_a_file_that_is_named_is_read_whatever_its_name(tmp_path):
+    laid({"notes.txt": compact(event(1)), "log": b"[10:00] begin"}, tmp_path)
+    assert agreed(tmp_path / "notes.txt") == (["e1"], [])
+    _, (problem,) = agreed(tmp_path / "log")
+    assert "not JSON" in problem
+
+
+def test_a_large_bzip2_without_a_suffix_is_read_whose_first_block_is_larger_than_what_is_looked_at(tmp_path):
+    noise = random.Random(1).randbytes(200_000).hex()
+    laid({"a": bz2.compress(compact(event(1) | {"description": noise}))}, tmp_path)
+    assert agreed(tmp_path) == (["e1"], [])
+
+
+def test_to_look_at_the_content_has_an_end(tmp_path):
+    nested = compact(event(1))
+    for _ in range(40):
+        nested = gzip.compress(nested)
+    laid({"nested": nested}, tmp_path)
+    _, (problem,) = agreed(tmp_path)
+    assert "Limits.nesting" in problem
 
 
 # --- segments of a receiver ----------------------------------------------------------------------------

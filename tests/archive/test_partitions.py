@@ -50,6 +50,7 @@ def laid(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_partitions_hold_the_rows_of_the_archive_in_their_order_with_file_and_line(layout, tmp_path):
     laid(tmp_path, LAYOUTS[layout](EVENTS))

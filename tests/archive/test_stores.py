@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -72,6 +74,8 @@ def mixed(count: int) -> dict[str, bytes]:
         "notes.txt": b"not for us",
         "more.zip": zipped({"a.json": compact(event(41))}),
         "more.ndjson": lines([event(number) for number in range(40)]),
+        "more.json.bz2": bz2.compress(compact(event(42))),
+        "more.ndjson.xz": lzma.compress(lines([event(43)])),
     }
 
 
@@ -94,6 +98,7 @@ def relative(frame: pd.DataFrame, source: object) -> pd.DataFrame:
 SIZES = [40, pytest.param(2000, marks=pytest.mark.long)]
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", SIZES, indirect=True)
 def test_every_reader_gives_what_it_does_on_this_machine(both):
     for table in ("events", "signatures"):
@@ -107,6 +112,7 @@ def test_every_reader_gives_what_it_does_on_this_machine(both):
         assert_frame_equal(frame, reports[1][name])
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", SIZES, indirect=True)
 def test_dask_reads_and_writes_a_store(both):
     with dask.config.set(scheduler="threads", num_workers=2):
@@ -118,11 +124,12 @@ def test_dask_reads_and_writes_a_store(both):
             counts = of.export(
                 both[0], out, tables=["events", "signatures"], engine="dask", overwrite=overwrite or True
             )
-    assert counts == {"events": 41, "signatures": len(pd.read_parquet(f"{out}/signatures"))}
+    assert counts == {"events": 43, "signatures": len(pd.read_parquet(f"{out}/signatures"))}
     names = [name.rpartition("/")[2] for name in fsspec.filesystem("s3").find(f"{BUCKET}/tables-of-dask")]
     assert len(names) == 3, names  # of the second export alone
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", SIZES, indirect=True)
 def test_every_command_works_on_a_store(both):
     out = f"s3://{BUCKET}/by-command"
@@ -133,10 +140,11 @@ def test_every_command_works_on_a_store(both):
     ):
         ran = CliRunner().invoke(group, command)
         assert ran.exit_code == 0, (command, ran.output)
-    assert len(pd.read_parquet(f"{out}/tables/events.parquet")) == 41
+    assert len(pd.read_parquet(f"{out}/tables/events.parquet")) == 43
     assert b"<html" in fsspec.filesystem("s3").cat_file(f"{BUCKET}/by-command/report/report.html")
 
 
+@pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", [40], indirect=True)
 def test_a_store_is_listed_once_and_each_object_asked_for_once(both, store):
     store.asked.clear()

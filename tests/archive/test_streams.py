@@ -1,7 +1,9 @@
 """What is read through compression is what was compressed, whatever its pieces, up to where it breaks."""
 
+import bz2
 import gzip
 import io
+import lzma
 import random
 import sys
 import zlib
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from osdi_frames.archive.streams import Pieces, Reader, gunzipped, unzstd
+from osdi_frames.archive.streams import Pieces, Reader, gunzipped, unbzip2, unxz, unzstd
 from tests.layouts import lines, zstd
 
 from .reading import agreed, event
@@ -24,7 +26,12 @@ CHECKSUM = {zstandard.CompressionParameter.checksum_flag: 1}
 
 #: Around the block that is decompressed at once, and well above it.
 SIZES = st.one_of(st.integers(0, 300), st.integers(65_000, 66_000), st.integers(100_000, 200_000))
-PACKED = {"gz": (gzip.compress, gunzipped), "zst": (zstd, unzstd)}
+PACKED = {
+    "gz": (gzip.compress, gunzipped),
+    "zst": (zstd, unzstd),
+    "bz2": (bz2.compress, unbzip2),
+    "xz": (lzma.compress, unxz),
+}
 
 
 def unpacked(packed, unpack):
@@ -44,7 +51,7 @@ def unpacked(packed, unpack):
 @given(sizes=st.lists(SIZES, min_size=1, max_size=5), zeros=st.integers(0, 3), seed=st.integers(0, 3))
 def test_every_byte_of_every_member_or_frame_is_read_once(kind, sizes, zeros, seed):
     pack, unpack = PACKED[kind]
-    padding = b"\0" * zeros if kind == "gz" else b""
+    padding = b"" if kind == "zst" else b"\0" * zeros
     pieces = [random.Random(seed).randbytes(size // 2) * 2 for size in sizes]
     packed = b"".join(pack(piece) + padding for piece in pieces)
     assert unpacked(packed, unpack) == (b"".join(pieces), None)
@@ -90,9 +97,45 @@ def test_any_flipped_byte_of_a_compressed_file_is_reported_or_harmless(kind):
     pack, unpack = PACKED[kind]
     whole = lines([event(number) for number in range(20)])
     # With a checksum, as the zstd program writes it; Arrow writes none.
-    packed = pack(whole) if kind == "gz" else zstandard.compress(whole, options=CHECKSUM)
+    packed = zstandard.compress(whole, options=CHECKSUM) if kind == "zst" else pack(whole)
     for at in range(len(packed)):
         damaged = bytearray(packed)
         damaged[at] ^= 0xFF
         read, error = unpacked(bytes(damaged), unpack)
         assert error is not None or read == whole, at
+
+
+@pytest.mark.parametrize("kind", ["bz2", "xz"])
+def test_of_a_stream_that_breaks_off_all_but_the_last_kibibyte_before_the_break_is_read(kind):
+    pack, unpack = PACKED[kind]
+    whole = random.Random(3).randbytes(3_000_000)
+    packed = pack(whole)
+    read, error = unpacked(packed[: len(packed) * 9 // 10], unpack)
+    assert isinstance(error, EOFError)
+    assert whole.startswith(read)
+    # Of bzip2, 900,000 bytes are decompressed together: those before the last such block.
+    assert len(read) > (1_800_000 if kind == "bz2" else 2_600_000) - 1024
+
+
+@pytest.mark.parametrize("kind", ["bz2", "xz"])
+def test_what_precedes_a_damaged_block_of_bzip2_or_xz_is_read(kind):
+    pack, unpack = PACKED[kind]
+    pieces = [random.Random(seed).randbytes(900_000) for seed in range(3)]
+    packed = bytearray(pack(b"".join(pieces)))
+    packed[len(packed) * 5 // 6] ^= 0xFF
+    read, error = unpacked(bytes(packed), unpack)
+    assert error is not None
+    assert len(read) >= 1_800_000 - 1024
+    assert b"".join(pieces).startswith(read[: 1_800_000 - 1024])
+
+
+def test_an_xz_that_asks_for_more_memory_than_any_preset_is_reported(tmp_path):
+    path = tmp_path / "a.ndjson.xz"
+    packed = bytearray(lzma.compress(lines([event(1)])))
+    end = 12 + packed[12] * 4  # of the header of the block, before its checksum
+    packed[packed.index(b"\x21\x01", 12) + 2] = 36  # a dictionary of a gibibyte
+    packed[end : end + 4] = zlib.crc32(packed[12:end]).to_bytes(4, "little")
+    path.write_bytes(packed)
+    rows, (problem,) = agreed(path)
+    assert rows == []
+    assert "Memory usage limit" in problem

@@ -63,7 +63,7 @@ def list_commands(_path: str) -> str:
 
 def import_osdi_frames(_path: str) -> str:
     """Import what reads."""
-    return _run(sys.executable, "-c", "from osdi_frames import read_events, read_signatures, scan")
+    return _run(sys.executable, "-c", "from osdi_frames import open, read_events, read_signatures")
 
 
 def import_pandas(_path: str) -> str:

@@ -89,8 +89,9 @@ def test_an_unknown_event_is_an_error_with_status_address_and_words(stocked):
             client.event("nobody")
         assert (caught.value.status, caught.value.address) == (404, f"{client.base_url}/events/nobody")
         assert isinstance(caught.value, LookupError)
-        with pytest.raises(BadAddress, match="no id"):
-            client.event("..")
+        for no_id in ("..", "", "  ", " . "):
+            with pytest.raises(BadAddress, match="no id"):
+                client.event(no_id)
 
 
 def test_a_filter_is_sent_and_kept_from_page_to_page(stocked):
@@ -400,10 +401,10 @@ def test_a_pull_reads_campaigns_too_and_keeps_one_row_an_event(stocked, tmp_path
         served.add(4, **{"platform:event_campaign_id": campaign})
         served.add(5, **{"platform:event_campaign_id": campaign, "listed": False})
         served.add(2)
-        manifest = client.pull(tmp_path, campaigns=[campaign])
+        manifest = client.pull(tmp_path)
         truth = served.truth()
     assert manifest.complete
-    assert [collection.distinct_ids for collection in manifest.collections] == [6, 9]
+    assert [collection.distinct_ids for collection in manifest.collections] == [6, 1, 9]
     assert_frame_equal(comparable(read_table(tmp_path, "events")), truth)
 
 

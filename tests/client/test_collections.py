@@ -306,6 +306,72 @@ def test_named_campaigns_are_the_ones_whose_events_are_read_also_where_all_are_l
     assert len(records(tmp_path, "platform:event_campaigns")) == 2
 
 
+@pytest.mark.parametrize("speaks", ["v2", "v1"])
+def test_of_a_campaign_its_events_alone_are_asked_for_and_their_attendances(stocked, tmp_path, speaks):
+    with stocked(per_page=3) as served:
+        ids = [served.running.admin("POST", "campaigns", title=title, account=GROUP)["id"] for title in "ABC"]
+        events = {
+            campaign: [
+                *served.add(4, **{"platform:event_campaign_id": campaign}),
+                *served.add(2, **{"platform:event_campaign_id": campaign, "listed": False}),
+            ]
+            for campaign in ids
+        }
+        for event_id in [*served.add(3), *(event for own in events.values() for event in own)]:
+            rsvp(served, event_id, "ann")
+        base = served.running.base_url if speaks == "v2" else served.running.base_url_v1
+        words = [base, str(tmp_path), "--rate", "1000", "--with", "attendances"]
+        words += ["--campaign", ids[0], "--campaign", ids[2]]
+        result = CliRunner().invoke(command, words, env={"OSDI_API_KEY": served.running.group_key})
+        assert result.exit_code == 0, result.output
+        paths = {request["path"].partition(f"/{speaks}/")[2] for request in served.asked()}
+    wanted = {*events[ids[0]], *events[ids[2]]}
+    assert set(read_table(tmp_path, "events").event_id) == wanted
+    assert set(read_table(tmp_path, "attendances").event_id) == wanted
+    lists = {f"event_campaigns/{campaign}/events" for campaign in (ids[0], ids[2])}
+    assert {path for path in paths if not path.startswith("events/")} == lists
+    assert {path.split("/")[1] for path in paths - lists} == wanted
+
+
+def test_of_a_campaign_what_changed_since_the_last_pull_is_asked_for(clocked, tmp_path):
+    served, client, clock, _ = clocked
+    campaign = served.running.admin("POST", "campaigns", title="A", account=GROUP)["id"]
+    client.update_event(clocked[3][0], {"title": "of no campaign"})
+    first = served.add(1, **{"platform:event_campaign_id": campaign})
+    clock.pass_by(5)
+    latest = served.add(1, **{"platform:event_campaign_id": campaign})
+    clock.pass_by(5)
+    assert client.pull(tmp_path, campaigns=[campaign], since="last").complete
+    clock.pass_by(5)
+    manifest = client.pull(tmp_path, campaigns=[campaign], since="last")
+    assert (manifest.complete, [collection.name for collection in manifest.collections]) == (
+        True,
+        ["campaign_events"],
+    )
+    assert set(read_table(manifest.folder, "events").event_id) == {*latest}
+    assert set(read_table(tmp_path, "events").event_id) == {*first, *latest}
+
+
+def test_a_campaign_without_an_id_is_refused_before_a_folder_is_made(demo, tmp_path):
+    with demo.client() as client:
+        for no_id in ("", " ", ".."):
+            with pytest.raises(BadAddress, match="is no id"):
+                client.pull(tmp_path / "x", campaigns=[no_id])
+            with pytest.raises(BadAddress, match="is no id"):
+                client.events(campaign=no_id)
+    assert not (tmp_path / "x").exists()
+
+
+def test_of_several_campaigns_one_that_is_not_there_is_named_and_the_others_are_read(clocked, tmp_path):
+    served, client, _, _ = clocked
+    campaign = served.running.admin("POST", "campaigns", title="A", account=GROUP)["id"]
+    events = served.add(1, **{"platform:event_campaign_id": campaign})
+    manifest = client.pull(tmp_path, campaigns=["0-not-there", campaign])
+    assert not manifest.complete
+    assert "0-not-there" in manifest.why
+    assert list(read_table(tmp_path, "events").event_id) == events
+
+
 def lists_kept(folder: Path) -> int:
     """Count the lists of attendances that are whole on disk, in the file that still grows, too."""
     found = 0

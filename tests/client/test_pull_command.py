@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import pytest
+
 from osdi_frames.client.folder import manifests
 from tests.commands import run
 
@@ -16,10 +18,12 @@ def pull(base_url: str, *words: object, key: str = "key") -> CompletedProcess[st
     return run("pull", base_url, *words, OSDI_API_KEY=key)
 
 
-def test_pull_as_json_is_the_manifest(stocked, tmp_path):
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]], ids=["", "quiet"])
+def test_pull_as_json_is_the_manifest(stocked, tmp_path, quiet):
     with stocked(pages=2) as served:
         running = served.running
-        done = pull(running.base_url, tmp_path / "pulled", "--json", "--rate", 100, key=running.group_key)
+        words = ["--json", "--rate", 100, *quiet]
+        done = pull(running.base_url, tmp_path / "pulled", *words, key=running.group_key)
     assert (done.returncode, done.stderr) == (0, "")
     (manifest,) = manifests(tmp_path / "pulled")
     found = json.loads(done.stdout)

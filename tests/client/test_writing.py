@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from uuid import uuid4
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from osdi_frames import sandbox
 from osdi_frames.client.writing import EVENT, Writer
-from osdi_frames.errors import InvalidField, UnknownColumn
+from osdi_frames.errors import InvalidField, ServiceWarning, UnknownColumn
 from osdi_frames.tables.fields import LOCATION
 
 from .conftest import Stocked
@@ -143,6 +146,8 @@ def test_a_time_with_a_zone_is_refused_with_the_reason(moment):
         ("identifiers", [7]),
         ("location", "Oakland"),
         ("location", {"locality": 7}),
+        ("location", {"country": "Germany"}),
+        ("location", {"country": ""}),
     ],
 )
 def test_a_value_that_a_field_cannot_hold_is_refused_by_name(field, value):
@@ -220,6 +225,7 @@ def test_none_empties_a_text(one_event, field):
         {"location": None},
         {"location": {}},
         {"location": {"address_lines": None}},
+        {"location": {"country": None}},
     ],
     ids=str,
 )
@@ -303,16 +309,246 @@ def test_rows_of_a_frame_are_updated_and_what_is_missing_stays(stocked):
         assert set(after.description) == {"stays"}
 
 
-def test_a_whole_frame_as_it_was_read_goes_back_and_changes_nothing(stocked):
+@pytest.fixture
+def two_events(stocked):
+    """Serve two events that have together what a client can set."""
+    fields = {"description": "old", "start_date": "2026-05-01T18:30:00Z", "identifiers": ["desk:1"]}
+    with stocked() as served:
+        served.add(1, **fields, location={"address_lines": ["1 Elm St"], "postal_code": "94607"})
+        served.add(1, browser_url="https://a.example/b", location={"venue": "Hall"})
+        yield served
+
+
+@pytest.mark.parametrize("speaks", ["v2", "v1"])
+def test_a_frame_as_it_was_read_goes_back_and_nothing_is_sent(two_events, speaks):
+    with two_events.client(speaks=speaks) as client:
+        before = two_events.truth()
+        for events in (client.events(), pd.concat([client.event(event_id) for event_id in before.event_id])):
+            two_events.forget()
+            for dry_run in (True, False):
+                result = client.update_events(events, dry_run=dry_run)
+                assert list(result.status) == ["unchanged"] * 2, list(result.error)
+                assert result[["sent", "error"]].isna().all(axis=None)
+            assert two_events.asked() == []
+    pd.testing.assert_frame_equal(two_events.truth(), before)
+
+
+def test_of_a_frame_that_was_read_only_what_differs_is_sent(two_events):
+    with two_events.client() as client:
+        events = client.events().sort_values("description", ignore_index=True)  # the other one has none
+        two_events.running.admin("DELETE", "requests")
+        other = two_events.client()
+        other.update_event(events.event_id[0], {"name": "set meanwhile by someone else"})
+        events["title"] = ["New", events.title[1]]
+        events["location_venue"] = ["Park", None]
+        result = client.update_events(events)
+        assert list(result.status) == ["updated", "unchanged"], list(result.error)
+        assert result.sent[0] == '{"title": "New", "location": {"venue": "Park"}}'
+        after = client.events().set_index("event_id").loc[list(events.event_id)]
+        assert after[["title", "name", "location_venue", "location_address"]].to_numpy().tolist()[0] == [
+            "New", "set meanwhile by someone else", "Park", "1 Elm St",
+        ]  # fmt: skip
+        assert after.location_venue.iloc[1] == "Hall"
+        other.close()
+
+
+def test_what_was_changed_since_it_was_read_is_sent_although_it_is_as_it_was_read(two_events):
+    with two_events.client() as client:
+        old = client.events()
+        changed = client.update_events(old.assign(title="Other"))
+        assert set(changed.status) == {"updated"}
+        assert set(client.update_events(old).status) == {"updated"}
+        assert list(client.events().title) == list(old.title)
+        client.update_event(old.event_id[0], {"title": "Other"})
+        assert sorted(client.update_events(old[["event_id", "title", "fetched_at"]]).status) == [
+            "unchanged",
+            "updated",
+        ]
+        assert list(client.events().title) == list(old.title)
+
+
+def test_rows_of_no_reading_of_this_client_are_sent_whole(two_events, tmp_path):
+    with two_events.client() as client, two_events.client() as other:
+        events = client.events()
+        events.to_parquet(tmp_path / "events.parquet")
+        frames = {
+            "without fetched_at": events.drop(columns="fetched_at"),
+            "read later by another": other.events(),
+            "from Parquet, of a client that read nothing": pd.read_parquet(tmp_path / "events.parquet"),
+        }
+        for name, frame in frames.items():
+            writer = client if name != "from Parquet, of a client that read nothing" else two_events.client()
+            planned = writer.update_events(frame, dry_run=True)
+            assert list(planned.status) == ["not sent"] * 2, (name, list(planned.error))
+        again = client.update_events(frames["from Parquet, of a client that read nothing"])
+        assert list(again.status) == ["unchanged"] * 2
+        events[["event_id", "title", "fetched_at"]].to_csv(tmp_path / "events.csv", index=False)
+        again = client.update_events(pd.read_csv(tmp_path / "events.csv"))
+        assert list(again.status) == ["unchanged"] * 2
+        before = two_events.truth()
+        result = client.update_events(frames["without fetched_at"])
+        assert list(result.status) == ["updated"] * 2, list(result.error)
+    same = ["modified_date"]
+    pd.testing.assert_frame_equal(two_events.truth().drop(columns=same), before.drop(columns=same))
+
+
+# -- what a client can know is said before anything is sent, and by a dry run --
+
+
+def test_of_two_rows_with_one_identifier_the_second_is_refused_before_anything_is_sent(stocked):
     with stocked() as served, served.client() as client:
-        served.add(
-            2, identifiers=[], start_date="2026-05-01T18:30:00Z", location={"address_lines": ["1 Elm St"]}
+        frame = pd.DataFrame(
+            {
+                "title": ["A", "B", "C", "", "E"],
+                "origin_system": "Desk",
+                "identifiers": [
+                    ["desk:1"],
+                    ["desk:2", "desk:1"],
+                    ["platform:9", "desk:3"],
+                    ["desk:5"],
+                    ["desk:5"],
+                ],
+            },
+            index=list("abcde"),
         )
-        before = served.truth()
-        result = client.update_events(client.events())
-        assert set(result.status) == {"updated"}, list(result.error)
-        same = ["modified_date"]
-        pd.testing.assert_frame_equal(served.truth().drop(columns=same), before.drop(columns=same))
+        planned = client.create_events(frame, dry_run=True)
+        assert not served.asked()
+        assert list(planned.status) == ["not sent", "refused", "not sent", "refused", "not sent"]
+        assert planned.error["b"] == "the identifier 'desk:1' is that of the row 'a', too; it is unique"
+        result = client.create_events(frame)
+        assert list(result.status) == ["created", "refused", "created", "refused", "created"]
+        assert list(result.error.dropna()) == list(planned.error.dropna())
+        assert [request["status"] for request in served.asked()] == [200] * 3
+
+
+def test_an_identifier_of_another_row_s_event_is_refused_in_any_order(two_events):
+    with two_events.client() as client:
+        events = client.events()
+        owner = events.identifiers.map(lambda identifiers: "desk:1" in identifiers)
+        taken = pd.DataFrame({"event_id": list(events.event_id[~owner]), "identifiers": [["desk:1"]]})
+        for frame in (pd.concat([events[owner], taken]), pd.concat([taken, events[owner]])):
+            result = client.update_events(frame, dry_run=True).set_index("event_id")
+            assert result.status[events.event_id[owner].iloc[0]] == "unchanged"
+            assert "'desk:1' is that of the row" in result.error[events.event_id[~owner].iloc[0]]
+
+
+def test_a_dry_run_refuses_what_sending_would_refuse_or_the_service(stocked):
+    with stocked() as served, served.client(speaks="v1") as client:
+        changes = pd.DataFrame(
+            {
+                "event_id": ["..", " ", None, "platform:", "a", "b"],
+                "title": ["A", "B", "C", "D", " ", "F"],
+                "location_postal_code": [None, None, None, None, None, "  "],
+            }
+        )
+        planned = client.update_events(changes, dry_run=True)
+        assert list(planned.status) == ["refused", "refused", "refused", "not sent", "refused", "refused"]
+        for error, what in zip(
+            planned.error.dropna(),
+            ("is no id", "is no id", "event_id is missing", "summary", "location.postal_code"),
+            strict=True,
+        ):
+            assert what in error
+        new = pd.DataFrame(
+            {"title": "A", "origin_system": "B", "location_locality": ["Oakland", "Oakland"],
+             "location_postal_code": [None, "94607"]}
+        )  # fmt: skip
+        planned = client.create_events(new, dry_run=True)
+        assert list(planned.status) == ["refused", "not sent"]
+        assert planned.error[0] == "required, and missing or empty: location.postal_code"
+        assert not served.asked()
+        assert list(client.create_events(new).status) == ["refused", "created"]
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [" ", ":", " : ", "desk:", "desk: ", "desk:\t\n", ":1", " :1", "\u00a0:1", "desk:\u200b\u2060"],
+)
+def test_identifiers_of_blanks_are_refused(shared, identifier):
+    served, client = shared
+    served.forget()
+    event = {"title": "A", "origin_system": "B"}
+    with pytest.raises(InvalidField, match="system:id"):
+        client.create_event(event | {"identifiers": ["desk:0", identifier]})
+    result = client.create_events(pd.DataFrame([event | {"identifiers": [identifier]}]))
+    assert list(result.status) == ["refused"]
+    assert not served.asked()
+
+
+@pytest.mark.parametrize("speaks", ["v2", "v1"])
+def test_a_creator_that_the_service_ignored_is_said(stocked, speaks):
+    with stocked() as served, served.client(speaks=speaks) as client:
+        event_id = served.add(1)[0]
+        person = {"email_addresses": [{"address": "ann@example.org"}]}
+        served.running.admin("POST", "attendances", event=event_id, person=person)
+        (other,) = {page["platform:person_id"] for page in attendances_of(served, event_id)}
+        event = {"title": "A", "origin_system": "B"}
+        with pytest.warns(ServiceWarning, match=f"ignored the creator '{other}': .* has 'sandbox-founder'"):
+            row = client.create_event(event, creator=other)
+        assert list(row.creator_id) == ["sandbox-founder"]
+        no_person = {"osdi:creator": {"href": f"{client.base_url}/events/{event_id}"}}
+        with pytest.warns(ServiceWarning, match="ignored the creator"):
+            client.create_event(event | {"_links": no_person})
+        # What is allowed to be ignored, and what is not ignored, is not said.
+        client.create_event(event, creator=other, strict=False)
+        assert list(client.create_event(event, creator="sandbox-founder").creator_id) == ["sandbox-founder"]
+
+
+MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 1, 1)) | st.none()  # noqa: DTZ001 (wall clocks)
+
+
+def rows(*odd: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Make rows in which what is odd can stand, too."""
+    texts = st.sampled_from(["", " ", "<b>x</b>", "\u200b", "a\nb", "é" * 300, None, float("nan"), *odd])
+    names = ("name", "description", "instructions", "browser_url", "location_locality", "location_venue")
+    return st.fixed_dictionaries(
+        {name: st.sampled_from(["Picnic", "\u200b", *odd]) for name in ("title", "origin_system")},
+        optional={
+            **dict.fromkeys((*names, "location_address"), texts),
+            "location_postal_code": st.sampled_from(["94607", *odd]),
+            "location_country": st.sampled_from(["US", "de", None, *odd]),
+            "identifiers": st.lists(st.sampled_from(["desk:{}", "platform:{}", "a b:c:{}", *map(str, odd)])),
+            "start_date": MOMENTS,
+            "end_date": MOMENTS,
+        },
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(rows() | rows(" ", "desk: ", "\ud800", 7), min_size=1, max_size=4),
+    speaks=st.sampled_from(["v2", "v1"]),
+)
+def test_what_a_dry_run_does_not_refuse_the_service_takes_as_it_is(shared, rows, speaks):
+    served, _ = shared
+    for row in rows:
+        row.update({"identifiers": [text.format(uuid4()) for text in row.get("identifiers", ())]})
+        if speaks == "v1":
+            row.update(dict.fromkeys(("name", "end_date", "browser_url")))  # which it does not have
+    with served.client(speaks=speaks) as client:
+        frame = pd.DataFrame(rows, dtype=object)
+        planned = client.create_events(frame, dry_run=True)
+        assert set(planned.status) <= {"refused", "not sent"}
+        result = client.create_events(frame)
+        assert set(result.status) <= {"refused", "created"}, list(result.error)
+        assert list(result.error.dropna()) == list(planned.error.dropna())
+        for row, (event_id, sent) in zip(rows, result[["event_id", "sent"]].to_numpy(), strict=True):
+            if pd.isna(event_id):
+                continue
+            assert pd.isna(sent) is False
+            taken = client.event(event_id).iloc[0]
+            for column in ("title", "origin_system", "description", "instructions", "start_date"):
+                if row.get(column) is not None and not pd.isna(row[column]):
+                    assert taken[column] == row[column] or (row[column] == "" and pd.isna(taken[column]))
+            assert {text for text in row["identifiers"] if not text.startswith("platform:")} <= {
+                *taken.identifiers
+            }
+
+
+def attendances_of(served: Stocked, event_id: str) -> list[dict[str, Any]]:
+    with served.client() as client:
+        pages = list(client.pages(f"events/{event_id}/attendances"))
+    return [attendance for page in pages for attendance in page["_embedded"]["osdi:attendances"]]
 
 
 def test_rows_are_created_as_events_of_their_own(stocked):

@@ -6,8 +6,10 @@ lists it (`errors`, `notices`), and does not compare the rows of those documents
 
 from __future__ import annotations
 
+import bz2
 import io
 import json
+import lzma
 import os
 import re
 import stat
@@ -23,7 +25,14 @@ import pyarrow as pa
 
 from tests.reference import KINDS, Document, is_page, kind_of_single
 
-LISTED = ".json", ".jsonl", ".ndjson", ".zip", ".tar", ".tgz"
+LISTED = *(".json", ".jsonl", ".ndjson", ".zip", ".tar"), *(".tgz", ".tzst", ".tbz", ".tbz2", ".txz")
+COMPRESSED = ".gz", ".zst", ".bz2", ".xz"
+MAGIC = {
+    "gz": rb"\x1f\x8b",
+    "zst": rb"\x28\xb5\x2f\xfd",
+    "bz2": rb"BZh[1-9](1AY&SY|\x17rE8P\x90)",
+    "xz": rb"\xfd7zXZ\0",
+}
 SPACE = re.compile(r"[ \t\r\n]*")
 #: DuckDB reads them in any case, Python in one. Which it is does not matter: its document is not compared.
 STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?\b(nan|inf(?:inity)?)\b', re.IGNORECASE)
@@ -63,18 +72,42 @@ def documents_at(folder: Path) -> list[Document]:
     return [document for reading in readings for document in reading.documents]
 
 
-def is_listed(name: str) -> bool:
-    plain = name.lower()
-    while plain.endswith((".gz", ".zst")):
-        plain = plain.removesuffix(".gz").removesuffix(".zst")
-    return plain.endswith(LISTED) and not any(
-        part.startswith(".") and part != ".." for part in Path(name).parts
-    )
+def is_listed(name: str, content: bytes) -> bool | None:
+    """Return whether a file of a folder or container is read; None for one that nobody misses."""
+    parts = [part for part in name.split("/") if part]
+    if any(part.startswith(".") and part not in (".", "..") for part in parts):
+        return None
+    plain = parts[-1].rstrip().lower()
+    while plain.endswith(COMPRESSED):
+        plain = plain.rpartition(".")[0].rstrip()
+    if plain.endswith(LISTED):
+        return True
+    if plain.partition(".")[0] == "readme" or plain in ("thumbs.db", "desktop.ini"):
+        return None
+    return "." not in plain[1:] and begins_with_json(content)
+
+
+def begins_with_json(content: bytes) -> bool:
+    """Return whether what is in a file, under any compression, begins as an object or a list of objects does."""
+    for _ in range(9):
+        kind = compression(content)
+        if kind is None:
+            break
+        content = decompressed(kind, content)[0]
+    if content.startswith((b"PK\x03\x04", b"PK\x05\x06")) or content[257:].startswith(b"ustar"):
+        return True
+    start = content.removeprefix(b"\xef\xbb\xbf").translate(None, b" \t\r\n")[:2]
+    return start in (b'{"', b"{}", b"[[", b"[{", b"[]")
 
 
 def files_of(folder: Path) -> Iterator[str]:
     """Return the files that a reader takes from a folder, in order; linked folders are followed once."""
-    found, been = [], set()
+    return iter(sorted(path for path, listed in entries_of(folder).items() if listed))
+
+
+def entries_of(folder: Path) -> dict[str, bool | None]:
+    """Return the files of a folder, and whether a reader takes each, as `is_listed` says."""
+    found, been = {}, set()
 
     def walk(here: str) -> None:
         real = os.path.realpath(here)
@@ -85,11 +118,12 @@ def files_of(folder: Path) -> Iterator[str]:
             if entry.is_dir():
                 if not entry.name.startswith("."):
                     walk(entry.path)
-            elif is_listed(entry.name):
-                found.append(entry.path)
+            else:
+                content = Path(entry.path).read_bytes() if entry.is_file() else b""
+                found[entry.path] = is_listed(entry.name, content)
 
     walk(str(folder))
-    return iter(sorted(found))
+    return found
 
 
 def reading_of(path: str) -> Reading:
@@ -109,22 +143,16 @@ def reading_of(path: str) -> Reading:
 
 
 def read(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
-    if data.startswith(b"\x1f\x8b"):
-        inner, sound = gunzipped(data)
-        if not sound:
-            into.errors.append(f"{name}: damaged gzip")
+    if kind := compression(data):
+        inner, sound = decompressed(kind, data)
         if sound and not inner:
-            into.notices.append(f"{name}: empty gzip")
-        read(name, inner, into, whole=whole and sound)
-    elif data.startswith(b"\x28\xb5\x2f\xfd"):
-        try:
-            inner = pa.CompressedInputStream(io.BytesIO(data), "zstd").read()
-        except (OSError, pa.ArrowException) as error:
-            into.damage(name, str(error))
+            into.notices.append(f"{name}: empty {kind}")
+        if sound or kind == "gz":
+            if not sound:
+                into.errors.append(f"{name}: damaged {kind}")
+            read(name, inner, into, whole=whole and sound)
         else:
-            if not inner:
-                into.notices.append(f"{name}: empty zstd")
-            read(name, inner, into, whole=whole)
+            into.damage(name, f"damaged {kind}")
     elif data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         of_zip(name, data, into)
     elif data[257:].startswith(b"ustar"):
@@ -137,6 +165,34 @@ def read(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
         into.damage(name, "its first bytes are gone")
     else:
         of_text(name, data, into, whole=whole)
+
+
+def compression(data: bytes) -> str | None:
+    return next((kind for kind, magic in MAGIC.items() if re.match(magic, data)), None)
+
+
+def decompressed(kind: str, data: bytes) -> tuple[bytes, bool]:
+    """Return what can be decompressed, and whether that is all; of all but gzip only where it is."""
+    if kind == "gz":
+        return gunzipped(data)
+    try:
+        if kind == "zst":
+            return pa.CompressedInputStream(io.BytesIO(data), "zstd").read(), True
+        return unpacked(bz2.BZ2Decompressor if kind == "bz2" else lzma.LZMADecompressor, data), True
+    except (OSError, EOFError, pa.ArrowException, lzma.LZMAError):
+        return b"", False
+
+
+def unpacked(decompressor: Any, data: bytes) -> bytes:
+    """Return what streams hold that are joined, with zeros after each or none."""
+    out = b""
+    while data:
+        stream = decompressor()
+        out += stream.decompress(data)
+        if not stream.eof:
+            raise EOFError
+        data = stream.unused_data.lstrip(b"\0")
+    return out
 
 
 def gunzipped(data: bytes) -> tuple[bytes, bool]:
@@ -204,8 +260,11 @@ def of_member(name: str, inner: str, content: Any, into: Reading) -> None:
     except Exception as error:  # noqa: BLE001 (as above)
         into.damage(full, repr(error))
         return
-    if is_listed(inner):
+    listed = is_listed(inner, data)
+    if listed:
         read(full, data, into, whole=True)
+    elif listed is False:
+        into.notices.append(f"{full}: not read")
 
 
 # --- text ----------------------------------------------------------------------------------------------

@@ -33,6 +33,18 @@ def test_the_area_grows_with_the_rsvps_and_no_rsvp_is_seen_too():
     assert np.isclose(areas[0] - areas[2], 2 * (areas[1] - areas[2]))
 
 
+def test_on_a_map_without_sizes_nothing_depends_on_the_rsvps():
+    some, others = (
+        draw("event_map", events((1, 1, 100 * factor), (2, 2, 7), (None, None, 5)), sized=False)
+        for factor in (0, 1)
+    )
+    for ax in (some, others):
+        assert len(set(ax.collections[0].get_sizes())) == 1
+        assert ax.get_legend() is None
+        assert ax.get_xlabel() == "longitude\nnot on the map: 1 of 3 events"
+    assert some.collections[0].get_offsets().tolist() == others.collections[0].get_offsets().tolist()
+
+
 @pytest.mark.parametrize(
     ("longitude", "latitude"),
     [(None, 5), (5, None), (None, None), (181, 5), (5, -91), (float("inf"), 5), (float("nan"), 5)],

@@ -25,6 +25,15 @@ from tests.receiver.sender import TOKEN
 
 GIVEN, FAMILY = "Zephyrinda", "Quillonfarth"
 EMAIL, PHONE = "zephyrinda@quillonfarth-mail.net", "+1 (415) 867-5309"
+#: The same, as people and programs write them.
+SPELLED = [
+    EMAIL.replace("@", " @"),
+    EMAIL.replace("@", "&#64;"),
+    EMAIL.replace("@", "%2540"),
+    "zephyrinda@localhost",
+    '"zephyrinda q"@quillonfarth-mail.net',
+    "\uff0b\uff11\uff14\uff11\uff15\uff18\uff16\uff17\uff15\uff13\uff10\uff19",
+]
 STREET, TOWN, POSTAL_CODE = "1187 Brackenwhistle Row", "Wobblethorpe", "94117-2233"
 COMMENT, CUSTOM = "Gooseberries for velocipedes", "marzipan trombone"
 PERSON_ID, SIGNATURE_ID = "c0ffee00-1234-canary", "deadbeef-9876-signed"
@@ -34,7 +43,17 @@ KEY = b"the key of this test, 32 bytes or more"
 #: What is looked for, in any case.
 TRACES = [
     *(GIVEN, FAMILY, EMAIL, "quillonfarth-mail", "867-5309", "4158675309", STREET, "brackenwhistle", TOWN),
-    *(POSTAL_CODE, "gooseberr", "marzipan", PERSON_ID, SIGNATURE_ID, "37.7749", "122.4194", KEY.decode()),
+    *(
+        "\uff18\uff16\uff17",
+        POSTAL_CODE,
+        "gooseberr",
+        "marzipan",
+        PERSON_ID,
+        SIGNATURE_ID,
+        "37.7749",
+        "122.4194",
+        KEY.decode(),
+    ),
 ]
 ADDRESS = {
     "primary": True,
@@ -60,9 +79,9 @@ ACTION = {
     "created_date": "2026-05-01T10:00:00Z",
     "comments": COMMENT,
     "person": PERSON,
-    "add_tags": ["river", f"from {EMAIL}"],
+    "add_tags": ["river", f"from {EMAIL}", *(f"from {spelled}" for spelled in SPELLED)],
     "platform:referrer_data": {
-        "source": f"share-{EMAIL}",
+        "source": f"share-{EMAIL} {' '.join(SPELLED)}",
         "referrer": f"call {PHONE}",
         "website": f"https://b.example/x?who={GIVEN}&mail={EMAIL}",
     },
@@ -75,7 +94,7 @@ ACTION = {
 RESOURCE = PERSON | {"identifiers": [f"platform:{PERSON_ID}"], "_links": {"self": PERSON_LINK}}
 EVENT = {
     "identifiers": ["platform:e1"],
-    "title": f"March, ask {EMAIL}",
+    "title": f"March, ask {SPELLED[0]}",
     "name": f"At {GIVEN}'s",
     "description": f"With {GIVEN} {FAMILY}",
     "instructions": f"Ring {PHONE}",
@@ -88,7 +107,7 @@ EVENT = {
 }
 PETITION = {
     "identifiers": ["platform:p"],
-    "title": f"River, with {EMAIL}",
+    "title": f"River, with {SPELLED[1]}",
     "description": f"{GIVEN} {FAMILY} asks",
     "petition_text": COMMENT,
     "_embedded": {"osdi:creator": RESOURCE},

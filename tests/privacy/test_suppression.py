@@ -2,7 +2,11 @@
 
 import io
 import json
+import re
+from dataclasses import replace
 from functools import cache
+from html import unescape
+from urllib.parse import unquote
 
 import numpy as np
 import openpyxl
@@ -37,7 +41,7 @@ def counted(counts):
 
 
 def bounds(report, total):
-    """Give the smallest and the largest value of each hidden count: at least 1, and at most the smallest shown."""
+    """Give the smallest and the largest value of a hidden count: at least 1, and at most the smallest shown."""
     hidden = report["signatures"].isna()
     shown = report.loc[~hidden, "signatures"]
     most = min(shown[shown > 0].min(), total) if (shown > 0).any() else total
@@ -54,12 +58,20 @@ def test_a_hidden_row_is_open_with_all_others_and_the_total_known(values):
     shown = report["signatures"].dropna()
     assert (shown >= BELOW).all()
     assert shown.to_dict() == {name: counts[name] for name in shown.index}
-    assert hidden.any() == (min(values) < BELOW)
     assert report[hidden].isna().all(axis=None)
-    if hidden.any() and not hidden.all():
+    assert report.empty == (sum(values) < BELOW or max(values) == 1)
+    assert report.empty or hidden.any() == (min(values) < BELOW)
+    if hidden.any():
         smallest, largest = bounds(report, sum(values))
         assert smallest < largest
         assert sum(values) - shown.sum() >= BELOW
+
+
+def test_a_report_of_which_the_total_says_all_has_no_rows_but_its_columns():
+    report = suppress(counted(dict.fromkeys("abcdefg", 1)))
+    assert report.empty
+    assert report.columns.tolist() == ["signatures", "share"]
+    assert report.index.name == "source"
 
 
 def test_the_second_hidden_row_is_the_smallest_of_the_others():
@@ -77,19 +89,34 @@ def test_hidden_rows_come_last_in_the_order_of_their_labels():
     assert report.index.tolist() == ["a", "x", "z", "b", "y"]
 
 
-def test_zero_is_shown_and_periods_stay_in_order_without_cumulative_counts():
+def test_zero_is_shown_and_periods_stay_in_order():
     frame = signed({"a": 20, "b": 3, "c": 9})
     months = {"a": "2026-01-05", "b": "2026-03-05", "c": "2026-05-05"}
     frame["created_date"] = pd.to_datetime(frame["source"].map(months), utc=True)
     report = suppress(of.signatures_by_month(frame))
     assert report.index.tolist() == ["2026-01", "2026-02", "2026-03", "2026-04", "2026-05"]
     assert report["signatures"].fillna(-1).tolist() == [20, 0, -1, 0, -1]
-    assert report["cumulative"].isna().all()
 
 
-def test_a_report_without_small_counts_is_as_it_was():
+@pytest.mark.parametrize(
+    ("report", "columns"),
+    [
+        (of.signatures_by_source(signed({"a": 9})), ["signatures", "share"]),
+        (of.signatures_by_month(signed({"a": 9})), ["signatures"]),
+        (
+            of.rsvps_by_campaign(of.read_events({"total_accepted": 9, "capacity": 10})),
+            ["events", "rsvps", "limited_events", "capacity", "first_start", "last_start"],
+        ),
+    ],
+    ids=["of signatures", "over time", "of events"],
+)
+def test_columns_that_reveal_small_counts_next_to_others_are_left_out(report, columns):
+    assert suppress(report).columns.tolist() == columns
+
+
+def test_of_a_report_without_small_counts_all_rows_are_shown():
     report = counted({"a": 30, "b": 20})
-    pd.testing.assert_frame_equal(suppress(report), report, check_dtype=False)
+    pd.testing.assert_frame_equal(suppress(report), report[["signatures", "share"]], check_dtype=False)
 
 
 def is_open(values, hidden, row, column):
@@ -167,6 +194,16 @@ def test_a_campaign_with_few_rsvps_is_hidden_with_another():
     assert report.isna().all().to_dict() == {"b": False, "a": True, "c": True}
 
 
+def test_a_total_of_all_events_that_is_little_more_than_that_of_the_last_pull_hides_it():
+    early = [{**event("a", count, 37.0), "identifiers": ["platform:a"]} for count in (20, 30)]
+    pulls = [
+        {"fetched_at": f"2026-05-0{day}T06:00:00Z", "body": body} for day, body in enumerate(early, start=1)
+    ]
+    report = of.report([*pulls, event("b", 3, 37.0)], min_count=5)["rsvps_by_pull"]
+    assert report["rsvps"].fillna(-1).tolist() == [20, -1]
+    assert report["new_rsvps"].isna().all()
+
+
 @pytest.mark.parametrize("below", [0, -1, "5", 2.5])
 def test_a_bound_that_is_no_count_is_refused(below):
     with pytest.raises(InvalidArgument, match="smallest count"):
@@ -217,7 +254,7 @@ def test_every_output_of_a_report_shows_the_suppressed_one(source, tmp_path):
     assert ran.exit_code == 0, ran.output
     assert "counts of people below 5 are hidden (–)" in ran.output
     line = next(line for line in ran.output.splitlines() if line.startswith("flyer"))
-    assert line.split() == ["flyer", *"–" * 5]
+    assert line.split() == ["flyer", "–", "–"]
     html = (tmp_path / "out" / "report.html").read_text()
     assert "counts of people below 5 are hidden" in html.lower()
     assert "Total of what is shown" in html
@@ -252,13 +289,70 @@ def test_the_headline_shows_the_totals_of_other_tables_than_the_hidden_ones():
     assert reading.summary == {"events": 1, "rsvps": 20, "signatures": 0, "people": 0}
 
 
-def test_a_report_whose_totals_reveal_another_is_refused_with_it(source):
+def by(*keys):
     subject = next(report.subject for report in STANDARD if report.table == "signatures")
-    both = Report(subject, "both", "Both", "Count.", by=["source", "referrer"])
-    alone = of.report(source, reports=[both], min_count=5)["both"]
-    assert alone["signatures"].dropna().to_dict() == {("mail", NONE): 31}
-    with pytest.raises(InvalidColumn, match="signatures_by_source has totals of what both counts"):
-        of.report(source, reports=[both, *STANDARD], min_count=5)
+    return Report(subject, f"signatures_by_{keys[-1]}_too", "By key", "Count.", by=list(keys))
+
+
+def test_a_report_by_two_columns_is_shown_next_to_those_by_each(source):
+    both = by("source", "referrer")
+    made = of.report(source, reports=[*STANDARD, both], min_count=5)
+    assert made[both.name]["signatures"].dropna().to_dict() == {("mail", NONE): 31}
+    assert made["signatures_by_source"]["signatures"].dropna().to_dict() == {"mail": 31}
+
+
+def placed(*places):
+    """Give signatures of people in places, each so many."""
+    deliveries = []
+    for (country, region), count in places:
+        for number in range(count):
+            [item] = delivery("mail", f"{country}{region}{number}")
+            address = {"country": country, "region": region}
+            item["osdi:signature"]["person"] = {"postal_addresses": [address]}
+            deliveries.append([item])
+    return deliveries
+
+
+def test_a_region_that_is_the_only_one_of_its_country_is_hidden_with_the_country():
+    """The country has the count of the region, and the next region would have that of its country."""
+    source = placed((("US", "CA"), 30), (("US", "NV"), 20), (("MX", "BC"), 7), (("CA", "ON"), 2))
+    made = of.report(source, reports=[*STANDARD, by("location_country")], min_count=5)
+    assert made["signatures_by_location_country_too"]["signatures"].dropna().to_dict() == {"US": 50}
+    regions = made["signatures_by_region"]["signatures"].dropna()
+    assert regions.to_dict() == {("US", "CA"): 30, ("US", "NV"): 20}
+
+
+def test_a_small_region_is_hidden_with_another_of_its_country():
+    source = placed((("US", "CA"), 30), (("US", "NV"), 20), (("US", "OR"), 2), (("MX", "BC"), 7))
+    made = of.report(source, reports=[*STANDARD, by("location_country")], min_count=5)
+    assert made["signatures_by_location_country_too"]["signatures"].to_dict() == {"US": 52, "MX": 7}
+    regions = made["signatures_by_region"]["signatures"].dropna()
+    assert regions.to_dict() == {("US", "CA"): 30, ("MX", "BC"): 7}
+
+
+def test_a_campaign_is_hidden_with_one_that_has_a_region_in_common():
+    """The next larger one is the forest, but its 8 RSVPs are those of Nevada."""
+    river, forest, meadow = event("river", 100, 37.0), event("forest", 8, 37.0), event("meadow", 3, 37.0)
+    forest["location"] = {**forest["location"], "region": "NV"}
+    made = of.report([river, forest, meadow], min_count=5)
+    assert made["rsvps_by_campaign"]["rsvps"].dropna().to_dict() == {"forest": 8}
+    assert made["rsvps_by_region"]["rsvps"].to_dict() == {("US", "CA"): 103, ("US", "NV"): 8}
+
+
+def test_a_report_with_a_column_per_value_is_refused(source):
+    over_time = next(report for report in REPORTS if report.name == "signatures_over_time")
+    with pytest.raises(InvalidColumn, match="signatures_over_time has a column per value"):
+        of.report(source, reports=[replace(over_time, by="source")], min_count=5)
+
+
+def test_the_map_of_the_page_says_nothing_of_rsvps(source, tmp_path):
+    maps = []
+    for below in (None, 5):
+        of.write_report(source, tmp_path / "out", min_count=below)
+        html = (tmp_path / "out" / "report.html").read_text()
+        (image,) = re.findall(r'<img src="[^"]*" alt="Map of[^"]*"', html)
+        maps.append(unquote(unescape(image)))
+    assert ["RSVPs" in image for image in maps] == [True, False]
 
 
 def test_a_plot_of_a_suppressed_report_shows_no_hidden_count_and_no_total_of_them():

@@ -89,7 +89,7 @@ def test_a_changed_byte_is_named_with_file_and_line_and_status_1(tmp_path):
 
 
 def test_verify_as_json_has_the_counts_and_the_damages(archive, tmp_path):
-    done = run("verify", archive, "--json")
+    done = run("verify", archive, "--json", "--quiet")
     assert done.exit_code == 0
     assert json.loads(done.output) == {
         "segments": 5,

@@ -7,11 +7,14 @@ import itertools
 import random
 import re
 import signal
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from osdi_frames.receiver import erase
 from osdi_frames.receiver.segments import seal_finished, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
@@ -42,23 +45,41 @@ async def _kill_under_load(receiver: Receiver, after: float, numbers: itertools.
     return acknowledged
 
 
-def _kill_again_and_again(archive: Path, *, times: int) -> list[float]:
-    """Return how long each start took."""
+def _erase_after(seconds: float, archive: Path, person: str) -> None:
+    time.sleep(seconds)
+    erase(archive, persons=[person])
+
+
+def _kill_again_and_again(archive: Path, *, times: int, erases: bool = False) -> list[float]:
+    """Return how long each start took; with erasures, one begins around every second start."""
     acknowledged: set[bytes] = set()
     numbers = itertools.count()
     chance = random.Random(5)
-    started = []
-    for _ in range(times):
-        with Receiver(archive, fresh=True, segment_bytes=SEGMENT_BYTES) as receiver:
-            started.append(receiver.seconds_to_start)
-            acknowledged |= asyncio.run(_kill_under_load(receiver, chance.uniform(0.01, 0.5), numbers))
+    started, erased = [], []
+    with ThreadPoolExecutor(1) as pool:
+        for number in range(times):
+            if erases and number % 2:
+                erased.append(chance.randrange(20 * number))
+                erasure = pool.submit(_erase_after, chance.uniform(0, 1), archive, f"person-{erased[-1]}")
+            with Receiver(archive, fresh=True, segment_bytes=SEGMENT_BYTES) as receiver:
+                started.append(receiver.seconds_to_start)
+                acknowledged |= asyncio.run(_kill_under_load(receiver, chance.uniform(0.01, 0.5), numbers))
+            if erases and number % 2:
+                erasure.result()
     Worker(archive, "main", segment_bytes=SEGMENT_BYTES).close()
+    if erases:  # what was in the open segment
+        assert erase(archive, persons=[f"person-{number}" for number in erased]).left == []
+    gone = {delivery(number) for number in erased}
     found = stored(archive)
     assert len(acknowledged) > 20 * times
-    assert acknowledged - set(found) == set()
-    assert set(found) <= {delivery(n) for n in range(next(numbers))}
+    assert acknowledged - gone - set(found) == set()
+    assert set(found) <= ({delivery(n) for n in range(next(numbers))} - gone) | ({b"[]"} if erases else set())
     assert verify(archive).damages == []
-    print(f"{times} kills, {len(acknowledged)} acknowledged, 0 lost, slowest start {max(started):.2f} s")
+    waited = receiver.log.read_text().count("an erasure holds the archive")
+    print(
+        f"{times} kills, {len(acknowledged)} acknowledged, 0 lost, slowest start {max(started):.2f} s;"
+        f" {found[b'[]']} erased, {waited} starts waited for an erasure"
+    )
     return started
 
 
@@ -66,10 +87,15 @@ def test_nothing_acknowledged_is_lost_or_changed_by_kills_at_random_moments(tmp_
     _kill_again_and_again(tmp_path / "archive", times=4)
 
 
+def test_nothing_acknowledged_but_what_is_erased_is_lost_where_erasures_run_between_kills(tmp_path):
+    _kill_again_and_again(tmp_path / "archive", times=4, erases=True)
+
+
 @pytest.mark.long
-def test_nothing_acknowledged_is_lost_or_changed_by_200_kills_at_random_moments(tmp_path):
-    started = _kill_again_and_again(tmp_path / "archive", times=200)
-    assert max(started) < 2
+@pytest.mark.parametrize(("times", "erases"), [(200, False), (100, True)], ids=["200", "100 with erasures"])
+def test_nothing_acknowledged_is_lost_or_changed_by_many_kills_at_random_moments(tmp_path, times, erases):
+    started = _kill_again_and_again(tmp_path / "archive", times=times, erases=erases)
+    assert max(started) < (60 if erases else 2)
 
 
 CALLS = "write,fsync,rename,unlink"

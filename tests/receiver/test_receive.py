@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,8 +19,10 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
+from osdi_frames.archive.durable import try_lock
 from osdi_frames.cli.receive import _kept_tokens, command
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
+from osdi_frames.receiver import verify, worker
 from osdi_frames.receiver.worker import Worker
 
 from .process import SOURCE, Receiver, stored
@@ -83,6 +87,29 @@ def test_what_is_written_is_the_owner_s_alone_whatever_the_umask_and_a_folder_ke
     assert stat.S_IMODE(archive.stat().st_mode) == 0o755
 
 
+def test_a_quiet_receiver_logs_warnings_only(tmp_path):
+    archive, log = tmp_path / "archive", tmp_path / "log"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    command = [*_RECEIVE, "--port", str(port), "--quiet", str(archive)]
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as receiver:
+        while receiver.poll() is None:
+            with contextlib.suppress(httpx.ConnectError):
+                assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+                break
+            time.sleep(0.05)
+        address = f"http://127.0.0.1:{port}/{(archive / '.tokens').read_text().strip()}"
+        assert httpx.post(address, content=delivery(1)).status_code == 200
+        assert log.read_text() == ""
+        (segment,) = archive.glob("main/2*/*.ndjson")
+        segment.unlink()
+        assert httpx.post(address, content=delivery(2)).status_code == 503
+        receiver.terminate()
+    warnings = log.read_text().splitlines()
+    assert warnings
+    assert all(" WARNING " in line or " ERROR " in line for line in warnings)
+
+
 def test_workers_that_start_at_once_keep_one_token(tmp_path):
     begin = threading.Barrier(8)
 
@@ -120,6 +147,63 @@ def test_a_second_owner_is_refused_with_a_clear_error(tmp_path):
         assert str(refused.exception).endswith("give this one a name of its own with --worker")
     owner.close()
     assert [path.name for path in tmp_path.iterdir()] == ["main"]  # and no token was made
+
+
+#: Erases a person, and waits before the first rename, of a segment that is sealed, until it is told to go on.
+_ERASE = """
+import sys
+from osdi_frames.receiver import erase
+waits = [True]
+def wait(event, arguments):
+    if event == "os.rename" and waits:
+        waits.clear()
+        print("sealing", flush=True)
+        sys.stdin.readline()
+sys.addaudithook(wait)
+print(erase(sys.argv[1], persons=["person-1"]).elements)
+"""
+
+
+def test_a_receiver_that_starts_while_an_erasure_holds_the_archive_waits_for_it(tmp_path):
+    archive = tmp_path / "archive"
+    with _start(archive, "--token", _TOKENS[0]) as receiver:
+        assert _post(receiver, _TOKENS[0]) == 200
+        receiver.kill()
+    command = [sys.executable, "-c", _ERASE, str(archive)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as erasing:
+        assert erasing.stdout.readline() == "sealing\n"
+
+        def go_on_once_it_waits() -> None:
+            for _ in range(1000):
+                if "an erasure holds the archive; waiting for it, 60 s at most" in receiver.log.read_text():
+                    break
+                time.sleep(0.02)
+            erasing.stdin.write("\n")
+            erasing.stdin.flush()
+
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(go_on_once_it_waits)
+            with _start(archive, "--token", _TOKENS[0]) as receiver:
+                waiting.result()
+                assert _post(receiver, _TOKENS[0]) == 200
+                receiver.stop()
+        assert erasing.stdout.readline() == "1\n"
+    assert stored(archive) == {b"[]": 1, delivery(1): 1}
+    assert verify(archive).damages == []
+
+
+def test_an_erasure_is_waited_for_no_longer_than_a_minute(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(worker, "ERASURE_SECONDS", 0.2)
+    Worker(tmp_path, "main", segment_bytes=1).close()
+    with contextlib.closing(Worker(tmp_path, "main", segment_bytes=1, erases=True)):
+        descriptor = try_lock(tmp_path / "main" / ".erasing")
+        for _ in range(2):
+            with pytest.raises(ArchiveLocked, match="or an erasure does"):
+                Worker(tmp_path, "main", segment_bytes=1)
+        os.close(descriptor)
+    assert [record.message.partition(": ")[2] for record in caplog.records] == [
+        "an erasure holds the archive; waiting for it, 0.2 s at most"
+    ] * 2
 
 
 def test_a_port_that_is_taken_is_named(tmp_path, taken_port):

@@ -152,8 +152,8 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def try_lock(path: Path) -> int | None:
-    """Open and lock a file; return None where another process holds the lock or has removed the file.
+def try_lock(path: Path, *, shared: bool = False) -> int | None:
+    """Open and lock a file, alone or `shared`; return None where another process holds it or has removed the file.
 
     Closing the descriptor releases the lock. Windows has no such locks.
     """
@@ -165,7 +165,7 @@ def try_lock(path: Path) -> int | None:
     taken = False
     try:
         with contextlib.suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             taken = os.fstat(descriptor).st_nlink > 0
     finally:
         if not taken:

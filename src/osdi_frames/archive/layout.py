@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from osdi_frames.archive.decoder import Decoder
 from osdi_frames.archive.limits import Limits
 from osdi_frames.archive.names import is_lines
 from osdi_frames.archive.streams import Reader
@@ -31,10 +29,8 @@ _BLANK = b" \t\r\n"
 _BOUNDARY = re.compile(rb"[}\]][ \t\r]*+\n[ \t\r\n]*+([{\[])")
 _LINE_END = re.compile(rb"\n()")
 _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
-_DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
-_CONSTANT = re.compile(r"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 LINE_1 = np.ones(1, np.int64)
@@ -210,11 +206,11 @@ def _glued(buffer: bytes) -> list[int]:
     if not _GLUED.search(buffer):
         return []
     text = buffer.decode("latin-1")  # a character per byte; the syntax of JSON is ASCII
-    decoder = json.JSONDecoder(parse_int=str, parse_float=str)
+    decoder = Decoder(text)
     ends, at = [], 0
     while at < len(text):
         try:
-            _, end = decoder.raw_decode(text, at)
+            _, end = decoder.decode(at)
         except (ValueError, RecursionError):
             break
         at = _after_space(text, end)
@@ -226,7 +222,8 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     """Find the documents in a candidate that is not one; each with its line, counted from 0.
 
     What is not JSON is a `Finding`; the search goes on where a line begins with a bracket, and ends after
-    a thousand of these, the last of which reports that. So is, before a document, a key that it has twice anywhere.
+    a thousand of these, the last of which reports that. So is, before a document, a key that it has twice anywhere,
+    or a number that JSON does not have.
 
     >>> list(split(b'{"a": 1}[2]'))
     [(0, {'a': 1}), (0, [2])]
@@ -237,10 +234,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     except UnicodeDecodeError as error:
         yield 0, Finding(ProblemKind.NOT_UTF8, value=Verbatim(f"{error.reason} at byte {error.start}"))
         return
-    twice: list[str] = []
-    decoder = json.JSONDecoder(
-        object_pairs_hook=partial(_object, twice), parse_int=_integer, parse_float=_number, parse_constant=str
-    )
+    decoder = Decoder(text)
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
@@ -248,43 +242,23 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             reason = f"{errors:,} errors; what follows was not read"
             yield line, Finding(ProblemKind.NOT_JSON, value=Verbatim(reason))
             return
-        twice.clear()
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = decoder.decode(at)
         except (ValueError, RecursionError) as error:
-            if spelled := _constant(text, error):
-                text = f'{text[: spelled.start()]}"{spelled[0]}"{text[spelled.end() :]}'
-                continue
             value = Finding(ProblemKind.NOT_JSON, value=Verbatim(_reason(error, at)))
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
-        yield from ((line, Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning")) for key in twice)
+        yield from ((line, warning) for warning in _warnings(decoder))
         yield line, value
         at = _after_space(text, end)
 
 
-def _constant(text: str, error: ValueError | RecursionError) -> re.Match[str] | None:
-    """Return a constant that stopped Python, which knows three: DuckDB reads one in any spelling, as text."""
-    if isinstance(error, json.JSONDecodeError) and error.msg == "Expecting value":
-        return _CONSTANT.match(text, error.pos)
-    return None
-
-
-def _object(twice: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of a key that occurs twice, which is noted, its first value."""
-    if len(found := dict(pairs)) < len(pairs):
-        twice += (key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        found = dict(reversed(pairs))
-    return found
-
-
-def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= _DIGITS else digits
-
-
-def _number(digits: str) -> float | str:
-    return digits if math.isinf(number := float(digits)) else number
+def _warnings(decoder: Decoder) -> Iterator[Finding]:
+    for key in decoder.twice:
+        yield Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning")
+    for number in decoder.unusual:
+        yield Finding(ProblemKind.ODD_NUMBER, value=Verbatim(number), severity="warning")
 
 
 def _after_space(text: str, at: int) -> int:

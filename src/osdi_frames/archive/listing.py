@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import fnmatch
 import glob
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from osdi_frames.archive.members import Handle, reported, unreadable
+from osdi_frames.archive.content import HEAD, holds_documents
+from osdi_frames.archive.members import Handle, reported, unread, unreadable
 from osdi_frames.archive.names import (
     QUARANTINE,
     SEALED,
     SEGMENT,
     TABLES,
     is_hidden,
+    is_ignored,
     is_readable,
     local_path,
     printable,
@@ -86,7 +90,7 @@ class _Listing:
         if path.startswith(HTTP) and not is_readable(os.path.basename(urlsplit(path).path)):
             raise InvalidSource(f"{shown(path)} is an address, and no archive; {PULL}")
         if "://" in path:
-            yield from listed(path)
+            yield from listed(path, lambda file: self.handle(unread(file, file)))
         elif os.path.isdir(path):
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + SEALED):
@@ -104,13 +108,14 @@ class _Listing:
             raise SourceNotFound(f"there is no file or folder {printable(path)}{_hint(path)}")
 
     def _in_folder(self, folder: str) -> Iterator[str]:
-        """Yield the files of documents in a folder and those inside it; hidden ones are ignored."""
+        """Yield the files of documents in a folder and those inside it; report others."""
         for _, entries in self._walk(folder):
             for entry in entries:
-                if (is_readable(entry.name) or _leads_nowhere(entry)) and (
-                    entry.is_file(follow_symlinks=False) or self._is_file(entry.path)
-                ):
-                    yield entry.path.removeprefix("./")
+                if holds_documents(entry.name, partial(_head, entry)) or _leads_nowhere(entry):
+                    if entry.is_file(follow_symlinks=False) or self._is_file(entry.path):
+                        yield entry.path.removeprefix("./")
+                elif not is_ignored(entry.name):
+                    self.handle(unread(printable(entry.path), entry.name))
 
     def _is_file(self, path: str) -> bool:
         """Return whether a path is none whose opening could wait for someone else for ever; report one that is."""
@@ -184,6 +189,15 @@ def _is_there(path: str) -> bool:
     except (OSError, ValueError) as error:
         return isinstance(error, PermissionError)
     return True
+
+
+def _head(entry: os.DirEntry[str]) -> bytes:
+    """Return how a file begins; nothing of what is none, or cannot be read."""
+    with contextlib.suppress(OSError):
+        if entry.is_file():
+            with open(entry.path, "rb", buffering=0) as file:
+                return file.read(HEAD)
+    return b""
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

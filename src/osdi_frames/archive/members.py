@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import shutil
 import stat
@@ -10,30 +11,29 @@ import struct
 import tarfile
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any, BinaryIO, Literal, Self, TypeAlias, cast
+from functools import partial
+from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
 
-from osdi_frames.archive import streams
+from osdi_frames.archive.content import HEAD, UNPACK, ZIP_END, container, holds_documents
 from osdi_frames.archive.limits import Budget
-from osdi_frames.archive.names import COMPRESSED, is_lines, is_readable, printable, suffix
-from osdi_frames.archive.streams import Pieces, Reader, pieces_of
+from osdi_frames.archive.names import (
+    TARS,
+    is_ignored,
+    is_lines,
+    printable,
+    suffix,
+    suffix_inside,
+    without_suffix,
+)
+from osdi_frames.archive.streams import CORRUPT, Pieces, Reader, pieces_of
 from osdi_frames.errors import OsdiError
 from osdi_frames.problems import Place, Problem, ProblemKind
 
 Handle: TypeAlias = Callable[[Problem], None]
 Files: TypeAlias = Iterator[tuple[str, Reader]]
-Kind: TypeAlias = Literal["gz", "zst", "zip", "tar"]
 
-_KINDS: dict[str, Kind] = {".gz": "gz", ".zst": "zst", ".zip": "zip", ".tar": "tar", ".tgz": "tar"}
-_ZIP_END = b"PK\x05\x06"
-#: How a file that holds others begins: zips also without members, tars of POSIX and of GNU. JSON holds no NUL.
-_MAGIC = re.compile(
-    rb"(?P<gz>\x1f\x8b)|(?P<zst>%b|.%b)|(?P<zip>PK\x03\x04|%b)|(?P<tar>.{257}ustar(?:\x0000|  \x00))"
-    % tuple(map(re.escape, (streams.ZSTD_MAGIC, streams.ZSTD_SKIPPABLE, _ZIP_END))),
-    re.DOTALL,
-)
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
 _ZIP_IN_MEMORY = 64 << 20  # of one that is copied
@@ -41,10 +41,11 @@ _HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these err
 _LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
 _LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
 _NO_FILE = "a link, pipe or device"
+_SUFFIX = re.compile(r"\.\w{1,12}")  # one that says of which kind a file is
 
-_GENERAL = (OSError, EOFError, ArithmeticError, LookupError, ValueError, RuntimeError)
+_GENERAL = (ArithmeticError, LookupError, RuntimeError)
 #: What opening, decompressing and unpacking raise on broken input.
-BROKEN = (*_GENERAL, struct.error, zlib.error, streams.zstd.ZstdError, tarfile.TarError, zipfile.BadZipFile)
+BROKEN = (*CORRUPT, *_GENERAL, struct.error, tarfile.TarError, zipfile.BadZipFile)
 
 
 @contextlib.contextmanager
@@ -64,13 +65,11 @@ def unreadable(name: str, reason: str) -> Problem:
     return Problem(Place(name), ProblemKind.NO_FILE, reason)
 
 
-def container(name: str, head: bytes) -> Kind | None:
-    """Return what a file is that holds others, by its first bytes, then by its name; None for a file of documents."""
-    if found := _MAGIC.match(head):
-        return cast("Kind", found.lastgroup)
-    # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
-    is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and suffix(name) in COMPRESSED)
-    return None if is_text else _KINDS.get(suffix(name))
+def unread(name: str, inside: str) -> Problem:
+    """Describe a file that no reader takes, by its kind; `inside` is its name in its folder or container."""
+    last = suffix_inside(inside)
+    kind = last if _SUFFIX.fullmatch(last) else "with another suffix" if last else "without a suffix"
+    return Problem(Place(name), ProblemKind.UNREAD_FILE, kind, "warning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +108,9 @@ class Unpacking:
         elif kind == "tar":
             yield from self._tarred(name, reader, depth)
         else:
-            pieces = streams.gunzipped(reader) if kind == "gz" else streams.unzstd(reader)
-            content = f"{content[:-4]}.tar" if suffix(content) == ".tgz" else content.removesuffix(f".{kind}")
-            yield from self._inside(name, pieces, depth, content=content)
+            if (last := suffix(content)) in TARS or last == f".{kind}":
+                content = f"{without_suffix(content)}{'.tar' if last in TARS else ''}"
+            yield from self._inside(name, UNPACK[kind](reader), depth, content=content)
 
     def _inside(self, name: str, pieces: Iterator[bytes], depth: int, *, content: str | None = None) -> Files:
         inner = Reader(Pieces(pieces, self.budget.spend))
@@ -125,9 +124,10 @@ class Unpacking:
             for number, info in enumerate(infos):
                 inner = f"{name}!{printable(info.filename)}"
                 with reported(inner, self.handle):
-                    if info.is_dir() or not is_readable(info.filename):
+                    if info.is_dir() or not holds_documents(info.filename, partial(_head, archive, info)):
                         if is_first:
                             _compare_names(archive, info)
+                            self._pass_over(inner, info.filename, is_file=not info.is_dir())
                     elif chosen is None or number in chosen:
                         with _opened_member(archive, info) as member:
                             yield from self._inside(inner, pieces_of(member), depth)
@@ -143,16 +143,21 @@ class Unpacking:
         for info, member in _tar_members(reader, lambda reason: self.handle(unreadable(name, reason))):
             is_empty = False
             inner = f"{name}!{printable(info.name)}"
-            if info.isdir() or not is_readable(info.name):
-                continue
-            if member is None:
-                self.handle(unreadable(inner, _NO_FILE))
-            else:
-                content = Reader(Pieces(pieces_of(member), self.budget.spend if info.issparse() else int))
-                with reported(inner, self.handle):
+            pieces = pieces_of(member or io.BytesIO())
+            content = Reader(Pieces(pieces, self.budget.spend if info.issparse() else int))
+            with reported(inner, self.handle):
+                if info.isdir() or not holds_documents(info.name, content.peek):
+                    self._pass_over(inner, info.name, is_file=info.isfile())
+                elif member is None:
+                    self.handle(unreadable(inner, _NO_FILE))
+                else:
                     yield from self.members(inner, content, depth=depth + 1)
         if is_empty:
             self._empty(name)
+
+    def _pass_over(self, name: str, inside: str, *, is_file: bool) -> None:
+        if is_file and not is_ignored(inside):
+            self.handle(unread(name, inside))
 
     def _empty(self, name: str) -> None:
         self.handle(Problem(Place(name), ProblemKind.EMPTY_FILE, "holds no document", "warning"))
@@ -173,6 +178,12 @@ def zip_infos(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return sorted(archive.infolist(), key=lambda info: info.filename)
 
 
+def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with contextlib.suppress(*BROKEN), _opened_member(archive, info) as member:
+        return member.read(HEAD)
+    return b""
+
+
 def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
     """Open a member; of bz2 and lzma zipfile decompresses more at once than any limit."""
     if stat.S_ISLNK(info.external_attr >> 16):
@@ -190,7 +201,7 @@ def _counted(archive: zipfile.ZipFile) -> int:
     file = cast("BinaryIO", archive.fp)
     file.seek(max(0, file.seek(0, 2) - _END_REACH))
     tail = file.read()
-    counted: int = _END.unpack_from(tail, tail.rfind(_ZIP_END))[4]
+    counted: int = _END.unpack_from(tail, tail.rfind(ZIP_END))[4]
     return counted if counted < 0xFFFF else len(archive.filelist)
 
 

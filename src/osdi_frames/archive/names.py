@@ -6,14 +6,19 @@ import os
 import re
 from urllib.parse import unquote
 
-#: Suffixes of files that hold documents; in folders and containers, files of other types are ignored.
+#: Suffixes of files that hold documents; in folders and containers, files of other types are counted.
 LINES = frozenset({".jsonl", ".ndjson"})
 DOCUMENTS = LINES | {".json"}
-COMPRESSED = frozenset({".gz", ".zst"})
-ARCHIVES = frozenset({".zip", ".tar", ".tgz"})
+COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
+TARS = frozenset({".tgz", ".tzst", ".tbz", ".tbz2", ".txz"})  # compressed ones
+ARCHIVES = TARS | {".zip", ".tar"}
 _READABLE = DOCUMENTS | ARCHIVES
 #: Suffixes of files that hold tables, such as those of an export: no reader of archives reads them.
 TABLES = (".parquet", ".csv", ".xlsx")
+
+#: Files that are about a folder, by their names without suffix, and those that file managers put into every folder.
+ABOUT = frozenset({"readme"})
+BY_MANAGERS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 #: The list of what a run wrote into a folder of tables.
 MANIFEST = ".osdi-frames.json"
@@ -47,9 +52,21 @@ def is_readable(name: str) -> bool:
     >>> [is_readable(name) for name in ("a.ndjson.gz", "../b.tar.gz", ".hidden.json", "notes.txt")]
     [True, True, False, False]
     """
-    return _suffix_inside(name) in _READABLE and not (
-        (name[:1] == "." or "/." in name) and any(map(is_hidden, name.split("/")))
-    )
+    return suffix_inside(name) in _READABLE and not _in_hidden(name)
+
+
+def is_ignored(name: str) -> bool:
+    """Return whether a file of a folder or container is none of an archive: a hidden one, or one about the folder.
+
+    >>> [is_ignored(name) for name in (".hidden/a.txt", "in/README.md", "notes.txt", "export")]
+    [True, True, False, False]
+    """
+    last = name[name.rfind("/") + 1 :]
+    return _in_hidden(name) or last in BY_MANAGERS or last.partition(".")[0].lower() in ABOUT
+
+
+def _in_hidden(name: str) -> bool:
+    return (name[:1] == "." or "/." in name) and any(map(is_hidden, name.split("/")))
 
 
 def is_hidden(part: str) -> bool:
@@ -63,22 +80,36 @@ def is_lines(name: str) -> bool:
     >>> [is_lines(name) for name in ("a.ndjson", "b.zip!c.JSONL.gz", "d.json")]
     [True, True, False]
     """
-    return _suffix_inside(name) in LINES
+    return suffix_inside(name) in LINES
 
 
-def _suffix_inside(name: str) -> str:
-    """Return the suffix that a file has once it is decompressed: ``.ndjson`` of ``b.ndjson.gz.zst``."""
+def suffix_inside(name: str) -> str:
+    """Return the suffix that a file has once it is decompressed.
+
+    >>> suffix_inside("b.ndjson.gz.zst"), suffix_inside("export.gz")
+    ('.ndjson', '')
+    """
     while (last := suffix(name)) in COMPRESSED:
-        name = name[: -len(last)]
+        name = without_suffix(name)
     return last
 
 
-def suffix(name: str) -> str:
-    """Return the last suffix of a name in lower case; empty if there is none.
+def without_suffix(name: str) -> str:
+    """Return a name without its last suffix, and without blanks after it.
 
-    >>> suffix("a.tar/b.JSON"), suffix("a.tar/b")
+    >>> without_suffix("a.json.gz ")
+    'a.json'
+    """
+    return name.rstrip()[: -len(suffix(name))]
+
+
+def suffix(name: str) -> str:
+    """Return the last suffix of a name in lower case, without blanks after it; empty if there is none.
+
+    >>> suffix("a.tar/b.JSON "), suffix("a.tar/b")
     ('.json', '')
     """
+    name = name.rstrip()
     stem, dot, last = name[name.rfind("/") + 1 :].rpartition(".")
     return f".{last.lower()}" if stem and dot else ""
 

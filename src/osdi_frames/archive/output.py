@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from osdi_frames.archive import durable
-from osdi_frames.archive.names import MANIFEST, is_address, local_path
+from osdi_frames.archive.names import BY_MANAGERS, MANIFEST, is_address, local_path
 from osdi_frames.archive.remote import HTTP, asked, filesystem_of, shown
 from osdi_frames.archive.source import Source
 from osdi_frames.errors import DestinationExists, InvalidArgument
 
 Kind: TypeAlias = Literal["export", "report"]
 
-#: Files that file managers put into every folder that is looked at.
-_IGNORED = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 _NAMED = 3  # files that a message names
 _AT_ONCE = 8  # uploads
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
@@ -172,7 +170,7 @@ def _earlier(
 
 def _files(folder: Path) -> list[str]:
     """List the files, links and empty folders in a folder, by their paths relative to it."""
-    found = (path for path in folder.rglob("*") if path.name not in _IGNORED)
+    found = (path for path in folder.rglob("*") if path.name not in BY_MANAGERS)
     leaves = (path for path in found if path.is_symlink() or not path.is_dir() or not any(path.iterdir()))
     return sorted({path.relative_to(folder).as_posix() for path in leaves} - {MANIFEST})
 

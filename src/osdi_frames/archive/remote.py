@@ -6,21 +6,24 @@ name, row or message.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-from osdi_frames.archive.names import is_readable, printable
+from osdi_frames.archive.content import HEAD, holds_documents
+from osdi_frames.archive.names import is_ignored, printable, suffix_inside
 from osdi_frames.archive.streams import Pieces, ahead
 from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
 _PIECE = 1 << 20  # bytes taken from a stream at once
+_AT_ONCE = 16  # files of which the beginning is asked for
 _ATTEMPTS, _LONGEST_PAUSE = 4, 5.0
 #: What is an answer, and no failure of the network.
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError)
@@ -61,6 +64,16 @@ class Remote:
         stream = asked(self, filesystem.open, self.path, "rb", **options)
         return cast("BinaryIO", Pieces(self._streamed(stream)))
 
+    def head(self) -> bytes:
+        """Return how the file begins; nothing of what cannot be asked for a part of it, or may not be read."""
+        if not self.has_ranges or not self.size:
+            return b""
+        filesystem, _ = filesystem_of(self.address)
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            head: bytes = asked(self, filesystem.cat_file, self.path, start=0, end=min(self.size, HEAD))
+            return head
+        return b""
+
     def _block(self, filesystem: Any, size: int, start: int) -> bytes:
         end = min(start + _BLOCK, size)
         bounds = {"start": start, "end": end} if self.has_ranges else {}
@@ -80,43 +93,57 @@ class Remote:
             raise ServiceUnreachable(f"{self}: the stream ended {left:,} bytes early")
 
 
-def listed(address: str) -> list[Remote]:
-    """Return the files behind an address: a file, a folder, a pattern."""
+def listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
+    """Return the files behind an address: a file, a folder, a pattern.
+
+    `pass_over` is called with the name of each file in a folder that is not read.
+    """
     filesystem, path = filesystem_of(address)
     filesystem.invalidate_cache()  # new objects are read, too
+    files: dict[Remote, None] = {}
+    found: dict[str, dict[str, Any]] = {}
     try:
         found = _found(address, filesystem, path)
+        for path, info in found.items():
+            if info.get("type") == "directory":
+                files |= dict.fromkeys(_in_folder(address, filesystem, path, pass_over))
+            else:
+                files[_remote(address, path, info)] = None
     except FileNotFoundError:
         found = {}
     except PermissionError as error:
         raise KeyRefused(f"{shown(address)}: {shown(str(error))}") from None
     if not found:
         raise SourceNotFound(f"there is nothing at {shown(address)}")
-    protocol = address.partition("://")[0]
-    return [
-        Remote(
-            shown(path if "://" in path else f"{protocol}://{path.lstrip('/')}"),
-            path,
-            address,
-            info.get("size"),
-        )
-        for path, info in found.items()
-        if info.get("type") != "directory"
-    ]
+    return list(files)
 
 
 def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
-    """List what is at an address, with what is known of each; of a folder, also itself."""
-    found: dict[str, dict[str, Any]] = {}
+    """List what is at an address, with what is known of each."""
     if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
-        found |= asked(address, filesystem.glob, path, detail=True)
-    else:
-        found[path] = asked(address, filesystem.info, path)
-    for folder in [name for name, info in found.items() if info.get("type") == "directory"]:
-        inside = len(folder.rstrip("/")) + 1
-        files = asked(address, filesystem.find, folder, detail=True)
-        found |= {name: info for name, info in files.items() if is_readable(name[inside:])}
-    return found
+        matches: dict[str, dict[str, Any]] = asked(address, filesystem.glob, path, detail=True)
+        return matches
+    return {path: asked(address, filesystem.info, path)}
+
+
+def _in_folder(
+    address: str, filesystem: Any, folder: str, pass_over: Callable[[str], object]
+) -> Iterator[Remote]:
+    inside = len(folder.rstrip("/")) + 1
+    found = asked(address, filesystem.find, folder, detail=True)
+    files = {_remote(address, path, info): path[inside:] for path, info in found.items()}
+    nameless = [file for file, name in files.items() if not (suffix_inside(name) or is_ignored(name))]
+    heads = ahead(Remote.head, nameless, _AT_ONCE)
+    for file, name in files.items():
+        if holds_documents(name, lambda: next(heads)()):
+            yield file
+        elif not is_ignored(name):
+            pass_over(file.name)
+
+
+def _remote(address: str, path: str, info: Mapping[str, Any]) -> Remote:
+    name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
+    return Remote(shown(name), path, address, info.get("size"))
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:

@@ -22,10 +22,11 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
+from osdi_frames.archive.content import container
 from osdi_frames.archive.layout import LINE_1, Chunk, candidates, single, survey
 from osdi_frames.archive.limits import Budget, LimitExceeded, Limits
 from osdi_frames.archive.listing import File, files
-from osdi_frames.archive.members import BROKEN, Handle, Unpacking, container, opened_zip, reported, zip_infos
+from osdi_frames.archive.members import BROKEN, Handle, Unpacking, opened_zip, reported, zip_infos
 from osdi_frames.archive.names import ARCHIVES, COMPRESSED, SEALED, printable, suffix
 from osdi_frames.archive.remote import Remote
 from osdi_frames.archive.streams import Pieces, Reader, ahead, pieces_of

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import io
+import lzma
 import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, TypeVar, cast
+from functools import partial
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 if sys.version_info >= (3, 14):
     from compression import zstd as zstd
@@ -19,12 +22,18 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 #: A magic number that ends so, in any of 16 forms, begins a frame without content.
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 
+#: What reading and decompressing raise on broken input.
+CORRUPT = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError)
+
 _BLOCK = 1 << 16  # bytes that a reader buffers
 _PIECE = 1 << 20  # bytes decompressed at once
+_STEP = 1 << 10  # bytes decompressed at once where an error would take all of them
+_MEMORY = 256 << 20  # bytes that an xz may take for its dictionary; `xz -9` needs 65 MiB
 _FIRST = 512  # bytes that the first read returns at least, so that a container is recognised
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 class Reader(io.BufferedReader):
@@ -129,12 +138,60 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
                 raise
             yield piece
             data = member.unconsumed_tail
-        # Another member may follow, after padding. The rest is unused_data alone: zlib can leave it in
-        # unconsumed_tail, too.
-        data = member.unused_data.lstrip(b"\0")
-        while not data and (padding := reader.read1()):
-            data = padding.lstrip(b"\0")
+        # The rest is unused_data alone: zlib can leave it in unconsumed_tail, too.
+        data = _after_padding(member.unused_data, reader)
         is_more = bool(data)
+
+
+def _after_padding(data: bytes, reader: Reader) -> bytes:
+    """Return what follows a compressed stream and the padding after it: another one, or nothing."""
+    data = data.lstrip(b"\0")
+    while not data and (padding := reader.read1()):
+        data = padding.lstrip(b"\0")
+    return data
+
+
+def unbzip2(reader: Reader) -> Iterator[bytes]:
+    """Yield the bytes of a bzip2 stream before a break, but for the last kibibyte, and raise only then."""
+    return _in_steps(reader, bz2.BZ2Decompressor, "bzip2")
+
+
+def unxz(reader: Reader) -> Iterator[bytes]:
+    """Yield the bytes of an xz stream before a break, but for the last kibibyte, and raise only then."""
+    return _in_steps(reader, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MEMORY), "xz")
+
+
+def _in_steps(reader: Reader, decompressor: Callable[[], _Decompressor], name: str) -> Iterator[bytes]:
+    data, is_more = b"", True
+    while is_more:
+        stream = decompressor()
+        yield from _together(_steps(stream, data, reader, name))
+        data = _after_padding(stream.unused_data, reader)
+        is_more = bool(data)
+
+
+def _steps(stream: _Decompressor, data: bytes, reader: Reader, name: str) -> Iterator[bytes]:
+    """Yield what a stream holds, a little at a time: the call that meets an error drops what it made before."""
+    while not stream.eof:
+        if stream.needs_input and not (data := data or reader.read1()):
+            raise EOFError(f"truncated {name}")
+        yield stream.decompress(data, _STEP)
+        data = b""
+
+
+def _together(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Join pieces of a step each; an error is raised after what came before it."""
+    waiting: list[bytes] = []
+    try:
+        for piece in pieces:
+            waiting.append(piece)
+            if len(waiting) * _STEP >= _BLOCK:
+                yield b"".join(waiting)
+                waiting.clear()
+    except Exception:
+        yield b"".join(waiting)
+        raise
+    yield b"".join(waiting)
 
 
 def unzstd(reader: Reader) -> Iterator[bytes]:

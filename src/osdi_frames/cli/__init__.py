@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any, NoReturn
 
@@ -50,11 +51,13 @@ class _Commands(Group):
             self.add_command(module.command, name)
         return super().get_command(ctx, name)
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _unread_ends_it():  # click would end with 1
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _unread_ends_it():
             return super().invoke(ctx)
-        except BrokenPipeError:  # who reads what is printed has enough, as `head`; click would end with 1
-            _end_at_once(Status.UNREAD)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
         with formatter.section("Commands"):
@@ -79,8 +82,10 @@ def group() -> None:
 def run() -> None:
     """Be the process of a command: `main`, and an end that frees no memory, for which Python takes 0.2 seconds."""
     gc.set_threshold(50_000)  # modules and plots are many objects, of which none is garbage
+    if sys.stdout is None:  # closed, as by >&-: an error if something is printed, and no file gets its number
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     status: list[int] = []
-    atexit.register(lambda: status and _leave(status[0]))  # what is registered first is called last
+    atexit.register(lambda: status and _end_at_once(status[0]))  # what is registered first is called last
     try:
         main()
     except SystemExit as end:
@@ -89,20 +94,19 @@ def run() -> None:
         raise
 
 
-def _leave(status: int) -> NoReturn:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
 def main() -> None:
     """Run a command, and end with its `Status`; a user's error is one line on standard error."""
     warnings.showwarning = _warn  # type: ignore[assignment] # the place in the code is nothing to a user
+    with _unread_ends_it():
+        sys.exit(_status())
+
+
+def _status() -> int:
     try:
-        sys.exit(group.main(prog_name="osdi-frames", standalone_mode=False))
+        return int(group.main(prog_name="osdi-frames", standalone_mode=False) or Status.DONE)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
         _complain("osdi-frames: stopped", *getattr(stop.__cause__ or stop, "__notes__", []))
         _end_at_once(Status.STOPPED)
@@ -110,12 +114,21 @@ def main() -> None:
         hint = " (--on-error skip passes over it, osdi-frames check lists all)"
         said = f"osdi-frames: {error}{hint if isinstance(error, BadDocument) else ''}"
         _complain(said, *getattr(error, "__notes__", []))
-        sys.exit(Status.FAILED)
+        return Status.FAILED
 
 
-def _end_at_once(status: Status) -> NoReturn:
+@contextlib.contextmanager
+def _unread_ends_it() -> Iterator[None]:
+    """End the process in silence where who reads what it prints has ended, as `head` does."""
+    try:
+        yield
+    except BrokenPipeError:
+        _end_at_once(Status.UNREAD)
+
+
+def _end_at_once(status: int) -> NoReturn:
     """End the process, although a thread of it may wait for a pipe that nobody writes to."""
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, AttributeError):  # one that is closed is None
+            stream.flush()
     os._exit(status)

@@ -1,7 +1,6 @@
 """``osdi-frames archive``: check an archive of the receiver, erase a person from it."""
 
 import dataclasses
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ import click
 
 from osdi_frames import receiver
 from osdi_frames.cli import Status
-from osdi_frames.cli.options import HELP, Group, as_json, runs
+from osdi_frames.cli.options import HELP, Group, as_json, print_json, runs
 from osdi_frames.errors import counted, printable
 
 _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -29,7 +28,7 @@ def verify(archive: Path, *, as_json: bool) -> None:
     """Check every checksum and every sequence number of ARCHIVE; status 1 when something is damaged."""
     found = receiver.verify(archive)
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(found), default=str, indent=2))
+        print_json(dataclasses.asdict(found))
     else:
         for damage in found.damages:
             click.echo(printable(str(damage)))

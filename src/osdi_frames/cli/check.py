@@ -7,7 +7,7 @@ import click
 import pandas as pd
 
 from osdi_frames.cli import Status
-from osdi_frames.cli.options import as_json, progress, runs, sources
+from osdi_frames.cli.options import as_json, print_json, progress, runs, sources
 from osdi_frames.errors import counted, printable
 from osdi_frames.handle import open as open_archive
 
@@ -28,7 +28,7 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
     if as_json:
         problems = json.loads(found.to_json(orient="records"))
         listed = {"errors": errors, "warnings": warnings, "problems": problems}
-        click.echo(json.dumps(inspection.counts | listed, indent=2))
+        print_json(inspection.counts | listed)
     else:
         click.echo(str(inspection))
         for row in found.to_dict("records"):

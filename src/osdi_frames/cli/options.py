@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import json
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -18,7 +20,9 @@ prefix = click.option("--prefix", help="The service's own prefix, besides platfo
 
 bom = click.option("--bom", is_flag=True, help="CSV: a byte-order mark, by which Excel knows UTF-8.")
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for programs.")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document, for programs; also with --quiet."
+)
 
 progress = click.option(
     "--progress/--no-progress", default=None, help="A progress bar; by default on a terminal."
@@ -95,10 +99,33 @@ def with_options(message: str) -> str:
     return said.replace("osdi_frames.check", "osdi-frames check")
 
 
+#: Where a quiet command keeps the stream that it prints nothing to but JSON.
+_STDOUT = f"{__name__}.stdout"
+
+
 def _silence(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
         ctx.default_map = {"progress": False}
+        ctx.meta[_STDOUT] = sys.stdout
         ctx.with_resource(contextlib.redirect_stdout(io.StringIO()))
+
+
+def is_quiet() -> bool:
+    """Return whether the command is to print nothing but warnings and errors."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and _STDOUT in ctx.meta
+
+
+def print_json(document: Any) -> None:
+    """Print what `as_json` asks for, which a quiet command prints too."""
+    stdout = click.get_current_context().meta.get(_STDOUT)
+    click.echo(json.dumps(document, default=str, indent=2), file=stdout)
+
+
+def note(line: str) -> None:
+    """Print a line that is no warning to standard error, unless the command is quiet."""
+    if not is_quiet():
+        click.echo(line, err=True)
 
 
 _QUIET = click.Option(

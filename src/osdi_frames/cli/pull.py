@@ -1,12 +1,11 @@
 """`osdi-frames pull`: every page of a service's events into an archive."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from osdi_frames.cli.options import as_json, positive, prefix, progress, runs
+from osdi_frames.cli.options import as_json, positive, prefix, print_json, progress, runs
 from osdi_frames.client.client import Client
 from osdi_frames.client.collection import MAX_PAGES
 from osdi_frames.client.pull import NAMES
@@ -23,7 +22,13 @@ from osdi_frames.errors import IncompletePull, printable
     type=click.Choice(NAMES),
     help="Read this, too (signatures: with their petitions); repeat it for several.",
 )
-@click.option("--campaign", "campaigns", multiple=True, metavar="ID", help="Events of this campaign only.")
+@click.option(
+    "--campaign",
+    "campaigns",
+    multiple=True,
+    metavar="ID",
+    help="Only events of this campaign; repeat it for several.",
+)
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
 @click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option("--max-pages", default=MAX_PAGES, type=positive, help="Pages of one collection, at most.")
@@ -46,7 +51,7 @@ def command(
     with Client(url, **options) as client:
         manifest = client.pull(destination, collections=dict.fromkeys(("events", *collections)), **of_pull)
     if as_json:
-        click.echo(json.dumps({"folder": str(manifest.folder)} | manifest.as_json(), indent=2))
+        print_json({"folder": str(manifest.folder)} | manifest.as_json())
     else:
         for line in str(manifest).split("\n"):
             click.echo(printable(line))

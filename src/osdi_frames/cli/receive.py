@@ -12,7 +12,7 @@ import click
 
 from osdi_frames import receiver
 from osdi_frames.archive.durable import make_folder, sync, write_file
-from osdi_frames.cli.options import port, runs
+from osdi_frames.cli.options import is_quiet, note, port, runs
 from osdi_frames.receiver.delivery_queue import Limits
 from osdi_frames.receiver.worker import is_locked, locked
 
@@ -42,7 +42,8 @@ def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int,
     A report that another user makes of ARCHIVE is empty; run both as one user.
     """
     os.umask(0o077)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    level = logging.WARNING if is_quiet() else logging.INFO
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
     limits = Limits(body_bytes=max_body)
     tokens = tokens or _kept_tokens(archive, worker)
     receiver.serve(archive, tokens=tokens, worker=worker, limits=limits, **options)
@@ -60,9 +61,7 @@ def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
         # Of several workers that start at once, one makes the token.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
-            click.echo(
-                f"A token was made; it is the last part of the address and is kept in {path}", err=True
-            )
+            note(f"A token was made; it is the last part of the address and is kept in {path}")
         draft.unlink()
         sync(archive)
     yield from path.read_text().split()

@@ -7,7 +7,18 @@ from typing import Any
 import click
 import pandas as pd
 
-from osdi_frames.cli.options import as_json, bom, listed, positive, reading, runs, sources, with_options
+from osdi_frames.cli.options import (
+    as_json,
+    bom,
+    listed,
+    note,
+    positive,
+    print_json,
+    reading,
+    runs,
+    sources,
+    with_options,
+)
 from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS, Format
 from osdi_frames.reports import Report
@@ -61,8 +72,7 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
             name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
             for name, frame in found.items()
         }
-        whole = {"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values}
-        click.echo(json.dumps(whole, indent=2))
+        print_json({"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values})
     else:
         click.echo("\n".join([headline, *notes]))
         for declared, frame in found.reports:
@@ -74,7 +84,7 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     if out:
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in formats)
-        click.echo(f"\nwritten to {out}: {count}, each as {kinds}, and report.html", err=as_json)
+        (note if as_json else click.echo)(f"\nwritten to {out}: {count}, each as {kinds}, and report.html")
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:

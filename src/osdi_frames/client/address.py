@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+import string
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn, cast
@@ -29,12 +30,26 @@ _DISPUTED = re.compile(r"[\x00-\x1f\x7f\\]|^[^?]*\s|^[A-Za-z][A-Za-z0-9+.-]*:(?!
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _UNRESERVED = "%/:@!$&()*+,;=?-._~"
 
+#: What the letters of base64 stand for, as bits; the last two differ between alphabets.
+_BASE64 = {
+    f"{code:06b}": letter
+    for code, letter in enumerate(
+        [*string.ascii_uppercase, *string.ascii_lowercase, *string.digits, "+-", "/_"]
+    )
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A key that shows itself to no one: its repr and pickles hide the `secret`, for the header of requests only."""
 
     secret: str = field(repr=False)
+    _spellings: re.Pattern[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        plain = "".join(map(_spelled, self.secret))
+        spellings = re.compile("|".join([plain, *_in_base64(self.secret)]), re.IGNORECASE)
+        object.__setattr__(self, "_spellings", spellings)
 
     @classmethod
     def find(cls, given: str | None) -> ApiKey:
@@ -49,9 +64,8 @@ class ApiKey:
             raise MissingKey("the API key has characters that no header can carry")
 
     def redact(self, text: str) -> str:
-        """Strike the key from a text that the service wrote, in any case and with any of it percent-encoded."""
-        spelled = "".join(f"(?:{re.escape(character)}|%{ord(character):02x})" for character in self.secret)
-        return re.sub(spelled, "[key]", text, flags=re.IGNORECASE)
+        """Strike the key from a text that the service wrote: in any case, percent-encoded, within base64."""
+        return self._spellings.sub("[key]", text)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an API key is not pickled; open a new client where one is needed")
@@ -111,10 +125,8 @@ class Address:
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Return the address of a resource by its id; `BadAddress` where the id would be another place in it."""
-        if not resource_id.strip("."):
-            raise BadAddress(f"{resource_id!r} is no id")
-        return f"{self.base_url}/{collection}/{quote(resource_id, safe='')}"
+        """Return the address of a resource by its id; `BadAddress` where that is none."""
+        return f"{self.base_url}/{collection}/{segment(resource_id)}"
 
     def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
         """Return the address that a link on the page `at` leads to, if it lies at this origin.
@@ -134,6 +146,13 @@ class Address:
         parts = urlsplit(joined)
         query = f"?{quote(parts.query, safe=_UNRESERVED)}" if parts.query else ""
         return f"{self.origin}{quote(parts.path or '/', safe=_UNRESERVED)}{query}"
+
+
+def segment(resource_id: str) -> str:
+    """Return an id as a part of a path; `BadAddress` where it is blank, or would be another place in the path."""
+    if not resource_id.strip().strip("."):
+        raise BadAddress(f"{resource_id!r:.60} is no id")
+    return quote(resource_id, safe="")
 
 
 def shown(address: str) -> str:
@@ -158,6 +177,27 @@ def asked_page(address: str) -> int | None:
     """
     number = dict(parse_qsl(urlsplit(address).query)).get("page", "")
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+
+
+def _spelled(characters: str) -> str:
+    """Return the pattern of one of some characters, as it is or percent-encoded."""
+    return "(?:{})".format("|".join(f"{re.escape(one)}|%(?:25)*{ord(one):02x}" for one in characters))
+
+
+def _in_base64(secret: str) -> Iterator[str]:
+    """Yield what a text has within base64 in any alphabet, after 0, 1 or 2 bytes of a group of three.
+
+    The first and last letter can have bits of the neighbours: any letter that has the bits of the text is meant.
+    """
+    bits = "".join(f"{byte:08b}" for byte in secret.encode("utf-8", "replace"))
+    for before in ("", "..", "...."):
+        groups = (f"{before}{bits}"[at : at + 6].ljust(6, ".") for at in range(0, len(before + bits), 6))
+        letters = (
+            _BASE64.get(group) or "".join(_BASE64[code] for code in _BASE64 if re.fullmatch(group, code))
+            for group in groups
+        )
+        # Some writers break lines.
+        yield r"\s*".join(map(_spelled, letters)) + "(?:=|%(?:25)*3d){0,2}"
 
 
 def _origin(address: str) -> tuple[str, str, int]:

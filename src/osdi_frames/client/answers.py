@@ -35,7 +35,7 @@ class Reply:
 
     def error(self, kind: type[ServiceError], what: str = "", **more: Any) -> ServiceError:
         """Return an error that says what was asked, what came, and the service's words."""
-        address, words = shown(self.url), self.redact(spoken(self.content))
+        address, words = shown(self.url), spoken(self.content, redact=self.redact)
         text = f"{self.method} {address} was answered {self.status}{what}{f': {words}' if words else ''}"
         return kind(text, status=self.status, address=address, words=words, **more)
 
@@ -115,8 +115,8 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def spoken(content: bytes) -> str:
-    """Return what the service says in an error's body, as one short line of plain text without addresses.
+def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:
+    """Return what the service says in an error's body: one short line of plain text, without addresses and the key.
 
     >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
     ('API key invalid', 'Not found')
@@ -128,9 +128,9 @@ def spoken(content: bytes) -> str:
         text = _said(json.loads(text))
     except (ValueError, RecursionError):
         text = html.unescape(_ELEMENT.sub(" ", text))
-    line = without_addresses("".join(character if character.isprintable() else " " for character in text))
-    # Cut between words: half a key that the service repeats would not be found and replaced.
-    return textwrap.shorten(line, _WORDS, placeholder=" …")
+    line = "".join(character if character.isprintable() else " " for character in text)
+    # The key first, and whole: of one with an address in it, or that is cut, the rest would not be found.
+    return textwrap.shorten(without_addresses(redact(line)), _WORDS, placeholder=" …")
 
 
 def _said(body: Any) -> str:

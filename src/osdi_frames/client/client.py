@@ -10,18 +10,26 @@ from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
-from osdi_frames.client.address import Address, ApiKey
+from osdi_frames.client.address import Address, ApiKey, segment
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
 from osdi_frames.client.folder import Manifest
 from osdi_frames.client.pull import RESOURCES, moment, needed, pull
+from osdi_frames.client.rows import LastRead, write_rows
 from osdi_frames.client.transport import RateLimit, Transport
-from osdi_frames.client.writing import Writer, write_rows
-from osdi_frames.errors import ForeignAddress, IncompletePull, InvalidField, ResourceNotFound
+from osdi_frames.client.writing import Writer
+from osdi_frames.errors import (
+    ForeignAddress,
+    IncompletePull,
+    InvalidField,
+    ResourceNotFound,
+    ServiceWarning,
+)
+from osdi_frames.problems import warn_caller
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.resolution import Resolution
 from osdi_frames.tables import known_prefixes
@@ -126,6 +134,7 @@ class Client:
         self._address = address
         self._prefix = prefix
         self._writer = Writer(address.version, known_prefixes(prefix))
+        self._last_read = LastRead()
 
     def events(
         self,
@@ -209,7 +218,8 @@ class Client:
             ``"attendances"`` (of each event), ``"people"``, or `UnknownValue`. Events that only their campaign
             lists are events, too.
         campaigns
-            Ids of the event campaigns whose events are read; None for all that the service lists.
+            Ids of event campaigns: their events alone are read. None for all events, with those that only a
+            campaign lists; an empty list for those that the service's list of events has.
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for ten minutes before the
             newest modified_date of the last pull in which the collection was complete; without one, all. Signatures
@@ -232,6 +242,8 @@ class Client:
             Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
         """
         ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
+        for campaign in ids or ():
+            segment(campaign)  # refuses what is none before a folder is made
         resources = needed(_listed(collections, "collections"), campaigns=ids)
         with page_bar(progress) as on_page:
             return pull(
@@ -257,7 +269,9 @@ class Client:
             Its fields, in the names of either version. `title` and `origin_system` are required.
             `start_date` and `end_date` are datetimes without zone: the wall clock at its place.
         creator
-            The id of the person who is to own it; one that the service does not know is refused.
+            The id of the person who is to own it; one that the service does not know is refused. A key of a group
+            can name its organizers, a key of a person that person; of others a `ServiceWarning` says that the
+            service has created the event, and ignored its creator.
         strict
             False leaves out what the service would ignore; True refuses it.
 
@@ -269,12 +283,16 @@ class Client:
         if creator is not None:
             event = {**event, "_links": {"osdi:creator": {"href": self._at(creator, "people")}}}
         body = replace(self._writer, strict=strict, is_new=True).event(event)
-        if strict and (link := body.get("_links", {}).get("osdi:creator")):
+        link = body.get("_links", {}).get("osdi:creator")
+        if strict and link:
             try:
                 self._transport.send("GET", self._transport.own(link["href"], at=self.base_url))
             except (ResourceNotFound, ForeignAddress) as error:
                 raise InvalidField(f"the creator is not known to the service: {error}") from error
-        return self._row(self._send(None, body))
+        row = self._row(self._send(None, body))
+        if strict and link:
+            self._warn_if_ignored(link["href"], row)
+        return row
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
         """Change fields of an event; its row after the change. Errors and `strict` are those of `create_event`.
@@ -294,14 +312,15 @@ class Client:
         """Create an event for each row, in the columns of `read_events`.
 
         Columns that the service sets itself are passed over, and so are missing values. The ``location_`` columns
-        become one location. Identifiers of the service's own are left out.
+        become one location. Identifiers of the service's own are left out; of two rows with the same identifier the
+        second is refused. Every row is checked before the first is sent.
 
         Parameters
         ----------
         frame
             Any columns of the table `events`, `UnknownColumn` of others; `title` and `origin_system` are required.
         dry_run
-            Check each row and return what would be sent, and send nothing.
+            Check each row and return what would be sent, and ask the service for nothing.
         progress
             A bar by rows: None shows one on a terminal or in a notebook, and for long work only.
 
@@ -312,8 +331,7 @@ class Client:
             ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
             refuses the key, nothing more is sent.
         """
-        writer = replace(self._writer, is_new=True)
-        return write_rows(frame, writer, self._send, dry_run=dry_run, progress=progress)
+        return self._write(frame, replace(self._writer, is_new=True), dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -321,7 +339,9 @@ class Client:
         """Change the event of each row, in the columns of `read_events`; missing values leave a field as it is.
 
         Parameters, results and errors are those of `create_events`; the column `event_id` says which event, and
-        `status` is ``updated``.
+        `status` is ``updated``. Of a row with the `fetched_at` of a reading, what is as this client last read it is
+        not sent; where that is all, `status` is ``unchanged``. Rows without `fetched_at`, or that another client or a
+        pull has read, are sent whole.
 
         Examples
         --------
@@ -333,7 +353,7 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        return write_rows(frame, self._writer, self._send, dry_run=dry_run, progress=progress)
+        return self._write(frame, self._writer, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event: it raises `DeletionRefused` with the service's words (interface 7)."""
@@ -368,29 +388,62 @@ class Client:
     def _row(self, answer: Answer) -> pd.DataFrame:
         return self._table([answer.line()], dedupe=False)  # one event has no duplicates to look for
 
+    def _warn_if_ignored(self, link: str, row: pd.DataFrame) -> None:
+        """Warn where another person than the one that a link leads to has become the creator (interface 4, rule 2)."""
+        asked, made = unquote(urlsplit(link).path.rstrip("/").rpartition("/")[2]), row["creator_id"][0]
+        if asked != made:
+            said = "does not name the creator" if pd.isna(made) else f"has {made!r:.60} for its creator"
+            warn_caller(
+                f"the service ignored the creator {asked!r:.60}: the event {row['event_id'][0]!r:.60}, which it"
+                f" created, {said}",
+                ServiceWarning,
+            )
+
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
         """Read answers as the table `events`: their bytes as they came, parsed once."""
         received = BytesIO(b"".join(lines))
         received.name = self.base_url  # in `source_file` and in errors
         reader = Reader(received, prefix=self._prefix)
-        return reader.frames(Resolution(reader.request({"events": None}, dedupe=dedupe)))["events"]
+        events = reader.frames(Resolution(reader.request({"events": None}, dedupe=dedupe)))["events"]
+        self._last_read.add(events)
+        return events
+
+    def _write(
+        self, frame: pd.DataFrame, writer: Writer, *, dry_run: bool, progress: bool | None
+    ) -> pd.DataFrame:
+        return write_rows(
+            frame,
+            writer,
+            self._send,
+            bare=self._bare,
+            last_read=self._last_read,
+            dry_run=dry_run,
+            progress=progress,
+        )
 
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
         """Create an event, or change the one of an id."""
         if event_id is None:
             return self._transport.send("POST", self._address.collection(EVENTS), body)
-        return self._transport.send("PUT", self._at(event_id), body)
+        try:
+            return self._transport.send("PUT", self._at(event_id), body)
+        finally:
+            self._last_read.forget(self._bare(event_id))
 
     def _at(self, resource_id: str, collection: str = EVENTS) -> str:
         """Return the address of a resource by its id, which can have the service's own prefix."""
+        return self._address.resource(collection, self._bare(resource_id))
+
+    def _bare(self, resource_id: str) -> str:
+        """Return an id without the service's own prefix; `BadAddress` where it is none."""
         system, _, bare = resource_id.partition(":")
-        return self._address.resource(
-            collection, bare if system in self._writer.prefixes and bare else resource_id
-        )
+        found = bare if system in self._writer.prefixes and bare else resource_id
+        segment(found)
+        return found
 
 
 def _campaign_path(campaign_id: str) -> str:
-    return RESOURCES["campaign_events"].path.format(quote(campaign_id, safe=""))
+    return RESOURCES["campaign_events"].path.format(segment(campaign_id))
 
 
 def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:

@@ -77,10 +77,12 @@ NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
 def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
     """Return the collections to read for those that are asked for, parents first.
 
-    Events that only their campaign lists are events, too. The campaigns are listed unless their ids are given.
+    Events that only their campaign lists are events, too. Where the ids of campaigns are given, their events are all.
 
     >>> [resource.name for resource in needed(["events"], campaigns=None)]
     ['events', 'event_campaigns', 'campaign_events']
+    >>> [resource.name for resource in needed(["attendances"], campaigns=["59ccd3fc"])]
+    ['campaign_events', 'attendances']
     >>> [resource.name for resource in needed(["attendances"], campaigns=())]
     ['events', 'attendances']
     """
@@ -95,8 +97,7 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
         wanted |= {"event_campaigns", "campaign_events"}
     if campaigns is not None:
         wanted -= {"event_campaigns"} - set(names)
-    if campaigns == ():
-        wanted -= {"campaign_events"}
+        wanted -= {"events" if campaigns else "campaign_events"}
     return tuple(resource for resource in RESOURCES.values() if resource.name in wanted)
 
 
@@ -328,9 +329,11 @@ class _Walk:
             if is_unknown and self.campaigns and "event_campaigns/" in path:
                 failure += "; a campaign is named by its id, which the collection event_campaigns shows"
             tally.add(collection, proof=None, failure=failure)
-            # One list that the key may not read does not keep the others from being read; the first one does.
-            is_first = tally.resource.name == next(iter(self.tallies))
-            if is_first or not (is_unknown or isinstance(error, KeyRefused)):
+            # One list that the key may not read does not keep the others from being read; the first one does,
+            # but for a campaign that was named and is not there.
+            is_first = tally.resource.name == next(iter(self.tallies)) and tally.done.lists == 1
+            is_named = is_unknown and tally.resource.name == "campaign_events"
+            if (is_first and not is_named) or not (is_unknown or isinstance(error, KeyRefused)):
                 raise
 
 

@@ -1,13 +1,9 @@
-"""What is sent to the service: the fields of an event, in the names of its version (interface 2.1, 2.8, 4, 9).
-
-They are given as a mapping, or as rows of a frame as `read_events` gives it, written one by one.
-"""
+"""What is sent to the service: the fields of an event, in the names of its version (interface 2.1, 2.8, 4, 9)."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,37 +11,23 @@ from typing import Any
 
 import pandas as pd
 
-from osdi_frames.client.answers import Answer
-from osdi_frames.client.collection import row_id
-from osdi_frames.errors import (
-    InvalidField,
-    KeyRefused,
-    OsdiError,
-    ServiceUnreachable,
-    UnknownColumn,
-    nearest,
-)
-from osdi_frames.progress import bar
-from osdi_frames.reading.interchange import as_frame
+from osdi_frames.errors import InvalidField, nearest
 from osdi_frames.tables import fields
-from osdi_frames.tables.events import EVENTS
 from osdi_frames.tables.fields import VERSIONS, Field, Version, same
 from osdi_frames.tables.schema import spelled
 
 EVENT = (*fields.EVENT, same("_links", "links", VERSIONS))
 
 _CREATOR = "osdi:creator"
+_COUNTRY = re.compile("[A-Za-z]{2}")  # interface 2.2
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no UTF-8 can hold
 
 #: What the value of a field is, by its kind; of all others it is a mapping.
-_FORMS = {"string": "text", "country": "text", "identifiers": "a list of text", "lines": "a list of text"}
-
-#: The columns whose values are sent, and the field of each; all others of the table are the service's own.
-_FIELDS = [field.name for field in fields.EVENT if "v2" in field.set_by and field.kind != "location"]
-_PLACES = {
-    "location_address" if field.name == "address_lines" else f"location_{field.name}": field.name
-    for field in fields.LOCATION
-    if field.set_by
+_FORMS = {
+    "string": "text",
+    "country": "a code of two letters",
+    "identifiers": "a list of text",
+    "lines": "a list of text",
 }
 
 
@@ -69,7 +51,8 @@ class Writer:
         body = self._fields(given, EVENT)
         required = [str(self._sent(field)) for field in EVENT if field.required]
         asked = required if self.is_new else [name for name in required if name in body]
-        if empty := [name for name in asked if not (body.get(name) or "").strip()]:
+        empty = [name for name in asked if not (body.get(name) or "").strip()]
+        if empty := empty + self._lacking(body.get("location")):
             raise InvalidField(f"required, and missing or empty: {', '.join(empty)}")
         if not body:
             raise InvalidField("there is nothing to change")
@@ -78,6 +61,11 @@ class Writer:
     def accepted(self, field: Field) -> tuple[str, ...]:
         """Return every name that a field is recognised by: of both versions, with any known prefix."""
         return spelled(filter(None, (field.v2, field.v1)), self.prefixes)
+
+    def _lacking(self, location: Mapping[str, Any] | None) -> list[str]:
+        """Name what v1 requires of a location, and this one lacks (interface 2.8)."""
+        is_complete = not location or location.get("postal_code", "" if self.is_new else "stays").strip()
+        return [] if self.version != "v1" or is_complete else ["location.postal_code"]
 
     def _sent(self, field: Field) -> str | None:
         name = field.named(self.version)
@@ -106,14 +94,14 @@ class Writer:
     def _why_ignored(self, key: str, field: Field | None, known: Mapping[str, Field]) -> str:
         if field is None:
             editable = [name for name, known_field in known.items() if {*VERSIONS} & {*known_field.set_by}]
-            return f"an event has no field {key!r}; {nearest(key.rpartition('.')[2], editable)}"
+            return f"an event has no field {key!r:.60}; {nearest(key.rpartition('.')[2], editable)}"
         if self._sent(field) is None:
-            return f"{key!r} does not exist in {self.version}"
-        return f"the service ignores {key!r}: it is not editable; strict=False leaves it out"
+            return f"{key!r:.60} does not exist in {self.version}"
+        return f"the service ignores {key!r:.60}: it is not editable; strict=False leaves it out"
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
-        if value is None and kind in ("string", "country"):
+        if value is None and kind == "string":
             return ""
         if value is None:
             raise InvalidField(f"{key} cannot be emptied: the service ignores null")
@@ -128,8 +116,8 @@ class Writer:
             case "links", Mapping():
                 return self._creator(value, key)
             case "identifiers", [*texts] if all(map(_is_text, texts)):
-                if bad := [text for text in texts if not re.match(r"[^:]*[^:\s][^:]*:.", text)]:
-                    raise InvalidField(f"{key} have the form system:id, not {bad[0]!r:.80}")
+                if bad := [text for text in texts if not all(map(_is_seen, text.partition(":")))]:
+                    raise InvalidField(f"{key} have the form system:id, not {bad[0]!r:.60}")
                 return texts
             case "lines", [*texts] if all(
                 map(_is_text, texts)
@@ -138,14 +126,16 @@ class Writer:
                     why = f"the service ignores {key} after the first; strict=False leaves them out"
                     raise InvalidField(why)
                 return texts[:1]
-            case (("string" | "country"), _) if _is_text(value):
+            case "country", str() if _COUNTRY.fullmatch(value):
                 return value
-        raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {value!r:.80}")
+            case "string", _ if _is_text(value):
+                return value
+        raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {value!r:.60}")
 
     def _creator(self, links: Mapping[str, Any], key: str) -> dict[str, Any]:
         """Keep of the links what a client can set: the creator (interface 4, rule 2)."""
         if self.strict and (others := [name for name in links if name != _CREATOR]):
-            raise InvalidField(f"the service ignores {key}.{others[0]!s}; strict=False leaves it out")
+            raise InvalidField(f"the service ignores {key}.{others[0]!s:.60}; strict=False leaves it out")
         match links.get(_CREATOR):
             case None:
                 return {}
@@ -165,82 +155,19 @@ def _wall_clock(value: Any, key: str) -> str:
         with suppress(ValueError):
             moment = datetime.fromisoformat(value.strip().removesuffix("Z"))
     if not isinstance(moment, datetime) or pd.isna(moment) or moment.microsecond:
-        raise InvalidField(f"{key} is a time in whole seconds such as 2026-05-01T18:30:00, not {value!r:.80}")
+        raise InvalidField(f"{key} is a time in whole seconds such as 2026-05-01T18:30:00, not {value!r:.60}")
     if moment.tzinfo is not None:
         raise InvalidField(
             f"{key} is the wall clock at the place of the event, and has no zone: {value!s} would be shown there as"
             f" {moment:%H:%M}; convert it to the zone of the place, then .replace(tzinfo=None)"
         )
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{moment.isoformat(timespec='seconds')}Z"
+
+
+def _is_seen(text: str) -> bool:
+    """Return whether a text is more than blanks and signs without a form."""
+    return any(sign.isprintable() and not sign.isspace() for sign in text)
 
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and not _SURROGATE.search(value)
-
-
-def write_rows(
-    frame: pd.DataFrame,
-    writer: Writer,
-    send: Callable[[str | None, dict[str, Any]], Answer],
-    *,
-    dry_run: bool,
-    progress: bool | None,
-) -> pd.DataFrame:
-    """Write each row as a new event or as a change, and return one result for each, with the index of the frame.
-
-    `send` takes the id of an event, None for a new one, with its fields. A row that is refused does not keep the
-    others from being sent; a service that cannot be reached does, and so does a key that is refused.
-    """
-    new = writer.is_new
-    frame = _checked(frame, new=new)
-    results: list[tuple[str | None, str, str | None, str | None]] = []
-    stopped = dry_run
-    with bar("sending", progress, unit="event", total=len(frame)) as sent:
-        for row in frame.to_dict("records"):
-            event_id, text, status, why = None if new else row["event_id"], None, "refused", None
-            try:
-                if not new and not (isinstance(event_id, str) and event_id):
-                    raise InvalidField("event_id is missing: which event to change is not known")
-                body = writer.event(event_of(row, prefixes=writer.prefixes))
-                text = json.dumps(body, ensure_ascii=False)
-                status = "not sent" if stopped else "failed"
-                if not stopped:
-                    answer = send(event_id, body)
-                    event_id = event_id or row_id(answer.body, writer.prefixes)
-                    status = "created" if new else "updated"
-            except OsdiError as error:
-                why = str(error)
-                stopped = stopped or isinstance(error, ServiceUnreachable | KeyRefused)
-            results.append((event_id, status, text, why))
-            sent.update()
-    found = pd.DataFrame(results, columns=["event_id", "status", "sent", "error"], index=frame.index)
-    return found.astype("str")
-
-
-def event_of(row: Mapping[Any, Any], *, prefixes: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of an event that a row sets; what is missing (NaN, NaT, None) is left out.
-
-    >>> event_of({"title": "Picnic", "name": float("nan"), "location_address": "1 Elm St"}, prefixes=["platform"])
-    {'title': 'Picnic', 'location': {'address_lines': ['1 Elm St']}}
-    """
-    given = {name: value for name, value in row.items() if isinstance(value, list) or not pd.isna(value)}
-    # The service's own identifier comes from the service, and is another one for an event that is created.
-    own = tuple(f"{prefix}:" for prefix in prefixes)
-    foreign = [text for text in given.pop("identifiers", ()) if not str(text).startswith(own)]
-    given |= {"identifiers": foreign} if foreign else {}
-    place = {field: given[column] for column, field in _PLACES.items() if column in given}
-    if "address_lines" in place:
-        place["address_lines"] = [place["address_lines"]]
-    event = {name: given[name] for name in _FIELDS if name in given}
-    return event | ({"location": place} if place else {})
-
-
-def _checked(frame: pd.DataFrame, *, new: bool) -> pd.DataFrame:
-    frame = as_frame(frame, caller="create_events" if new else "update_events")
-    known = [column.name for column in EVENTS.columns]
-    for name in frame.columns:
-        if name not in known:
-            raise UnknownColumn(f"the table events has no column {name!r}; {nearest(str(name), known)}")
-    if not new and "event_id" not in frame.columns:
-        raise UnknownColumn("the rows have no column 'event_id', which says which event each is")
-    return frame

@@ -99,21 +99,25 @@ def render(made: ReportResult, *, now: datetime) -> str:
             sections.append(_of_report(declared, report))
     events = made.tables.get("events", pd.DataFrame())
     if set(_PLACES) <= set(events.columns) and events[_PLACES].notna().all(axis=1).any():
-        parts.setdefault("events", []).append(_map(events, made.below or 0))
+        parts.setdefault("events", []).append(_map(events, sized=made.below is None))
     return _document(
         cards=_cards(made),
         parts=parts,
-        reading=None if made.inspection is None or made.hidden else _of_inspection(made.inspection),
+        reading=None if made.inspection is None else _of_inspection(made.inspection),
         notes=[
             tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
             for note in made.notes
         ],
+        below=made.below,
         now=now,
     )
 
 
 def _cards(made: ReportResult) -> list[tuple[str, str, str]]:
-    """Return name, figure and note of events, RSVPs, signatures, people and period, of what is read."""
+    """Return name, figure and note of events, RSVPs, signatures, people and period, of what is read.
+
+    Where small counts are hidden, no day is shown on which somebody signed.
+    """
     figures = {name: "few" if count is None else f"{count:,}" for name, count in made.summary.items()}
     cards, days = [], []
     if "events" in made.tables:
@@ -122,9 +126,13 @@ def _cards(made: ReportResult) -> list[tuple[str, str, str]]:
         campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
         cards += [("Events", figures["events"], _dates(days[-1])), ("RSVPs", figures["rsvps"], campaigns)]
     if "signatures" in made.tables:
-        days.append(made.tables["signatures"]["created_date"].dt.tz_localize(None))
-        cards.append(("Signatures", figures["signatures"], _dates(days[-1])))
-        cards.append(("People", figures["people"], "who signed, each counted once"))
+        signed = [] if made.below else [made.tables["signatures"]["created_date"].dt.tz_localize(None)]
+        days += signed
+        cards.append(("Signatures", figures["signatures"], "".join(map(_dates, signed))))
+        if made.summary["people"] is not None:
+            cards.append(("People", figures["people"], "who signed, each counted once"))
+    if not days:
+        return cards
     both = pd.concat([times.dropna() for times in days])
     years = [str(day.year) for day in _span(both)]
     return [*cards, ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both))]
@@ -159,20 +167,17 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
     return Section(declared.name, declared.heading, report.attrs.get("caveat", ""), plot, table)
 
 
-def _map(events: pd.DataFrame, below: int) -> Section:
-    """Draw where events take place, coordinates rounded, and without the RSVPs of places that have few."""
+def _map(events: pd.DataFrame, *, sized: bool) -> Section:
+    """Draw where events take place, coordinates rounded; with their RSVPs, unless small counts are hidden."""
     rounded = events.round(dict.fromkeys(_PLACES, _DECIMALS))
-    if below:  # events without a place are counted below the map: that would show what is hidden
-        rounded = rounded.dropna(subset=_PLACES)
-        rsvps = rounded.groupby(_PLACES)["total_accepted"].transform("sum")
-        rounded["total_accepted"] = rounded["total_accepted"].mask(rsvps < below, 0)
 
     def draw(ax: Axes) -> None:
-        plots.event_map(rounded, ax=ax)
+        plots.event_map(rounded, ax=ax, sized=sized)
         for discs in ax.collections:
             discs.set_rasterized(len(events) > _DISCS)
 
-    label = "Map of the events by longitude and latitude, each place a disc as large as its RSVPs."
+    size = " as large as its RSVPs" if sized else ""
+    label = f"Map of the events by longitude and latitude, each place a disc{size}."
     picture = figures.picture(draw, height=5.0, label=label)
     return Section("event_map", "Events on the map", plot=picture)
 

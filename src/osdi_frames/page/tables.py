@@ -90,7 +90,8 @@ def _laid_out(
         for number, kind in enumerate(kinds.values())
     ]
     cells += [[_cell(value, measure.unit) for value in shown[measure.name]] for measure in measures]
-    is_partial = frame[[measure.name for measure in measures if measure.of_people]].isna().any(axis=None)
+    counts = [measure.name for measure in measures if measure.dtype == "int64"]  # missing where hidden only
+    is_partial = frame[counts].isna().any(axis=None)
     total = "Total of what is shown" if is_partial else "Total"
     return Table(
         [Column(heading(name), kind, "descending" if name == ordered_by else None) for name, kind in columns],

@@ -41,7 +41,9 @@ _BORDER: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": (colors.GREY
 Points: TypeAlias = NDArray[np.float64]
 
 
-def event_map(events: pd.DataFrame, *, ax: Axes | None = None, include: Iterable[str] = ()) -> Axes:
+def event_map(
+    events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = True, include: Iterable[str] = ()
+) -> Axes:
     """Draw the events by longitude and latitude, sized by their RSVPs.
 
     The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. Events with
@@ -56,6 +58,8 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None, include: Iterable
         location_locality, if it is there, names the places
     ax
         the axes to draw on; those of a new figure if not given
+    sized
+        False draws discs of one size, and shows nothing of the RSVPs
     include
         which events to draw though they are `excluded`, as for the reports
 
@@ -91,7 +95,7 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None, include: Iterable
     if events.empty:
         return ax
     rows = events[list(_NEEDS)].astype("Float64").astype("float64").set_axis(["x", "y", "rsvps"], axis=1)
-    rows["rsvps"] = rows["rsvps"].fillna(0)
+    rows["rsvps"] = rows["rsvps"].fillna(0) if sized else 0.0
     rows["name"] = events["location_locality"].astype("str") if "location_locality" in events else pd.NA
     placed = rows[rows["x"].between(-180, 180) & rows["y"].between(-90, 90)]
     places = placed.groupby(["x", "y"], sort=False, as_index=False).agg({"rsvps": "sum", "name": "first"})
@@ -99,21 +103,22 @@ def event_map(events: pd.DataFrame, *, ax: Axes | None = None, include: Iterable
     _degrees(ax, placed)
     _draw_land(ax)
     is_narrow = axes.inches(ax)[0] < _NARROW
-    areas = _discs(ax, places, is_narrow=is_narrow)
+    areas = _discs(ax, places, is_narrow=is_narrow, sized=sized)
     _names(ax, places, radii=np.sqrt(areas / pi))
-    left = len(rows) - len(placed)
-    counted = [(left, len(rows)), (rows["rsvps"].sum() - placed["rsvps"].sum(), rows["rsvps"].sum())]
-    events_left, rsvps_left = (f"{part:,.0f} of {whole:,.0f}" for part, whole in counted)
-    note = f"\nnot on the map: {events_left} events, {rsvps_left} RSVPs" if left else ""
+    left = f"{len(rows) - len(placed):,} of {len(rows):,} events"
+    if sized:
+        every, drawn = rows["rsvps"].sum(), placed["rsvps"].sum()
+        left += f", {every - drawn:,.0f} of {every:,.0f} RSVPs"
+    note = f"\nnot on the map: {left}" if len(placed) < len(rows) else ""
     ax.set_xlabel(f"longitude{note}", wrap=True)
     ax.set_ylabel("" if is_narrow else "latitude")
-    if is_narrow:  # the sizes stand between the title and the map
+    if is_narrow and sized:  # the sizes stand between the title and the map
         ax.set_title(title, loc="left", pad=4 * axes.label_points())
     return ax
 
 
-def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> Points:
-    """Draw the discs, small ones over large ones, explain their areas, and return these."""
+def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool, sized: bool) -> Points:
+    """Draw the discs, small ones over large ones, explain their areas if they differ, and return these."""
     most = max(places["rsvps"].max(), 1) if len(places) else 1
     largest = _LARGEST / 2 if is_narrow else _LARGEST
 
@@ -123,7 +128,7 @@ def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool) -> Points:
     drawn = areas(places["rsvps"].to_numpy())
     style: dict[str, Any] = {"facecolors": [(colors.MAIN, 0.45)], "edgecolors": [colors.MAIN]}
     ax.scatter(places["x"], places["y"], drawn, linewidths=0.6, **style)
-    if len(places):
+    if len(places) and sized:
         ticks = MaxNLocator(3, integer=True, steps=[1, 2, 5, 10]).tick_values(0, most)
         shown = [count for count in ticks if 0 < count <= most] or [most]
         look: dict[str, Any] = {"color": colors.MAIN, "alpha": 0.45, "marker": "o", "linestyle": ""}

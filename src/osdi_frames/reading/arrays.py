@@ -27,7 +27,7 @@ def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
 def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
     """Return for each list which of all entries is read, -1 for none.
 
-    That is the first (FIRST), or the one whose ``primary`` is true, else the first that is not null (PRIMARY).
+    That is the first (FIRST), or the object whose ``primary`` is true, else the first object (PRIMARY).
     """
     found, _ = entries(lists)
     if step == FIRST:

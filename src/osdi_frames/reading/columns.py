@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from osdi_frames.reading.arrays import Mask, child, has, last_part, one, true, valid
 from osdi_frames.reading.parsed import ENVELOPE, Parsed, Steps
 from osdi_frames.reading.plan import ELEMENT
-from osdi_frames.reading.query import MISPLACED
 from osdi_frames.tables.arrow import ARROW
 from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, spelled
 
@@ -61,11 +60,8 @@ def _entries(
             if path.steps[-1] == PAIRS:
                 yield (*steps, "value"), np.ones(len(found), bool), {"key": child(found, "key")}
             elif path.steps[-1] == EACH:
-                are_rows = valid(found)
-                if pa.types.is_struct(found.type):
-                    are_rows &= ~valid(child(found, MISPLACED))
                 positions = np.arange(len(owners)) - np.searchsorted(owners, owners)
-                yield steps, are_rows, {"entry position": pa.array(positions)}
+                yield steps, valid(found), {"entry position": pa.array(positions)}
             else:
                 at = left & valid(found)
                 left &= ~at

@@ -144,7 +144,7 @@ class _Reader:
         if self.plan.inspects:
             read = [(parsed.form, only(some, self.odd, invert=True)) for parsed, some in forms]
             self._list_keys(read, self.group)
-            self._list_numbers(only(documents, self._suspects(), invert=True))
+            self._list_numbers(only(documents, self.odd, invert=True))
         for parsed, _ in forms:
             inside = np.isin(parsed.elements >> POSITIONS, list(self.whole))
             self._add(parsed, ~np.isin(parsed.elements, marked) & ~inside)
@@ -276,7 +276,7 @@ class _Reader:
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
             if isinstance(document, Finding):
-                if is_odd or document.severity == "error":  # a query has counted the keys of others
+                if is_odd or document.severity == "error":  # queries have listed keys and numbers of others
                     self.result.met.append((place, document, None))
                 continue
             self.result.documents += is_odd

@@ -16,7 +16,6 @@ from osdi_frames.problems import Finding, ProblemKind, named, outlined
 from osdi_frames.reading.documents import Element, foreign_identifier, is_type_key
 from osdi_frames.reading.keys import identifies
 from osdi_frames.reading.plan import Plan
-from osdi_frames.reading.query import MISPLACED
 from osdi_frames.reading.values import Misfit, fitted
 from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step
@@ -113,17 +112,14 @@ class _Walk:
         mended: list[Any] = [None] * len(value)
         for position, entry in enumerate(value):
             for step, inner in shape.inside.items():
-                if step == EACH or position == read[step]:
-                    found = self.value(entry, inner, f"{key}[{position}]")
-                    # What is no object keeps its place: it can be the chosen entry, and is never a row.
-                    of_object = inner.form == "object" and not isinstance(entry, dict)
-                    mended[position] = {MISPLACED: True} if of_object else found
+                is_misplaced = inner.form == "object" and not isinstance(entry, dict)
+                if step == EACH or position == read[step] or is_misplaced:
+                    mended[position] = self.value(entry, inner, f"{key}[{position}]")
         return mended
 
 
 def primary(entries: Sequence[Any]) -> int | None:
-    """Return the position of the entry whose ``primary`` is true, else of the first that is not null."""
-    present = [position for position, entry in enumerate(entries) if entry is not None]
-    marks = {p: entries[p].get("primary") for p in present if isinstance(entries[p], dict)}
-    marked = (p for p, mark in marks.items() if mark is True or mark == "true")  # not 1, which equals True
-    return next(marked, present[0] if present else None)
+    """Return the position of the object whose ``primary`` is true, else of the first object."""
+    marks = {at: entry.get("primary") for at, entry in enumerate(entries) if isinstance(entry, dict)}
+    marked = (at for at, mark in marks.items() if mark is True or mark == "true")  # not 1, which equals True
+    return next(marked, next(iter(marks), None))

@@ -12,9 +12,6 @@ from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, ElementType, Step
 from osdi_frames.tables.shape import Shape
 
-#: The key of an entry that mending puts where another value stood: it keeps its place, and is no row.
-MISPLACED = "osdi-frames:misplaced"
-
 #: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
 LAX = r",\s*[\]}]"
 
@@ -75,8 +72,6 @@ def _type(shape: Shape) -> str:
         entry = Shape()
         for below in shape.inside.values():
             entry.merge(below)
-        if entry.is_struct:
-            entry.add((MISPLACED,))
         return f"{_type(entry)}[]"
     return "JSON" if shape.form else "VARCHAR"
 
@@ -103,7 +98,7 @@ _READ: Mapping[Step, str] = {
     EACH: "found[{known} + 1:]",
     FIRST: "found[{known} + 1:1]",
     PRIMARY: """(list_filter(found, lambda entry: entry->>'$.primary' = 'true')
-        || list_filter(found, lambda entry: entry::VARCHAR <> 'null'))[:1]""",
+        || list_filter(found, lambda entry: json_type(entry) = 'OBJECT'))[:1]""",
 }
 
 

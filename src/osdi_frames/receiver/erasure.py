@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import fcntl
-import html
 import itertools
 import json
 import os
@@ -20,6 +19,7 @@ from urllib.parse import unquote
 from osdi_frames.archive.durable import PARTIAL, write_file
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
+from osdi_frames.escapes import LAYERS, undo
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
@@ -27,9 +27,6 @@ from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
-_LAYERS = 4  # how often text may have been escaped: JSON in JSON, percent signs in a form
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
-_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _RECEIVED = re.compile(rb'"received":"([A-Za-z0-9+/]*)')  # see `envelope`
 _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, those with a repeated key too
 
@@ -96,7 +93,7 @@ def _alone(folder: Path) -> Iterator[None]:
             partial.unlink()  # left by an erasure that was killed
         with (
             contextlib.suppress(ArchiveLocked),
-            contextlib.closing(Worker(folder.parent, folder.name, segment_bytes=0)) as worker,
+            contextlib.closing(Worker(folder.parent, folder.name, segment_bytes=0, erases=True)) as worker,
         ):
             seal_finished(worker.deliveries)
             seal_finished(worker.quarantine)
@@ -231,18 +228,14 @@ def _path(link: str) -> list[str]:
 
 def _forms(text: str) -> Iterator[str]:
     """Yield text as it is, and as it reads once its escapes are undone."""
-    for _ in range(_LAYERS):
+    for _ in range(LAYERS):
         yield _folded(text)
         if "+" in text:
             yield _folded(text.replace("+", " "))  # as in a form
-        undone = html.unescape(unquote(_ESCAPE.sub(_unescaped, text)))
+        undone = undo(text)
         if undone == text:
             return
         text = undone
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return chr(int(found[1], 16)) if found[1] else _CONTROLS.get(found[2], found[2])
 
 
 def _folded(text: str) -> str:

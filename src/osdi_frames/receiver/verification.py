@@ -65,11 +65,7 @@ def _missing(folder: Path) -> Iterator[Damage]:
     lock = folder / ".lock"
     if not lock.exists():
         yield Damage(lock, 0, "was removed, and another receiver can write here: restart the receiver")
-    elif (
-        is_locked(lock)
-        and not is_locked(folder / ".erasing")
-        and all(segment.sealed for segment in segments(folder))
-    ):
+    elif is_locked(lock) and all(segment.sealed for segment in segments(folder)):
         yield Damage(folder, 0, "a receiver runs, and the segment that it writes was removed or failed")
 
 

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import time
@@ -24,17 +25,25 @@ from osdi_frames.receiver.segments import Log, check_identity
 #: The folder in a worker's in which the torn ends of files are kept.
 TORN = f"{QUARANTINE}/torn"
 
+#: Seconds that a receiver waits at its start for an erasure, which owns the folder while it seals segments.
+ERASURE_SECONDS = 60.0
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+logger = logging.getLogger(__name__)
 
 
 class Worker:
-    """A worker's folder, owned by this process until it is closed; `ArchiveLocked` where another one owns it."""
+    """A worker's folder, owned by this process until it is closed; `ArchiveLocked` where another one owns it.
 
-    def __init__(self, archive: Path, name: str, *, segment_bytes: int) -> None:
+    A receiver waits until an erasure gives the folder back; one that `erases` waits for nobody.
+    """
+
+    def __init__(self, archive: Path, name: str, *, segment_bytes: int, erases: bool = False) -> None:
         check_name(name)
         self.folder = archive / name
         make_folder(self.folder)
-        self._lock = self._locked()
+        self._lock = self._locked_to_erase() if erases else self._locked()
         make_folder(self.folder / QUARANTINE)
         for folder in (archive, self.folder, self.folder / QUARANTINE):
             sync(folder)  # a start that was killed can have made the folders in it
@@ -71,11 +80,26 @@ class Worker:
         os.close(self._lock)
 
     def _locked(self) -> int:
-        for pause in (0.1, 0.0):  # `is_locked` locks it for a moment as well
-            if (descriptor := try_lock(self.folder / ".lock")) is not None:
-                return descriptor
-            time.sleep(pause)
-        raise locked(self.folder)
+        path, end, is_said = self.folder / ".lock", time.monotonic() + ERASURE_SECONDS, False
+        while (descriptor := try_lock(path)) is None:
+            if is_locked(path) or time.monotonic() > end:
+                raise locked(self.folder)
+            if is_locked(self.folder / ".erasing") and not is_said:  # else `is_locked` has it, for a moment
+                logger.warning(
+                    "%s: an erasure holds the archive; waiting for it, %g s at most",
+                    self.folder,
+                    ERASURE_SECONDS,
+                )
+                is_said = True
+            time.sleep(0.05)
+        return descriptor
+
+    def _locked_to_erase(self) -> int:
+        """Lock the folder as one of those that share it, by which a receiver knows an erasure."""
+        descriptor = try_lock(self.folder / ".lock", shared=True)
+        if descriptor is None:
+            raise locked(self.folder)
+        return descriptor
 
 
 def check_name(name: str) -> None:
@@ -101,7 +125,7 @@ def locked(folder: Path) -> ArchiveLocked:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process holds the lock of a file."""
+    """Return whether a process holds the lock of a file for itself."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

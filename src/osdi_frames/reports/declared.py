@@ -156,6 +156,11 @@ class Report:
         return self.own_measures or self.subject.measures
 
     @property
+    def unprotected(self) -> tuple[str, ...]:
+        """The names of the columns from which small counts could be computed."""
+        return tuple(measure.name for measure in self.measures if measure.unprotected)
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The names of the columns that it groups by."""
         return tuple(name for name, _ in named_keys(self.by, report=self.name))

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from inspect import Parameter, Signature
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api.types import pandas_dtype
 
 from osdi_frames.errors import InvalidColumn
@@ -58,17 +60,14 @@ def make(
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     reader = f"{report.reader} reads {report.read_from}"
     rows = take(frame, needs, by=by, report=report.name, reader=reader)
-    if by is None:
-        made = _measured(report, rows, group_periods(rows, "created_date", freq, report=report.name))
+    groups = _groups(report, frame, rows, by, freq)
+    if by is None or report.kind == "groups":
+        made = _measured(report, rows, groups)
+        made = made.iloc[groups.ranked(made[report.count])]
+    elif report.kind == "over time":
+        made = _over_time(rows, groups, group_periods(rows, "created_date", freq, report=report.name))
     else:
-        groups = group(frame, by, nothing=report.subject.nothing, report=report.name)
-        if report.kind == "groups":
-            made = _measured(report, rows, groups)
-            made = made.iloc[groups.ranked(made[report.count])]
-        elif report.kind == "over time":
-            made = _over_time(rows, groups, group_periods(rows, "created_date", freq, report=report.name))
-        else:
-            made = _growth(report, rows, groups, pd.Timedelta(pause))
+        made = _growth(report, rows, groups, pd.Timedelta(pause))
     made = made if titles is None else add_titles(made, titles, titled, name=report.name)
     made.attrs["note"] = note
     return made
@@ -85,6 +84,20 @@ def _counted(report: Report, frame: pd.DataFrame, include: tuple[str, ...]) -> t
     noun = TABLES[report.read_from].element.name
     rows, counts = exclusion.split(frame, include)
     return rows, exclusion.note((reason, number, noun) for reason, number in counts.items())
+
+
+def row_numbers(report: Report, frame: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the number of the row of a report that each row of its frame is counted in."""
+    rows = take(frame, {"created_date": utc} if report.by is None else {}, by=report.by, report=report.name)
+    groups = _groups(report, frame, rows, report.by, "D")
+    return made.index.get_indexer(groups.labels)[groups.number]
+
+
+def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, by: By | None, freq: str) -> Groups:
+    """Group the rows of a frame by what a report is by, or by period."""
+    if by is None:
+        return group_periods(rows, "created_date", freq, report=report.name)
+    return group(frame, by, nothing=report.subject.nothing, report=report.name)
 
 
 def _needs(report: Report, by: By | None) -> dict[str, Convert]:

@@ -36,7 +36,7 @@ class Measure:
     dtype: str = "int64"  # groups without rows have 0 where it is this one
     unit: Unit = "number"
     total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
-    of_people: bool = False  # whether it counts people, or what each did: a small one says something of a few
+    unprotected: bool = False  # whether small counts can be computed from it: `suppress` leaves it out
 
 
 def show(value: Any, unit: Unit) -> str:
@@ -63,9 +63,9 @@ def show_key(value: Any) -> str:
     return NONE if pd.isna(value) else str(value)
 
 
-def count_rows(name: str, meaning: str = "how many", *, of_people: bool = False) -> Measure:
+def count_rows(name: str, meaning: str = "how many") -> Measure:
     """Count the rows of each group."""
-    return Measure(name, meaning, lambda rows, _: rows.size(), of_people=of_people)
+    return Measure(name, meaning, lambda rows, _: rows.size())
 
 
 def _date(name: str, meaning: str, column: str, convert: Convert, which: Literal["min", "max"]) -> Measure:
@@ -84,7 +84,9 @@ def _share_of(count: str) -> Measure:
 
 def _cumulative(count: str) -> Measure:
     meaning = f"{count} up to the end of the period"
-    return Measure("cumulative", meaning, lambda _, before: before[count].cumsum(), total="max")
+    return Measure(
+        "cumulative", meaning, lambda _, before: before[count].cumsum(), total="max", unprotected=True
+    )
 
 
 def _limited(rows: Grouped, _: Made) -> pd.Series:
@@ -98,7 +100,6 @@ RSVPS: Final = Measure(
     "the sum of total_accepted; missing counts 0",
     lambda rows, _: rows["total_accepted"].sum(),
     {"total_accepted": whole},
-    of_people=True,
 )
 PEOPLE: Final = Measure(
     "people",
@@ -106,13 +107,14 @@ PEOPLE: Final = Measure(
     lambda rows, _: rows["person_id"].nunique(),
     {"person_id": identity},
     total=None,
-    of_people=True,
+    unprotected=True,
 )
-SIGNATURES: Final = count_rows("signatures", of_people=True)
-ATTENDANCES: Final = count_rows("rsvps", "how many attendances", of_people=True)
+SIGNATURES: Final = count_rows("signatures")
+ATTENDANCES: Final = count_rows("rsvps", "how many attendances")
+#: Times of single acts: as many different ones as there are in a month, so many acts it has at least.
 _DATES: Final = (
-    _date("first", "the first created_date (UTC)", "created_date", utc, "min"),
-    _date("last", "the last created_date (UTC)", "created_date", utc, "max"),
+    replace(_date("first", "the first created_date (UTC)", "created_date", utc, "min"), unprotected=True),
+    replace(_date("last", "the last created_date (UTC)", "created_date", utc, "max"), unprotected=True),
 )
 
 OF_EVENTS: Final = (
@@ -124,7 +126,7 @@ OF_EVENTS: Final = (
         lambda rows, _: rows["capacity"].count(),
         _LIMITED,
     ),
-    Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED, of_people=True),
+    Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED, unprotected=True),
     Measure(
         "capacity",
         "the capacity of those events; missing when there are none",
@@ -140,6 +142,7 @@ OF_EVENTS: Final = (
         dtype="float64",
         unit="share",
         total=("limited_rsvps", "capacity"),
+        unprotected=True,
     ),
     _date("first_start", "wall clock at the place of the event", "start_date", local, "min"),
     _date("last_start", "wall clock at the place of the event", "start_date", local, "max"),

@@ -1,22 +1,23 @@
-"""Small counts hidden in a report, with others from which they could be computed."""
+"""Small counts hidden in reports, with others from which they could be computed."""
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import is_integer_dtype
 
-from osdi_frames.errors import InvalidArgument
+from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.reports.columns import time_levels
-from osdi_frames.reports.declared import REPORTS
+from osdi_frames.reports.declared import EVENTS, REPORTS, Report
+from osdi_frames.reports.making import row_numbers
+from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
 
-Counts: TypeAlias = NDArray[np.int64]
-Mask: TypeAlias = NDArray[np.bool_]
-
-_MEASURES: Final = {measure.name: measure for report in REPORTS for measure in report.measures}
+_UNPROTECTED: Final = {name for report in REPORTS for name in report.unprotected}
+_COUNTS: Final = tuple(dict.fromkeys(report.count for report in REPORTS))
 _PULL: Final = "fetched_at"
 
 
@@ -26,13 +27,15 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     A row with a count of RSVPs, signatures or people from 1 to ``below - 1`` is missing as a whole, but for its
     title. So are the next larger rows, until the total leaves open what their counts are: at least two are
     missing, and their sum is not small. 0 is shown. Missing rows come last, in the order of the index, unless
-    rows are in the order of time; cumulative counts are missing if any row is.
+    rows are in the order of time. Where the total leaves nothing open, as of ten signatures from ten sources, the
+    report has no rows. Columns from which small counts could be computed are left out: people, the times of
+    the first and the last act, RSVPs of events with a capacity and their fill rate, cumulative counts.
 
     Of a report with a column per value single counts are missing, so that the totals of its rows and columns
     leave them open; of repeated pulls those are missing from which a count grew by little to the next.
 
-    Other totals are not known here: those of one key of a report by several, and reports of nearly the same
-    rows, as of the day before, can still be compared with it.
+    Other reports are not known here: `osdi_frames.report` with `min_count` protects reports that are published
+    together. Reports of nearly the same rows, as of the day before, can still be compared.
 
     Parameters
     ----------
@@ -44,12 +47,12 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The same columns and rows; counts are ``Int64``.
+        The same rows, in columns of which some are left out; counts are ``Int64``.
 
     Raises
     ------
     InvalidArgument
-        `below` is not a count.
+        `below` is not a count, or the frame has none.
 
     Examples
     --------
@@ -61,48 +64,90 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     """
     if not isinstance(below, int) or below < 1:
         raise InvalidArgument(f"below is the smallest count to show, not {below!r}")
-    is_spread = list(report.columns.names) != [None]
     if report.index.name == _PULL:
-        return _without_steps(report, below, is_spread=is_spread)
-    if not is_spread:
-        return _without_rows(report, below)
-    counts = _counts(report)
-    small = (counts > 0) & (counts < below)
-    if min(counts.shape) > 1:
-        return report.astype("Int64").mask(_in_table(counts, small))
-    return report.astype("Int64").mask(_in_line(counts.ravel(), below, small.ravel()).reshape(counts.shape))
+        return _without_steps(report, below)
+    if _is_spread(report):
+        counts = _counts(report)
+        small = (counts > 0) & (counts < below)
+        if min(counts.shape) > 1:
+            return report.astype("Int64").mask(_in_table(counts, small))
+        hidden = hide_in_line(counts.ravel(), small.ravel(), below=below)
+        return report.astype("Int64").mask(hidden.reshape(counts.shape))
+    count = next((name for name in _COUNTS if name in report), None)
+    if count is None:
+        raise InvalidArgument(f"a report has a column {' or '.join(_COUNTS)}, or a column per value")
+    counts = _effective(report, count)
+    [rows] = protect([Breakdown(np.flatnonzero(counts > 0), counts)], below=below)
+    return _without_rows(report, rows, _UNPROTECTED)
 
 
-def _without_rows(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    known = [name for name in map(str, report) if name in _MEASURES and _MEASURES[name].of_people]
-    names = known or [str(name) for name in report if is_integer_dtype(report[name].dtype)]
-    if not names or report.empty:
-        return report
-    counts = _counts(report[names])
-    hidden = _in_line(counts[:, 0], below, np.any((counts > 0) & (counts < below), axis=1))
+def suppress_together(
+    reports: Sequence[tuple[Report, pd.DataFrame]], tables: Mapping[str, pd.DataFrame], *, below: int
+) -> list[pd.DataFrame]:
+    """Hide small counts in reports that are published together, with all from which they could be computed.
+
+    `tables` are the frames of which the reports were made.
+    """
+    if spread := [declared.name for declared, frame in reports if _is_spread(frame)]:
+        raise InvalidColumn(f"{spread[0]} has a column per value: with min_count make and suppress it alone")
+    shown = [frame for _, frame in reports]
+    by_table = defaultdict(list)
+    for number, (declared, frame) in enumerate(reports):
+        if declared.kind == "growth":
+            total = int(tables[declared.read_from]["total_accepted"].sum())
+            shown[number] = _without_steps(frame, below, total)
+        else:
+            by_table[declared.table].append(number)
+    for table, numbers in by_table.items():
+        breakdowns = _breakdowns([reports[number] for number in numbers], tables[table])
+        for number, hidden in zip(numbers, protect(breakdowns, below=below), strict=True):
+            declared, frame = reports[number]
+            shown[number] = _without_rows(frame, hidden, declared.unprotected)
+    return shown
+
+
+def _breakdowns(reports: Sequence[tuple[Report, pd.DataFrame]], rows: pd.DataFrame) -> list[Breakdown]:
+    """Return reports of one table as groups of its rows."""
+    is_of_events = reports[0][0].table == EVENTS.table
+    numbers = pd.DataFrame(
+        {place: row_numbers(declared, rows, made) for place, (declared, made) in enumerate(reports)}
+    )
+    if is_of_events:
+        numbers = numbers[(rows["total_accepted"].fillna(0) > 0).to_numpy(dtype=bool)]
+    kinds = numbers.drop_duplicates()
+    breakdowns = []
+    for place, (declared, made) in enumerate(reports):
+        # Anybody can look up in which campaign, place and month an event is, as if each report were by event.
+        row = ["event_id"] if is_of_events else ["created_date"] if declared.kind == "over time" else []
+        keys = frozenset([*declared.keys, *row])
+        breakdowns.append(Breakdown(kinds[place].to_numpy(), _effective(made, declared.count), keys))
+    return breakdowns
+
+
+def _is_spread(report: pd.DataFrame) -> bool:
+    return list(report.columns.names) != [None]
+
+
+def _effective(report: pd.DataFrame, count: str) -> Counts:
+    """Return the counts of a report's rows; those of people where there are fewer."""
+    counts = _counts(report[count])
+    people = _counts(report["people"]) if "people" in report else counts
+    return np.where(people > 0, np.minimum(people, counts), counts)
+
+
+def _without_rows(report: pd.DataFrame, hidden: Mask | None, unprotected: Iterable[str]) -> pd.DataFrame:
+    """Leave columns out, and hide some rows; where it is None which, return no row, not even its name."""
+    report = report.drop(columns=[*unprotected], errors="ignore")
+    if hidden is None:
+        return report.iloc[:0]
     shown = report.astype({name: "Int64" for name in report if is_integer_dtype(report[name].dtype)})
     for name in shown.columns.drop("title", errors="ignore"):
-        rows = np.full_like(hidden, hidden.any()) if name == "cumulative" else hidden
-        shown[name] = shown[name].mask(rows)
+        shown[name] = shown[name].mask(hidden)
     return shown if time_levels(report.index) else pd.concat([shown[~hidden], shown[hidden].sort_index()])
 
 
-def _counts(frame: pd.DataFrame) -> Counts:
-    return frame.astype("Int64").fillna(0).to_numpy("int64")
-
-
-def _in_line(counts: Counts, below: int, hidden: Mask) -> Mask:
-    """Return which of some counts with a known sum are hidden: some, and the smallest of the others as needed.
-
-    Each hidden one is at least 1, as 0 is shown, and at most what is shown: their sum must leave room.
-    """
-    hidden = hidden.copy()
-    for number in np.argsort(counts, kind="stable"):
-        inside = int(hidden.sum())
-        if inside == 0 or (inside > 1 and counts[hidden].sum() >= max(below, inside + 1)):
-            break
-        hidden[number] |= counts[number] > 0
-    return hidden
+def _counts(frame: pd.DataFrame | pd.Series) -> Counts:
+    return np.asarray(frame.astype("Int64").fillna(0), dtype="int64")
 
 
 def _in_table(counts: Counts, hidden: Mask) -> Mask:
@@ -139,12 +184,16 @@ def _complete(hidden: Mask, counts: Counts, row: int, column: int) -> None:
         hidden[row], hidden[:, column] = True, True
 
 
-def _without_steps(report: pd.DataFrame, below: int, *, is_spread: bool) -> pd.DataFrame:
-    """Hide the pulls from which a count grew by little to the next that is shown, and columns with small counts."""
+def _without_steps(report: pd.DataFrame, below: int, total: int | None = None) -> pd.DataFrame:
+    """Hide the pulls from which a count grew by little to the next that is shown, and columns with small counts.
+
+    `total` is what is published of all events, also of those in no pull.
+    """
+    is_spread = _is_spread(report)
     counts = _counts(report if is_spread else report[["rsvps"]])
-    after = counts[-1:].copy()
+    after = counts[-1:].copy() if total is None else np.array([[total]])
     hidden = np.zeros(len(counts), dtype=bool)
-    for row in range(len(counts) - 2, -1, -1):
+    for row in range(len(counts) - 1, -1, -1):
         steps = np.append(after - counts[row], (after - counts[row]).sum())
         hidden[row] = ((steps != 0) & (abs(steps) < below)).any()
         after = after if hidden[row] else counts[[row]]
@@ -157,5 +206,5 @@ def _without_steps(report: pd.DataFrame, below: int, *, is_spread: bool) -> pd.D
     kept = counts[~hidden]
     columns: Mask = np.any(small[~hidden], axis=0)
     for line in kept:
-        columns = _in_line(line, below, columns) if line[columns].any() else columns
+        columns = hide_in_line(line, columns, below=below) if line[columns].any() else columns
     return report.astype("Int64").mask(hidden[:, None] | columns)

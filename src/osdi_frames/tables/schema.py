@@ -6,7 +6,7 @@ A path says where a value stands, relative to its element (an event, or a signat
 ``location.locality``              keys, one inside the other
 ``<p>:sponsor.title``              ``<p>`` is the service's own prefix: each that is known is tried
 ``location.address_lines[0]``      the first entry of a list
-``email_addresses[primary].x``     the entry whose ``primary`` is true, else the first
+``email_addresses[primary].x``     the object whose ``primary`` is true, else the first object
 ``../idempotency_key``             a sibling of the element in its delivery (interface 2.7)
 ``id(_links.self.href)``           the last path segment of an address
 ``own(identifiers)``               the first identifier of the service itself, without its prefix

@@ -1,0 +1,200 @@
+"""Rows of a frame, in the columns of `read_events`, written as events: all are planned first, then sent."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from osdi_frames.client.answers import Answer
+from osdi_frames.client.collection import row_id
+from osdi_frames.client.writing import Writer
+from osdi_frames.errors import (
+    InvalidField,
+    KeyRefused,
+    OsdiError,
+    ServiceUnreachable,
+    UnknownColumn,
+    nearest,
+)
+from osdi_frames.progress import bar
+from osdi_frames.reading.interchange import as_frame
+from osdi_frames.tables import fields
+from osdi_frames.tables.events import EVENTS
+
+#: The columns whose values are sent, and the field of each; all others of the table are the service's own.
+_FIELDS = [field.name for field in fields.EVENT if "v2" in field.set_by and field.kind != "location"]
+_PLACES = {
+    "location_address" if field.name == "address_lines" else f"location_{field.name}": field.name
+    for field in fields.LOCATION
+    if field.set_by
+}
+_SENT = (*_FIELDS, *_PLACES)
+
+
+class LastRead:
+    """What a client has last read of each event, so that what a row leaves as it was is not sent.
+
+    Values are kept as hashes: a client can read more events than memory holds twice.
+    """
+
+    def __init__(self) -> None:
+        self._events: dict[str, tuple[pd.Timestamp, array[int]]] = {}
+
+    def add(self, events: pd.DataFrame) -> None:
+        """Keep what rows say of their events."""
+        for row in events[["event_id", "fetched_at", *_SENT]].to_dict("records"):
+            values = array("q", (_hashed(row[name]) for name in _SENT))
+            self._events[row["event_id"]] = row["fetched_at"], values
+
+    def forget(self, event_id: str) -> None:
+        """Drop what was read of an event, which is being changed."""
+        self._events.pop(event_id, None)
+
+    def changes(self, event_id: str, row: dict[Any, Any]) -> dict[Any, Any] | None:
+        """Return what a row changes; None where it is of no reading that is known, but made by hand or read later."""
+        read_at, values = self._events.get(event_id, (pd.NaT, ()))
+        if not row.get("fetched_at", pd.NaT) <= read_at:  # also where one of them is missing
+            return None
+        known = dict(zip(_SENT, values, strict=True))
+        return {name: row[name] for name in known if name in row and known[name] != _hashed(row[name])}
+
+
+@dataclass(slots=True)
+class _Planned:
+    """What is to become of a row: a body to send, or why there is none."""
+
+    event_id: str | None
+    body: dict[str, Any] | None = None
+    error: str | None = None
+    identifiers: list[str] = field(default_factory=list)
+    """Those that the event has in other systems, whether they are sent or not."""
+
+
+def write_rows(
+    frame: pd.DataFrame,
+    writer: Writer,
+    send: Callable[[str | None, dict[str, Any]], Answer],
+    *,
+    bare: Callable[[str], str],
+    last_read: LastRead,
+    dry_run: bool,
+    progress: bool | None,
+) -> pd.DataFrame:
+    """Write each row as a new event or as a change, and return one result for each, with the index of the frame.
+
+    `bare` refuses what is no id, and takes the service's prefix off. `send` takes the id of an event, None for a new
+    one, with its fields. A row that is refused does not keep the others from being sent; a service that cannot be
+    reached does, and so does a key that is refused.
+    """
+    frame = _checked(frame, new=writer.is_new)
+    planned = [_planned(row, writer, bare, last_read) for row in frame.to_dict("records")]
+    _refuse_repeated_identifiers(planned, frame.index, bare)
+    results: list[tuple[str | None, str, str | None, str | None]] = []
+    stopped = dry_run
+    with bar("sending", progress, unit="event", total=len(frame)) as shown:
+        for row in planned:
+            status = "refused" if row.error else "unchanged" if row.body is None else "not sent"
+            if status == "not sent" and row.body and not stopped:
+                try:
+                    answer = send(row.event_id, row.body)
+                    row.event_id = row.event_id or row_id(answer.body, writer.prefixes)
+                    status = "created" if writer.is_new else "updated"
+                except OsdiError as error:
+                    status, row.error = "failed", str(error)
+                    stopped = isinstance(error, ServiceUnreachable | KeyRefused)
+            text = None if row.body is None else json.dumps(row.body, ensure_ascii=False)
+            results.append((row.event_id, status, text, row.error))
+            shown.update()
+    found = pd.DataFrame(results, columns=["event_id", "status", "sent", "error"], index=frame.index)
+    return found.astype("str")
+
+
+def _planned(
+    row: dict[Any, Any], writer: Writer, bare: Callable[[str], str], last_read: LastRead
+) -> _Planned:
+    """Return what is to be sent of a row, or why nothing is."""
+    planned = _Planned(None if writer.is_new else row["event_id"])
+    try:
+        changes = None
+        if not writer.is_new:
+            if not isinstance(planned.event_id, str):
+                raise InvalidField("event_id is missing: which event to change is not known")
+            changes = last_read.changes(bare(planned.event_id), row)
+        planned.identifiers = event_of(row, prefixes=writer.prefixes).get("identifiers", [])
+        event = event_of(row if changes is None else changes, prefixes=writer.prefixes)
+        if event or changes is None:
+            planned.body = writer.event(event)
+    except OsdiError as error:
+        planned.error = str(error)
+    return planned
+
+
+def _refuse_repeated_identifiers(
+    planned: Iterable[_Planned], index: pd.Index[Any], bare: Callable[[str], str]
+) -> None:
+    """Refuse what would give an event an identifier that another row's event has: they are unique (interface 2.1)."""
+    owners: dict[str, tuple[Any, Any]] = {}
+    # Those that have theirs already, before those to which it would be given.
+    rows = sorted(zip(planned, index, strict=True), key=lambda row: "identifiers" in (row[0].body or ()))
+    for number, (row, label) in enumerate(rows):
+        if row.error:
+            continue
+        event = bare(row.event_id) if row.event_id else number
+        for identifier in row.identifiers:
+            owner, at = owners.setdefault(identifier, (event, label))
+            if owner != event and row.body and "identifiers" in row.body:
+                row.error = (
+                    f"the identifier {identifier!r:.60} is that of the row {at!r:.60}, too; it is unique"
+                )
+                row.body = None
+                break
+
+
+def event_of(row: Mapping[Any, Any], *, prefixes: Iterable[str]) -> dict[str, Any]:
+    """Return the fields of an event that a row sets; what is missing (NaN, NaT, None) is left out.
+
+    >>> event_of({"title": "Picnic", "name": float("nan"), "location_address": "1 Elm St"}, prefixes=["platform"])
+    {'title': 'Picnic', 'location': {'address_lines': ['1 Elm St']}}
+    """
+    given = {name: plain for name, value in row.items() if (plain := _plain(value)) is not None}
+    # The service's own identifier comes from the service, and is another one for an event that is created.
+    own = tuple(f"{prefix}:" for prefix in prefixes)
+    foreign = given.pop("identifiers", [])
+    if isinstance(foreign, list):
+        foreign = [text for text in foreign if not str(text).startswith(own)]
+    given |= {"identifiers": foreign} if foreign else {}
+    place = {field: given[column] for column, field in _PLACES.items() if column in given}
+    if "address_lines" in place:
+        place["address_lines"] = [place["address_lines"]]
+    event = {name: given[name] for name in _FIELDS if name in given}
+    return event | ({"location": place} if place else {})
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a frame, a list in place of an array; None where it is missing."""
+    if pd.api.types.is_list_like(value) and not isinstance(value, Mapping):
+        return list(value)
+    return None if pd.isna(value) else value
+
+
+def _hashed(value: Any) -> int:
+    return hash(repr(_plain(value)))
+
+
+def _checked(frame: pd.DataFrame, *, new: bool) -> pd.DataFrame:
+    frame = as_frame(frame, caller="create_events" if new else "update_events")
+    known = [column.name for column in EVENTS.columns]
+    for name in frame.columns:
+        if name not in known:
+            raise UnknownColumn(f"the table events has no column {name!r:.60}; {nearest(str(name), known)}")
+    if not new and "event_id" not in frame.columns:
+        raise UnknownColumn("the rows have no column 'event_id', which says which event each is")
+    if "fetched_at" in frame.columns:  # of a CSV file it is text
+        read_at = pd.to_datetime(frame["fetched_at"], utc=True, errors="coerce", format="ISO8601")
+        frame = frame.assign(fetched_at=read_at)
+    return frame

@@ -1,0 +1,168 @@
+"""Every way of reading gives the same cells, whatever is odd or missing in the documents."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import osdi_frames as of
+from tests import reference
+from tests.fuzz.oracle import Reading, documents_in
+from tests.strategies import documents
+from tests.test_reference import same, scanned
+
+Rows = list[dict[str, Any]]
+
+CONSTANT = re.compile(r'"(-?(?:nan|inf(?:inity)?))"(?!:)', re.IGNORECASE)
+
+
+def written(document: Any, indent: int | None, *, bare: bool) -> str:
+    """Write a document, with the texts that are constants of other readers as these, if they are to be `bare`."""
+    text = json.dumps(document, indent=indent)
+    return CONSTANT.sub(r"\1", text) if bare else text
+
+
+def rows_of(frame: pd.DataFrame, schema: pa.Schema) -> Rows:
+    return pa.Table.from_pandas(frame, schema, preserve_index=False).to_pylist()
+
+
+def exported(folder: Path, table: str) -> Rows:
+    """Read an exported table, a file or a folder of files."""
+    files = sorted([*folder.glob(f"{table}.parquet"), *folder.glob(f"{table}/*.parquet")])
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+def ways(source: Path, table: str, some: list[str], *, dedupe: bool) -> Iterator[tuple[str, Rows]]:
+    """Yield the rows of a table by each way to read them; in part they are those of some of its columns."""
+    archive = of.open(source, on_error="skip")
+    whole = archive.scan(table, dedupe=dedupe).read_all()
+    yield "scan", whole.to_pylist()
+    yield "scan in part", archive.scan(table, some, dedupe=dedupe).read_all().to_pylist()
+    yield "table", rows_of(archive.table(table, dedupe=dedupe), whole.schema)
+    yield "tables", rows_of(archive.tables(dedupe=dedupe)[table], whole.schema)
+    found = archive.tables({"signature_emails": ["address"], table: some}, dedupe=dedupe)
+    yield "tables in part", rows_of(found[table], whole.select(some).schema)
+    with dask.config.set(scheduler="sync"):
+        frame = archive.dask(table, dedupe=dedupe, npartitions=3).compute()
+        yield "Dask", rows_of(frame, whole.schema)
+        for engine in (None, "dask"):
+            folder = source.with_suffix(f".{engine}")
+            archive.export(folder, engine=engine, dedupe=dedupe)
+            yield f"export, engine={engine}", exported(folder, table)
+    if not dedupe:
+        parts = archive.partitions(count=3)
+        rows = [row for part in parts for row in part.scan(table, dedupe=False).read_all().to_pylist()]
+        yield "partitions", rows
+
+
+def every_way_is_as_the_reference(
+    made: list[Any],
+    table: str,
+    some: list[str],
+    *,
+    indent: int | None = None,
+    bare: bool = False,
+    dedupe: bool = False,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", of.errors.ProblemsWarning)
+        warnings.simplefilter("ignore", of.errors.SourceWarning)
+        path, texts = Path(folder, "a.json"), [written(document, indent, bare=bare) for document in made]
+        path.write_text("".join(f"{text}\n" for text in texts))
+        placed, line = [], 1
+        for document, text in zip(made, texts, strict=True):
+            value = json.loads(written(document, None, bare=False))
+            placed += documents_in(value, str(path), line, Reading())
+            line += text.count("\n") + 1
+        expected = reference.read(placed, table, dedupe=dedupe)
+        for way, found in ways(path, table, some, dedupe=dedupe):
+            columns = some if way.endswith("in part") else expected[:1] and expected[0]
+            try:
+                same(found, [{name: row[name] for name in columns} for row in expected])
+            except AssertionError as error:
+                error.add_note(way)
+                raise
+        assert "osdi-frames" not in " ".join(of.check(path)["detail"])
+
+
+def every_way_is_as_the_reference_of_any(data: st.DataObject, table: str, made: list[Any]) -> None:
+    columns = st.lists(st.sampled_from(list(of.describe(table)["column"])), min_size=1, unique=True)
+    every_way_is_as_the_reference(
+        made,
+        table,
+        data.draw(columns),
+        indent=data.draw(st.sampled_from([None, 1])),
+        bare=data.draw(st.booleans()),
+        dedupe=data.draw(st.booleans()),
+    )
+
+
+TABLES = st.sampled_from(list(reference.TABLES))
+MADE = st.lists(documents(), min_size=1, max_size=12)
+
+
+@settings(max_examples=12, deadline=None)
+@given(data=st.data(), table=TABLES, made=MADE)
+def test_every_way_of_reading_gives_the_same_cells(data: st.DataObject, table: str, made: list[Any]) -> None:
+    every_way_is_as_the_reference_of_any(data, table, made)
+
+
+@pytest.mark.long
+@settings(max_examples=1000, deadline=None)
+@given(data=st.data(), table=TABLES, made=MADE)
+def test_every_way_of_reading_gives_the_same_cells_of_any_documents(
+    data: st.DataObject, table: str, made: list[Any]
+) -> None:
+    every_way_is_as_the_reference_of_any(data, table, made)
+
+
+#: What stands before the entries of lists: nothing, or what is no object.
+MISPLACED = [None, 7, "x@example.org", []]
+LISTS = {
+    "email_addresses": {"address": "b@example.org"},
+    "phone_numbers": {"number": "15105550100"},
+    "postal_addresses": {"region": "CA", "postal_code": "94607"},
+}
+CELLS = {"email": "b@example.org", "phone": "15105550100"}
+CELLS |= {"location_region": "CA", "location_postal_code": "94607"}
+
+
+def signature(before: Any) -> Any:
+    lists = {name: [before, entry] for name, entry in LISTS.items()}
+    return [{"osdi:signature": {"created_date": "no time", "person": lists}}]
+
+
+@pytest.mark.parametrize("before", MISPLACED, ids=json.dumps)
+def test_the_first_object_of_a_list_is_read_whatever_stands_before_it(before: Any) -> None:
+    source = [signature(before)]
+    every_way_is_as_the_reference(source, "signatures", [*CELLS])
+    assert scanned(source, "signatures", columns=CELLS) == [CELLS]
+    for table in ("signature_emails", "signature_phones", "signature_addresses"):
+        assert scanned(source, table, columns=["position"]) == [{"position": 1}]
+
+
+@pytest.mark.parametrize("before", MISPLACED, ids=json.dumps)
+@pytest.mark.parametrize("at", [0, 1])
+def test_an_entry_that_is_no_object_is_an_error_wherever_it_stands(before: Any, at: int) -> None:
+    entries: list[Any] = [LISTS["email_addresses"]]
+    entries.insert(at, before)
+    source = [{"osdi:signature": {"person": {"email_addresses": entries}}}]
+    if before is None:
+        assert of.read_signatures(source)["email"].tolist() == ["b@example.org"]
+    else:
+        with pytest.raises(of.errors.BadDocument, match=f"not an object.*email_addresses.{at}"):
+            of.read_signatures(source, columns=["email"])
+    assert ("not an object" in set(of.check(source)["problem"])) is (before is not None)

@@ -1,0 +1,96 @@
+"""What commands print into pipes: shells, readers that end early, closed and full outputs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = f"{sys.executable} -m osdi_frames"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with an archive whose report warns."""
+    (tmp_path / "a.json").write_text('{"identifiers": ["our:1"], "total_accepted": 1}')
+    return tmp_path
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which `osdi-frames` is the command; the last line of stderr is each command's status."""
+    line = f'{line.replace("osdi-frames", COMMAND)}; echo "${{PIPESTATUS[@]}}" >&2'
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=folder, check=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report a.json",
+        "report a.json --json --quiet",
+        "report a.json --out out",
+        "describe",
+        "--help",
+        "--version",
+        "archive --help",
+    ],
+)
+def test_a_reader_that_has_enough_ends_a_command_in_silence_with_status_141(words, folder):
+    # The reader has ended before anything is printed.
+    ran = shell(f"osdi-frames {words} 2>noise | (exec <&-; sleep 0.2)", folder)
+    assert ran.stderr == "141 0\n"
+    noise = (folder / "noise").read_text().splitlines()
+    assert all(line.startswith("osdi-frames: warning: ") for line in noise)
+    assert (folder / "out").exists() is ("--out" in words)
+
+
+def test_head_has_the_first_lines_of_a_report(folder):
+    ran = shell("osdi-frames describe | head -n 1", folder)
+    assert ran.stdout == "events: One row per event (interface 2.1, 2.8).\n"
+    assert ran.stderr == "141 0\n"
+
+
+@pytest.mark.parametrize("words", ["report nowhere", "reprot"])
+def test_an_error_that_nobody_reads_ends_as_quietly(words, folder):
+    assert shell(f"osdi-frames {words} 2>&1 | (exec <&-; sleep 0.2)", folder).stderr == "141 0\n"
+
+
+@pytest.mark.parametrize("words", ["report a.json", "report a.json --out out", "check a.json"])
+def test_json_and_quiet_print_the_document_and_warnings_alone(words, folder):
+    ran = shell(f"osdi-frames {words} --json --quiet", folder)
+    *warnings, statuses = ran.stderr.splitlines()
+    assert statuses == "0"
+    assert all(line.startswith("osdi-frames: warning: ") for line in warnings)
+    loud = shell(f"osdi-frames {words} --json", folder)
+    assert json.loads(ran.stdout) == json.loads(loud.stdout)
+
+
+def test_json_and_quiet_of_a_failure_have_the_error_alone_on_standard_error(folder):
+    (folder / "b.json").write_text('{"total_accepted": "lots"}')
+    ran = shell("osdi-frames report b.json --json --quiet", folder)
+    assert (ran.stdout, ran.stderr.splitlines()[-1]) == ("", "1")
+    assert len(ran.stderr.splitlines()) == 2
+    ran = shell("osdi-frames check b.json --json --quiet", folder)
+    assert json.loads(ran.stdout)["errors"] == 1
+    assert ran.stderr == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "why"), {"/dev/full": "No space left on device", "&-": "Bad file descriptor"}.items()
+)
+def test_an_output_that_takes_nothing_is_an_error_of_one_line(output, why, folder):
+    ran = shell(f"osdi-frames describe >{output}", folder)
+    error, statuses = ran.stderr.splitlines()
+    assert error.startswith("osdi-frames: ")
+    assert error.endswith(why)
+    assert statuses == "1"
+
+
+def test_a_closed_output_is_no_error_where_nothing_is_printed(folder):
+    assert shell("osdi-frames report a.json --quiet --out out >&- 2>&-", folder).stderr == "0\n"
+    assert (folder / "out" / "report.html").exists()
+
+
+def test_a_closed_standard_error_changes_no_status(folder):
+    assert shell("osdi-frames describe 2>&- | (exec <&-; sleep 0.2)", folder).stderr == "141 0\n"
+    assert shell("osdi-frames report nowhere 2>&-", folder).stderr == "1\n"
