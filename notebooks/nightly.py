@@ -14,15 +14,16 @@ import osdi_frames as of
 
 
 def nightly(address: str, folder: Path) -> None:
-    archive = folder / "archive"
+    pulled = folder / "archive"
     with of.Client(address) as client:
-        manifest = client.pull(archive, since="last")
+        manifest = client.pull(pulled, since="last")
     if not manifest.complete:
         raise of.OsdiError(manifest.why)
-    events, campaigns = of.read_events(archive), of.read_table(archive, "event_campaigns")
-    for report in (of.rsvps_by_campaign(events, campaigns), of.rsvps_by(events, "location_region")):
+    archive = of.open(pulled)
+    events = archive.events()
+    for report in (of.rsvps_by_campaign(events, archive.campaigns()), of.rsvps_by(events, "location_region")):
         of.write_csv(report, folder / f"rsvps_by_{report.index.name}.csv")
-    of.export(archive, folder / "tables", tables=["events"], overwrite=True)
+    archive.export(folder / "tables", tables=["events"], overwrite=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 LIMIT = 60
 
 _MARKUP = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
+#: Of a pull that the notebook makes: when it was made, and its size, as its pages contain their time.
+_CHANGING = re.compile(r"\d{8}T\d{6}Z|\d{4}-\d\d-\d\d \d\d:\d\d UTC|[\d.]+ kB")
 
 
 def read(path: Path) -> NotebookNode:
@@ -72,7 +74,7 @@ def _words(output: NotebookNode) -> str:
     if any(kind.startswith("image/") for kind in shown):
         return "a picture"
     if "text/html" in shown:
-        return " ".join(_MARKUP.sub(" ", shown["text/html"]).split())
+        return _CHANGING.sub("…", " ".join(_MARKUP.sub(" ", shown["text/html"]).split()))
     return str(shown["text/plain"])
 
 

@@ -81,9 +81,18 @@ def test_a_frame_of_another_library_makes_the_same_report_and_file(data, tmp_pat
     {
         "a path for a frame": (
             lambda: of.rsvps_by_campaign("data"),
-            r"as osdi_frames.read_table\(source, 'events'\)",
+            r"as osdi_frames.open\(source\).table\('events'\)",
         ),
-        "a Series for a frame": (lambda: of.rsvps_by_campaign(EVENTS["title"]), "not a Series"),
+        "a Series for a frame": (lambda: of.rsvps_by_campaign(EVENTS["title"]), "not Series"),
+        "an archive for a frame": (
+            lambda: of.rsvps_by_campaign(of.open([])),
+            r"open\(source\).table\('events'\) returns, not Archive",
+        ),
+        "an archive for a source": (lambda: of.report(of.open([])), r"open archive already; .*events\(\)"),
+        "a plural for the month": (
+            lambda: of.export([], "out", partition_by="months"),
+            "by month or by a column, not 'months'; nearest: month,",
+        ),
         "a function for a frame": (
             lambda: of.rsvps_by_campaign(of.read_events),
             r"call it: read_events\(…\)",
@@ -124,6 +133,29 @@ def test_a_wrong_argument_says_what_would_be_right(call, said):
 def test_columns_are_a_list():
     with pytest.raises(TypeError, match="columns is a list of names"):
         of.read_events([], columns=3)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    {
+        "open": (lambda: of.open([], on_errors="skip"), r"open\(\) .*'on_errors'; nearest: on_error"),
+        "a reader": (lambda: of.read_events([], prefx="x"), r"open\(\) .*'prefx'; nearest: prefix"),
+        "report": (lambda: of.open([]).report(min_cont=5), r" report\(\) .*'min_cont'; nearest: min_count"),
+        "write_report": (
+            lambda: of.open([]).write_report("out", includes="test"),
+            r"write_report\(\) .*'includes'; nearest: include",
+        ),
+        "where": (lambda: of.open([]).where(petiton="x"), "no filter 'petiton'; nearest: petition"),
+    }.values(),
+)
+def test_a_mistyped_keyword_names_the_nearest(call, said):
+    with pytest.raises(TypeError, match=said.strip()):
+        call()
+
+
+def test_an_id_that_occurs_nowhere_is_led_to_the_list_of_titles(data):
+    with pytest.raises(OsdiError, match=r"petitions\(\) lists ids with titles$"):
+        of.open(data).where(petition="bike lanes").signatures()
 
 
 def test_a_mistyped_name_of_the_package_names_the_nearest():

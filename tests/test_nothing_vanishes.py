@@ -352,9 +352,13 @@ def test_a_page_that_no_table_declares_is_named():
 
 
 def test_an_archive_without_what_was_asked_for_says_what_it_holds():
-    with pytest.warns(SourceWarning, match=r"no event was found; .*read_table\(source, 'signatures'\)"):
+    with pytest.warns(
+        SourceWarning, match=r"no event was found; .*which open\(source\).table\('signatures'\) reads"
+    ):
         assert of.read_events([ELEMENT]).empty
-    with pytest.warns(SourceWarning, match=r"no signature was found; .*read_table\(source, 'events'\)"):
+    with pytest.warns(
+        SourceWarning, match=r"no signature was found; .*which open\(source\).table\('events'\) reads"
+    ):
         assert of.read_signatures(EVENT).empty
 
 

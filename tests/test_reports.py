@@ -758,7 +758,7 @@ def test_a_mistyped_column_is_answered_with_the_nearest():
 
 
 def test_a_frame_without_the_columns_that_are_counted_is_answered_with_the_reader():
-    with pytest.raises(MissingColumn, match=r"person_id, .* have; osdi_frames.read_table\(source, 'attend"):
+    with pytest.raises(MissingColumn, match=r"person_id, .* have; osdi_frames.open\(source\).table\('attend"):
         reports.rsvps_by_source(pd.DataFrame({"source": ["email"], "sources": [1]}))
 
 
@@ -783,7 +783,7 @@ def test_a_frame_of_another_table_is_refused_with_the_reader_of_the_right_one(ma
         with pytest.raises(InvalidColumn) as caught:
             make(form)
         assert f"counts {table}, and the frame seems to be one of {other}; " in str(caught.value)
-        assert f"osdi_frames.read_table(source, '{table}'" in str(caught.value)
+        assert f"osdi_frames.open(source).table('{table}'" in str(caught.value)
         assert "nearest" not in str(caught.value)
 
 

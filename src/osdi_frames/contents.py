@@ -1,122 +1,209 @@
-"""What is inside an archive, as a notebook shows it: types with counts and period, files, pulls, problems."""
+"""What is inside an archive, as a notebook shows it."""
 
 from __future__ import annotations
 
 import contextlib
 import html
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
 from osdi_frames.archive.listing import files
-from osdi_frames.archive.source import Part, Partition, Source
-from osdi_frames.client.folder import Manifest, manifests
+from osdi_frames.archive.source import Part, Partition
+from osdi_frames.client.folder import MANIFEST, Manifest, read_manifest
 from osdi_frames.errors import counted, printable
+from osdi_frames.reader import Reader
 from osdi_frames.reading.check import Inspection
+from osdi_frames.reports import exclusion
 from osdi_frames.tables import element_types, main_table
 
-#: The column of each main table that says when; of those without one, nothing is read.
-DATES: Final = {
-    table.name: [str(table.element.month)] if table.element.month else []
+#: Of each main table the column that says when, and the one that says what reports leave out.
+COLUMNS: Final = {
+    table.name: [
+        column.name for column in table.columns if column.name in (str(table.element.month), exclusion.COLUMN)
+    ]
     for table in map(main_table, element_types())
 }
 _LARGE: Final = 300 << 20  # bytes of files: a pass over more takes some seconds
+_PULLS: Final = 5  # the latest, each on a line of its own
+_KINDS: Final = 3  # of problems, the most frequent
+_UNITS: Final = {"GB": 1e9, "MB": 1e6, "kB": 1e3}
+_SEVERITIES: Final = {
+    "error": ("error", "errors"),
+    "warning": ("warning", "warnings"),
+    "info": ("value that no table reads", "values that no table reads"),
+}
+_ROWS = "rows: each element once, in its newest version; reports leave out the excluded ones"
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
-    """How many files an archive has, and their bytes; of parsed objects none."""
+class Files:
+    """The files of an archive.
 
-    files: int = 0
-    bytes: int = 0
+    They are on disk or behind addresses; parsed objects and open files have none.
+    """
+
+    parts: Sequence[Part]
+
+    @classmethod
+    def of(cls, reader: Reader) -> Files:
+        """List the files of a source."""
+        if isinstance(reader.source, Partition):
+            return cls(reader.source.parts)
+        return cls([Part(file) for file in files(reader.paths, lambda _: None)])
 
     @property
-    def is_large(self) -> bool:
-        """Whether a pass over it takes long."""
+    def bytes(self) -> int:
+        """Their size as stored, compressed or not."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def are_large(self) -> bool:
+        """Whether a pass over them takes long."""
         return self.bytes > _LARGE
 
     def __str__(self) -> str:
-        if not self.files:
-            return "parsed objects or open files"
-        return f"{counted(self.files, 'file')}, {self.bytes / 1e6:,.1f} MB"
+        size = self.bytes
+        unit = next((unit for unit, least in _UNITS.items() if size >= least), "")
+        shown = f"{size / _UNITS[unit]:.1f} {unit}" if unit else counted(size, "byte")
+        return f"{counted(len(self.parts), 'file')}, {shown}"
 
 
-def size_of(source: Source) -> Size:
-    """Return how large a source is."""
-    if isinstance(source, Partition):
-        parts: Sequence[Part] = source.parts
-    else:
-        parts = [Part(file) for file in files(_paths(source), lambda _: None)]
-    return Size(len(parts), sum(part.size for part in parts))
+def pulls_of(reader: Reader, found: Files) -> list[Manifest]:
+    """Return the manifests of an archive's pulls, oldest first."""
+    local = (Path(part.file).parent for part in found.parts if isinstance(part.file, str))
+    folders = dict.fromkeys(chain(local, *map(_began_in, map(Path, reader.paths))))
+    pulls: list[Manifest] = []
+    for folder in folders:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # there is none, or not ours
+            pulls.append(read_manifest(folder))
+    return sorted(pulls, key=lambda pull: pull.started_at)
 
 
-def pulls_of(source: Source) -> list[Manifest]:
-    """Return the manifests of the pulls in the folders of a source, the oldest first."""
-    found: list[Manifest] = []
-    for path in map(Path, _paths(source)):
-        with contextlib.suppress(OSError, ValueError, KeyError):  # of an address, or not ours
-            found += [*manifests(path), *manifests(path.parent)] if path.is_dir() else []
-    return sorted(dict.fromkeys(found), key=lambda pull: pull.started_at)
+def _began_in(folder: Path) -> list[Path]:
+    """Return the folders of pulls in a destination.
 
-
-def _paths(source: Source) -> list[str]:
-    parts: Iterable[object] = source if isinstance(source, list | tuple) else [source]
-    return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
+    They include those of pulls that have no page yet.
+    """
+    return [manifest.parent for manifest in folder.glob(f"*/{MANIFEST}")]
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is inside an archive; printed as text, in a notebook as a table."""
+    """What is inside an archive, as text and HTML."""
 
     title: str
-    size: Size
+    files: Files
+    filtered: Sequence[str]
+    """Which types the filters are about, if there are any."""
     pulls: Sequence[Manifest]
     types: pd.DataFrame
-    """One row a type: `table`, `received`, `different`, `first`, `last`; of a large archive those of its beginning."""
+    """One row for each table of elements: `table`, `received`, `rows`, `excluded`, and the `first` and `last` day of
+    its column `date`. Of a large archive: the tables of its first documents."""
     inspection: Inspection | None = None
-    """What a pass met; None of a large archive, over which none was made."""
+    """What a pass found; None where none was made."""
+    note: str = ""
+    """Why no pass was made."""
 
     @property
     def notes(self) -> list[str]:
-        """What there is to say in addition to the types, a line each."""
-        lines = [str(self.size)]
-        lines += [printable(f"pull {pull.folder.name}: {_outcome(pull)}") for pull in self.pulls]
+        """Files, pulls and problems, a line each."""
+        lines = [*self.filtered, *([_ROWS] if "rows" in self.types else [])]
+        if self.files.parts:
+            lines.append(str(self.files))
+        lines += [printable(line) for line in _of_pulls(self.pulls)]
         if self.inspection is None:
-            return [*lines, "large: this is what its first documents are; check() reads all of it"]
-        counts = self.inspection.problems.groupby("severity")["count"].sum()
-        found = [counted(int(counts[name]), noun) for name, noun in _SEVERITIES.items() if counts.get(name)]
-        return [*lines, f"{', '.join(found)}: check() lists them" if found else "no problems"]
+            return [*lines, self.note]
+        return [*lines, *_of_problems(self.inspection.problems)]
 
     def __str__(self) -> str:
-        return "\n".join([self.title, self.types.to_string(index=False), *self.notes])
+        shown = _texts(self.types).to_string(index=False) if len(self.types) else "no elements"
+        return "\n".join([self.title, shown, *self.notes])
 
     @property
     def html(self) -> str:
-        """The same as HTML."""
+        """The same as HTML.
+
+        It sets no colours, so those of the notebook hold.
+        """
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.notes)
-        table = self.types.to_html(index=False, border=0, na_rep="")
-        return f"<div><code>{html.escape(self.title)}</code>{table}<ul>{lines}</ul></div>"
+        shown = "<p>no elements</p>"
+        if len(self.types):
+            numbers = [self.types[name].dtype.kind == "i" for name in self.types]
+            head = "".join(map(_cell, map(str, self.types), numbers, ["th"] * len(numbers)))
+            rows = ("".join(map(_cell, row, numbers)) for row in _texts(self.types).itertuples(index=False))
+            body = "".join(f"<tr>{row}</tr>" for row in rows)
+            shown = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div><code>{html.escape(self.title)}</code>{shown}<ul>{lines}</ul></div>"
 
 
-_SEVERITIES: Final = {"error": "error", "warning": "warning", "info": "undeclared value"}
+def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the types of an archive that has been read.
+
+    `frames` are the `COLUMNS` of its main tables.
+    """
+    rows = []
+    for element in element_types():
+        received, frame = inspection.elements[element.name], frames[main_table(element).name]
+        if received:
+            left_out = int(frame[exclusion.COLUMN].notna().sum()) if exclusion.COLUMN in frame else 0
+            days = frame[element.month] if element.month else pd.Series(dtype="datetime64[us]")
+            first, last = (f"{day:%Y-%m-%d}" if pd.notna(day) else "" for day in (days.min(), days.max()))
+            rows.append(
+                {
+                    "table": main_table(element).name,
+                    "received": received,
+                    "rows": len(frame),
+                    "excluded": left_out,
+                    "date": element.month or "",
+                    "first": first,
+                    "last": last,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _texts(types: pd.DataFrame) -> pd.DataFrame:
+    """Return the types as text, with thousands separators."""
+    return types.map(lambda value: value if isinstance(value, str) else f"{value:,}")
+
+
+def _cell(text: str, is_number: bool, tag: str = "td") -> str:
+    side = "right" if is_number else "left"
+    return f'<{tag} style="text-align: {side}">{html.escape(text)}</{tag}>'
+
+
+def _of_pulls(pulls: Sequence[Manifest]) -> list[str]:
+    """Describe the latest pulls, newest first; count the others."""
+    lines = [f"pull {pull.folder.name}: {_outcome(pull)}" for pull in reversed(pulls[-_PULLS:])]
+    if earlier := pulls[:-_PULLS]:
+        lacking = sum(not pull.complete for pull in earlier)
+        outcome = f"{lacking} of them not complete" if lacking else "complete"
+        lines.append(f"{counted(len(earlier), 'earlier pull')}: {outcome}")
+    return lines
 
 
 def _outcome(pull: Manifest) -> str:
-    finished = f"{pull.finished_at:%Y-%m-%d %H:%M} UTC" if pull.finished_at else "not finished"
-    return f"{finished}, {'complete' if pull.complete else 'not complete'}"
+    if pull.complete:
+        return f"complete, {pull.finished_at:%Y-%m-%d %H:%M} UTC"
+    return f"not complete; {pull.why.splitlines()[0]}"
 
 
-def types_of(inspection: Inspection, dates: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the types of an archive that has been read, from its main tables with the columns of `DATES`."""
-    rows = []
-    for element in element_types():
-        received, table = inspection.elements[element.name], main_table(element).name
-        if received:
-            times = dates[table][DATES[table][0]] if DATES[table] else pd.Series(dtype="datetime64[us]")
-            first, last = (f"{day:%Y-%m-%d}" if pd.notna(day) else "" for day in (times.min(), times.max()))
-            rows.append((table, received, len(dates[table]), first, last))
-    return pd.DataFrame(rows, columns=["table", "received", "different", "first", "last"])
+def _of_problems(problems: pd.DataFrame) -> list[str]:
+    """Count the problems by severity and kind."""
+    lines = []
+    for severity, nouns in _SEVERITIES.items():
+        found = problems[problems["severity"] == severity].groupby("problem")["count"].sum()
+        if len(found):
+            most = found.nlargest(_KINDS)
+            kinds = "; ".join(f"{kind}: {count:,}" for kind, count in most.items())
+            others = "; …" if len(found) > _KINDS else ""
+            lines.append(f"{counted(int(found.sum()), *nouns)} ({kinds}{others})")
+    if not lines:
+        return ["no problems"]
+    lines[-1] += "; check() lists them"
+    return lines

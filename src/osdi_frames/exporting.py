@@ -83,7 +83,7 @@ def _partitions(
         is_there = column in schemas[table.name].names
         found[table.name] = Partition(str(column), by_month=by == "month") if is_there else None
     if by not in (None, "month") and not any(found.values()):
-        names = {name for schema in schemas.values() for name in schema.names}
+        names = {"month", *(name for schema in schemas.values() for name in schema.names)}
         hint = nearest(str(by), sorted(names))
-        raise UnknownColumn(f"partition by month or by a column; {by!r} is none; {hint}")
+        raise UnknownColumn(f"partition by month or by a column, not {by!r}; {hint}")
     return found

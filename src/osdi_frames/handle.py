@@ -1,10 +1,10 @@
-"""The handle of an archive, `open`, and the functions that people type first."""
+"""The handle of an archive, and `open`."""
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -16,12 +16,12 @@ import pyarrow as pa
 from osdi_frames.archive.remote import shown
 from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.archive.source import read as candidates
-from osdi_frames.errors import InvalidArgument
+from osdi_frames.errors import InvalidArgument, InvalidSource, nearest
 from osdi_frames.problems import Policy
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.stream import Observer, types_among
-from osdi_frames.resolving.filters import Filters
+from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
 from osdi_frames.tables import known_prefixes, main_table
 
@@ -36,10 +36,14 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
 
 _SHOWN = 60  # characters of the source
 _FIRST = 10  # documents of a large archive that `contents` looks at
+_MANY = f"large: only the first {_FIRST} documents were looked at; check() reads all, scan() streams a table"
+_ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
 
 
 class Archive(Reader):
-    """An archive, or the part of one that passes some filters; `open` returns it, and it reads nothing until asked.
+    """An archive, or the part of it that passes filters.
+
+    `open` returns it; nothing is read until asked. In a notebook it shows what is inside, see `contents`.
 
     In a notebook it shows what is inside, see `contents`.
     """
@@ -54,7 +58,9 @@ class Archive(Reader):
         return self.contents.html
 
     def where(self, **filters: Unpack[Filters]) -> Archive:
-        """Return the archive of the elements that pass filters, with the rows of their child tables.
+        """Return the part of the archive that passes filters.
+
+        The rows of child tables are kept with their element.
 
         Parameters
         ----------
@@ -63,7 +69,8 @@ class Archive(Reader):
             clock) and the created_date of signatures and attendances (UTC). What has no date is left out.
         petition, campaign, status
             An id or status, or a list of them; of signatures and petitions, of events and event campaigns, and of
-            events. Elements of other types are all kept.
+            events. Elements of other types are all kept: of one campaign's attendances, choose those whose `event_id`
+            is among its events.
 
         Raises
         ------
@@ -73,8 +80,10 @@ class Archive(Reader):
         Examples
         --------
         >>> import osdi_frames as of
-        >>> pages = [{"title": "Picnic", "status": "confirmed"}, {"title": "March", "status": "tentative"}]
-        >>> of.open(pages).where(status="tentative").events(["title"])
+        >>> march = {"title": "March", "status": "tentative", "total_accepted": 3}
+        >>> of.open([march, {**march, "title": "Picnic", "status": "confirmed"}]).where(
+        ...     status="tentative"
+        ... ).events(["title"])
            title
         0  March
         """
@@ -128,7 +137,9 @@ class Archive(Reader):
         return self.tables({name: columns}, dedupe=dedupe)[name]
 
     def tables(self, names: Tables = None, *, dedupe: Dedupe = True) -> dict[str, pd.DataFrame]:
-        """Read several tables in one pass: each file is opened and each document parsed once.
+        """Read several tables in one pass.
+
+        Each file is opened and each document parsed once.
 
         Parameters
         ----------
@@ -155,7 +166,9 @@ class Archive(Reader):
         return self.frames(resolution)
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the events, v2 and v1 in one frame (interface 2.1, 2.8); see `table`.
+        """Read the events; see `table`.
+
+        Events of versions 2 and 1 are in one frame (interface 2.1, 2.8).
 
         `start_date` and `end_date` are the wall clock at the place of the event, as the service means them,
         though it writes a Z. The columns:
@@ -180,7 +193,9 @@ class Archive(Reader):
         return self.table("events", columns, dedupe=dedupe)
 
     def signatures(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the petition signatures, of webhook deliveries and API pages (interface 2.7); see `table`.
+        """Read the petition signatures; see `table`.
+
+        They come from webhook deliveries and API pages (interface 2.7).
 
         One signature is one row, however often its message was retried and however many webhooks delivered it.
         The columns:
@@ -204,7 +219,10 @@ class Archive(Reader):
         return self.table("signatures", columns, dedupe=dedupe)
 
     def attendances(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the attendances, one for each RSVP of a person to an event; see `table`."""
+        """Read the attendances; see `table`.
+
+        One is the RSVP of one person to one event.
+        """
         return self.table("attendances", columns, dedupe=dedupe)
 
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
@@ -220,7 +238,7 @@ class Archive(Reader):
         return self.table("petitions", columns, dedupe=dedupe)
 
     def scan(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pa.RecordBatchReader:
-        """Read one table as a stream of record batches, in bounded memory.
+        """Read one table as a stream of record batches.
 
         polars, DuckDB and pyarrow take the reader as it is. With `dedupe` the first batch comes when all has
         been read: the rows wait in a temporary file until it is known which of them are kept. Parameters and
@@ -246,7 +264,7 @@ class Archive(Reader):
     # ----------------------------------------------------------------------------- problems and contents
 
     def check(self) -> pd.DataFrame:
-        """List every problem, and every key that no table declares.
+        """List every problem and undeclared key.
 
         Unlike the readers it looks at everything in every document, so it is slower, and nothing stops it.
 
@@ -280,7 +298,7 @@ class Archive(Reader):
         return found.problems
 
     def inspect(self) -> Inspection:
-        """Walk through every document as `check` does, and count what is there in addition to the problems."""
+        """Check every document, and count its elements."""
         inspector, resolution = Inspector(None), Resolution(self.request({}, inspects=True))
         for _ in self.rows(resolution, inspector):
             pass
@@ -288,33 +306,38 @@ class Archive(Reader):
 
     @cached_property
     def contents(self) -> Contents:
-        """What is inside: types with counts and period, files, pulls, problems; from one pass, which is made once.
+        """What is inside; one pass finds it and is made once.
 
-        Of an archive of more than some hundred megabytes: files, sizes, and what its first documents are.
+        Types with counts and period, files, pulls and problems.
+
+        ``print(archive.contents)`` shows it outside of notebooks. Of more than 300 MB of files it shows the files,
+        their size, and the types of the first documents; of a stream that can be read only once, nothing.
         """
-        from osdi_frames.contents import DATES, Contents, pulls_of, size_of, types_of
+        from osdi_frames.contents import COLUMNS, Contents, Files, pulls_of, types_of
 
-        size, pulls = size_of(self.source), pulls_of(self.source)
-        if size.is_large:
-            return Contents(repr(self), size, pulls, self._first_types())
-        inspector, resolution = Inspector(None), Resolution(self.request(DATES, inspects=True))
-        dates = self.frames(resolution, inspector)
+        found = Files.of(self)
+        filtered = Filtering(self.filters).lines()
+        opened = Contents(repr(self), found, filtered, pulls_of(self, found), pd.DataFrame())
+        if self.is_read_once:
+            return replace(opened, note=_ONCE)
+        if found.are_large:
+            return replace(opened, types=self._first_types(), note=_MANY)
+        inspector, resolution = Inspector(None), Resolution(self.request(COLUMNS, inspects=True))
+        frames = self.frames(resolution, inspector)
         inspection = inspector.inspection(resolution.kept)
-        return Contents(repr(self), size, pulls, types_of(inspection, dates), inspection)
+        return replace(opened, types=types_of(inspection, frames), inspection=inspection)
 
     def _first_types(self) -> pd.DataFrame:
         """Return the tables of the first documents."""
         chunks = candidates(self.source, lambda _: None, limits=self.limits, progress=False)
-        documents = [
-            document for chunk in itertools.islice(chunks, 1) for document in chunk.documents.to_pylist()
-        ]
-        found, _ = types_among(documents[:_FIRST], known_prefixes(self.prefix))
+        documents = itertools.chain.from_iterable(chunk.documents.to_pylist() for chunk in chunks)
+        found, _ = types_among([*itertools.islice(documents, _FIRST)], known_prefixes(self.prefix))
         return pd.DataFrame({"table": [main_table(element).name for element in found]})
 
     # ------------------------------------------------------------------------------ reports and exports
 
     def report(self, **options: Unpack[Options]) -> ReportResult:
-        """Make the standard reports, in one pass over the archive.
+        """Make the standard reports in one pass.
 
         Parameters
         ----------
@@ -351,8 +374,9 @@ class Archive(Reader):
         >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
         {'2026-05': 12}
         """
-        from osdi_frames.reporting import ReportRequest
+        from osdi_frames.reporting import Options, ReportRequest
 
+        _checked("report", options, Options.__annotations__)
         return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
 
     def _report(self, wanted: ReportRequest) -> ReportResult:
@@ -373,7 +397,9 @@ class Archive(Reader):
         now: datetime | None = None,
         **options: Unpack[Options],
     ) -> ReportResult:
-        """Write the standard reports into a folder: a page with plots, and CSV and Parquet of each.
+        """Write the standard reports into a folder.
+
+        They are a page with plots, and CSV and Parquet of each report.
 
         An earlier report in the folder is replaced as a whole; if the folder contains other files, or a file was
         changed since, nothing is written.
@@ -409,8 +435,9 @@ class Archive(Reader):
         """
         from osdi_frames import page
         from osdi_frames.archive.output import output_folder
-        from osdi_frames.reporting import ReportRequest
+        from osdi_frames.reporting import Options, ReportRequest
 
+        _checked("write_report", options, Options.__annotations__)
         formats = page.checked(formats)
         wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
@@ -432,7 +459,9 @@ class Archive(Reader):
         bom: bool = False,
         **privacy: Unpack[Privacy],
     ) -> dict[str, int]:
-        """Write tables into a folder: ``events.parquet``, ``signatures.parquet`` and so on.
+        """Write tables into a folder.
+
+        The files are ``events.parquet``, ``signatures.parquet`` and so on.
 
         The folder appears whole at the end, or not at all: an export that is killed leaves an old one as it
         was. All tables are read in one pass and streamed, so the archive may be larger than memory. The files are
@@ -518,7 +547,9 @@ class Archive(Reader):
         npartitions: int | None = None,
         blocksize: int = SIZE,
     ) -> dd.DataFrame:
-        """Read any declared table as a Dask DataFrame (extra ``dask``).
+        """Read any declared table as a Dask DataFrame.
+
+        It needs the extra ``dask``.
 
         The archive is listed and cut now, and read when something is computed: a partition by each thread of a
         worker, with one thread of the database. Columns that are not used are not parsed. With `dedupe` the workers
@@ -561,6 +592,15 @@ class Archive(Reader):
         return dask.read(self, self.request({name: chosen}, dedupe=dedupe), count=npartitions, size=blocksize)
 
 
+def _checked(function: str, options: Mapping[str, object], known: Collection[str]) -> None:
+    """Refuse an unknown keyword; name the nearest."""
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {name!r}; {nearest(name, known)}"
+            )
+
+
 def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     source: Source, **settings: Unpack[Settings]
 ) -> Archive:
@@ -585,7 +625,11 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     --------
     >>> import osdi_frames as of
     >>> archive = of.open({"title": "March", "total_accepted": 12})
-    >>> len(archive.events()), len(archive.signatures())
-    (1, 0)
+    >>> archive.events(["title", "total_accepted"])
+       title  total_accepted
+    0  March              12
     """
+    _checked("open", settings, Settings.__annotations__)
+    if isinstance(source, Reader):
+        raise InvalidSource("this is an open archive already; call its methods, as archive.events()")
     return Archive(source, **settings)

@@ -1,9 +1,9 @@
-"""A source with the settings it is read by, and the one pass over it: list, parse, resolve."""
+"""A source with its settings, and the pass over it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypedDict
 
@@ -25,7 +25,7 @@ from osdi_frames.tables.schema import ElementType
 
 
 class Settings(TypedDict, total=False):
-    """Keywords of `open`, which functions that take a source take, too."""
+    """Keywords of `open`, and of functions that take a source."""
 
     prefix: str | None
     on_error: OnError
@@ -35,7 +35,10 @@ class Settings(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """A source, and how it is read; nothing is read until rows are asked for."""
+    """A source and how it is read.
+
+    Nothing is read until rows are asked for.
+    """
 
     source: Source = field(kw_only=False)
     prefix: str | None = None
@@ -45,7 +48,12 @@ class Reader:
     filters: Filters = field(default_factory=Filters)
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be."""
+        """Validate the settings, and list an iterator.
+
+        An archive is read more than once, an iterator cannot be.
+        """
+        if isinstance(self.source, Iterator) and not hasattr(self.source, "read"):
+            object.__setattr__(self, "source", list(self.source))
         Policy(self.on_error)
         Filtering(self.filters)
         known_prefixes(self.prefix)
@@ -56,12 +64,21 @@ class Reader:
         parts = self.source if isinstance(self.source, list | tuple) else [self.source]
         return [os.fspath(part) for part in parts if isinstance(part, str | os.PathLike)]
 
+    @property
+    def is_read_once(self) -> bool:
+        """Whether a part of the source cannot be rewound."""
+        parts: Sequence[Any] = self.source if isinstance(self.source, list | tuple) else [self.source]
+        return any(hasattr(part, "read") and not part.seekable() for part in parts)
+
     def request(self, tables: Any, *, dedupe: Dedupe = True, inspects: bool = False) -> Request:
         """Return the request for some tables of this source."""
         return Request(tables, prefix=self.prefix, dedupe=dedupe, filters=self.filters, inspects=inspects)
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:
-        """List the files now, and return the rows of the tables that are asked for, in one pass over them."""
+        """Yield the requested rows, in one pass.
+
+        The files are listed at once, before the first row is asked for.
+        """
         plan = resolution.plan
         found = candidates(
             self.source,
@@ -80,7 +97,7 @@ class Reader:
         return rows()
 
     def frames(self, resolution: Resolution, observer: Observer | None = None) -> dict[str, pd.DataFrame]:
-        """Return the tables that are asked for, in one pass."""
+        """Return the requested tables, in one pass."""
         parts = {name: [schema.empty_table()] for name, schema in resolution.schemas.items()}
         for name, some in self.rows(resolution, observer or Observer(Policy(self.on_error))):
             parts[name].append(some)
@@ -89,7 +106,7 @@ class Reader:
     def partitions(
         self, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
     ) -> list[Self]:
-        r"""Cut the archive into parts, to read it in several processes or on several machines.
+        r"""Cut the archive into parts for other processes.
 
         A part is an archive. It holds names and offsets, no documents, and can be pickled; the process that reads it
         has to reach the files under the same names. The rows of all parts, one after the other, are those of the
@@ -139,7 +156,10 @@ class Reader:
     def resolve_part(
         self, request: Request, warn: Callable[[str, type[UserWarning]], None]
     ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table], Filtering]:
-        """Return the rows of one of the `partitions`, what others need to know of them, and what filters met."""
+        """Return the rows of a partition, and their keys.
+
+        The keys and what the filters met decide which rows of all partitions are kept.
+        """
         if not isinstance(self.source, Partition):
             raise InvalidArgument("resolve_part is for what `partitions` returned")
         policy, resolution = Policy(self.on_error), Resolution(request)

@@ -1,4 +1,4 @@
-"""The standard reports of an archive, and what is to be said of them."""
+"""The standard reports of an archive, and their notes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """Which reports are made, what they count, and what they show."""
+    """Which reports to make, and what they count and show."""
 
     reports: Sequence[Report] = STANDARD
     show_addresses: bool = False
@@ -66,7 +66,7 @@ class ReportRequest:
     """With what the page shows in addition: the map, and what was met while reading."""
 
     def __post_init__(self) -> None:
-        """Refuse reports by columns that identify people."""
+        """Refuse reports that identify people; complete `include`."""
         object.__setattr__(self, "reports", list(self.reports))
         include = exclusion.included(self.include)
         # Who asks for cancelled events by their status wants to count them.
@@ -76,7 +76,10 @@ class ReportRequest:
 
     @property
     def unfiltered(self) -> dict[str, list[str]]:
-        """The tables that are not reported, since no filter applies to them, with the filters there are."""
+        """The tables that no filter is about, with the filters.
+
+        They are not reported.
+        """
         chosen = [name for name in Filtering(self.filters).asked if name not in ("since", "until")]
         applied = {element for name in chosen for element in FILTERS[name]}
         tables = dict.fromkeys([*_HEADLINE, *(declared.read_from for declared in self.reports)])
@@ -89,7 +92,10 @@ class ReportRequest:
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """The columns to read of each table: those of the reports, of the headline figures, and titles."""
+        """The columns to read of each table.
+
+        These are those of the reports, of the headline figures, and titles.
+        """
         columns = {name: dict.fromkeys(_HEADLINE[name]) for name in _HEADLINE if name not in self.unfiltered}
         for declared in self.reported:
             columns.setdefault(declared.read_from, {}).update(dict.fromkeys(declared.columns))
@@ -104,7 +110,7 @@ class ReportRequest:
         return {name: list(chosen) for name, chosen in columns.items()}
 
     def request(self, prefix: str | None) -> Request:
-        """Return what is to be read."""
+        """Return what to read."""
         grows = "events" in self.columns and any(declared.kind == "growth" for declared in self.reported)
         return Request(
             self.columns,
@@ -117,7 +123,10 @@ class ReportRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReportResult(Mapping[str, pd.DataFrame]):
-    """The frame of each report, by its name; printed, the figures in one line, and what is not among them."""
+    """The frame of each report, by its name.
+
+    Printed, it is the figures in one line, and what is not among them.
+    """
 
     tables: dict[str, pd.DataFrame]
     """The rows that are counted, and the titles."""
@@ -141,7 +150,10 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
     @property
     def summary(self) -> dict[str, int | None]:
-        """How many events, RSVPs, signatures and people there are, of what is read; None where that is not shown."""
+        """Count the events, RSVPs, signatures and people.
+
+        A count is None where it is not shown.
+        """
         return {
             name: None if name in self.hidden else count(self.tables[table])
             for table, figures in _FIGURES.items()
@@ -150,7 +162,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         }
 
     def __repr__(self) -> str:
-        """Sum the events and signatures up in one line, and say below what is not among them."""
+        """Return the figures in one line, then the notes."""
         figures, parts = self.summary, []
         if "events" in figures:
             parts.append(f"{_few(figures['events'], 'event')} with {_few(figures['rsvps'], 'RSVP')}")
@@ -167,14 +179,20 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
 
 def _few(count: int | None, noun: str) -> str:
-    """Return a count with its noun; one that is not shown is small, or would reveal small ones."""
+    """Return a count with its noun; None is few.
+
+    A hidden count is small, or would reveal small ones.
+    """
     return f"few {noun}s" if count is None else counted(count, noun)
 
 
 def collect(
     rows: Iterable[tuple[str, pa.Table]], schemas: Mapping[str, pa.Schema], wanted: ReportRequest
 ) -> dict[str, pd.DataFrame]:
-    """Put the rows for some reports together, by table; they are made smaller as they come."""
+    """Collect the rows for some reports, by table.
+
+    Rows are condensed as they come, to save memory.
+    """
     keys = {key for declared in wanted.reported for key in declared.keys} | {exclusion.COLUMN}
     parts: dict[str, list[pa.Table]] = {}
     empty = ((name, schema.empty_table()) for name, schema in schemas.items())
@@ -191,7 +209,10 @@ def make_reports(
     inspection: Inspection | None,
     paths: Sequence[str],
 ) -> ReportResult:
-    """Make the reports of tables that `collect` returned; warn where there is nothing, or not everything."""
+    """Make the reports of collected tables.
+
+    Warn where there is nothing to report, or not everything.
+    """
     filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
     shown = [TABLES[name].element for name in tables]
     notes, counts, counting = filtering.lines(*shown), [], dict(tables)
@@ -226,7 +247,7 @@ def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], f
 
 
 def _warn_of_incomplete(paths: Iterable[str]) -> None:
-    """Warn of a newest pull that is not complete."""
+    """Warn if the newest pull is not complete."""
     for newest in [pull for path in paths for pull in manifests(Path(path))[-1:]]:
         if not newest.complete:
             said = str(newest).replace("\n", "; ")
@@ -234,7 +255,10 @@ def _warn_of_incomplete(paths: Iterable[str]) -> None:
 
 
 def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
-    """Return rows with keys as categories, and with numbers for people, who are only counted and have long ids."""
+    """Return rows in less memory.
+
+    Keys become categories, and the long ids of people, who are only counted, become numbers.
+    """
     for number, name in enumerate(rows.column_names):
         column = rows[name]
         if name == "person_id":
@@ -249,7 +273,9 @@ def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
 
 
 def _snapshots(states: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Return each state of some events, as reports on growth take them, and count the pulls that are left out.
+    """Return the states of events, for reports on growth.
+
+    The second value counts the pulls that are left out.
 
     A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
     sudden growth.
@@ -269,7 +295,10 @@ def _snapshots(states: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame
 
 
 def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
-    """Make the reports, but those of growth without a second pull, and those of tables that few archives have."""
+    """Make the reports for which there are rows.
+
+    Growth needs a second pull; some tables are in few archives.
+    """
     made = (
         (
             declared,
@@ -292,7 +321,7 @@ def _annotate(
     filtering: Filtering,
     counts: Sequence[tuple[str, int, str]],
 ) -> None:
-    """Say in the attributes of frames what is not counted in them."""
+    """Note in the frames' attributes what is not counted."""
     uncounted = [reason for reason, _, noun in counts if noun == EVENT.name]
     for declared, report in result.reports:
         caveats, element = [], TABLES[declared.read_from].element
@@ -310,7 +339,7 @@ def _annotate(
 
 
 def _suppressed(result: ReportResult, below: int) -> ReportResult:
-    """Hide small counts of people, in the reports and around them."""
+    """Hide small counts of people, wherever they show."""
     frames = suppress_together(result.reports, result.tables, below=below)
     reports, columns, closed = [], dict[str, None](), []
     for (declared, made), shown in zip(result.reports, frames, strict=True):
@@ -334,7 +363,10 @@ def _suppressed(result: ReportResult, below: int) -> ReportResult:
 
 
 def _hidden_figures(figures: Mapping[str, int | None], below: int) -> frozenset[str]:
-    """Return the headline figures that are small, or reveal how few people signed more than once."""
+    """Return the headline figures to hide.
+
+    They are small, or reveal how few people signed more than once.
+    """
     signatures, people = (figures.get(name) or 0 for name in ("signatures", "people"))
     hidden = {"rsvps"} if 0 < (figures.get("rsvps") or 0) < below else set()
     if 0 < signatures < below or 0 < people < below:

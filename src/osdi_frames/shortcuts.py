@@ -1,4 +1,4 @@
-"""Functions of a source, for what people type first: each is one call of the handle."""
+"""Functions of a source; each is one call of the handle."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def _opened(source: Source, options: Mapping[str, Any]) -> tuple[Archive, dict[str, Any]]:
-    """Return the archive that keywords describe, and the other keywords."""
+    """Return the described archive, and the other keywords."""
     settings, filters, others = (
         {name: value for name, value in options.items() if kind(name)}
         for kind in (
@@ -63,7 +63,9 @@ def _is_setting(name: str) -> bool:
 def read_events(
     source: Source, *, columns: Columns = None, dedupe: Dedupe = True, **settings: Unpack[Settings]
 ) -> pd.DataFrame:
-    """Read the events of an archive; see `Archive.events` and `open`.
+    """Read the events of an archive.
+
+    See `Archive.events` and `open`.
 
     >>> import osdi_frames as of
     >>> of.read_events({"title": "March", "total_accepted": 12}, columns=["title", "total_accepted"])
@@ -76,7 +78,9 @@ def read_events(
 def read_signatures(
     source: Source, *, columns: Columns = None, dedupe: Dedupe = True, **settings: Unpack[Settings]
 ) -> pd.DataFrame:
-    """Read the petition signatures of an archive; see `Archive.signatures` and `open`.
+    """Read the petition signatures of an archive.
+
+    See `Archive.signatures` and `open`.
 
     >>> import osdi_frames as of
     >>> of.read_signatures([{"osdi:signature": {"comments": "Yes!"}}], columns=["comments"])
@@ -94,7 +98,9 @@ def read_table(
     dedupe: Dedupe = True,
     **settings: Unpack[Settings],
 ) -> pd.DataFrame:
-    """Read any declared table of an archive; see `Archive.table` and `open`.
+    """Read any declared table of an archive.
+
+    See `Archive.table` and `open`.
 
     >>> import osdi_frames as of
     >>> delivery = [{"osdi:signature": {"add_tags": ["river", "new"]}, "idempotency_key": "5f"}]
@@ -105,17 +111,21 @@ def read_table(
 
 
 def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
-    """List every problem of an archive, and every key that no table declares; see `Archive.check` and `open`.
+    """List every problem and undeclared key of an archive.
+
+    See `Archive.check` and `open`.
 
     >>> import osdi_frames as of
-    >>> of.check({"title": "March", "mood": "good"})["detail"].tolist()
+    >>> of.check({"title": "March", "total_accepted": 12, "mood": "good"})["detail"].tolist()
     ['event: mood']
     """
     return open(source, **settings).check()
 
 
 def report(source: Source, **options: Unpack[ReportOptions]) -> ReportResult:
-    """Make the standard reports of an archive; see `Archive.report`, `Archive.where` and `open`.
+    """Make the standard reports of an archive.
+
+    See `Archive.report`, `Archive.where` and `open`.
 
     >>> import osdi_frames as of
     >>> pull = {"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"}
@@ -129,7 +139,9 @@ def report(source: Source, **options: Unpack[ReportOptions]) -> ReportResult:
 def write_report(
     source: Source, destination: str | os.PathLike[str], **options: Unpack[WriteOptions]
 ) -> ReportResult:
-    """Write the standard reports of an archive into a folder; see `Archive.write_report`, `Archive.where` and `open`.
+    """Write the standard reports of an archive.
+
+    See `Archive.write_report`, `Archive.where` and `open`.
 
     >>> import osdi_frames as of, os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -144,7 +156,9 @@ def write_report(
 def export(
     source: Source, destination: str | os.PathLike[str], **options: Unpack[ExportOptions]
 ) -> dict[str, int]:
-    """Write tables of an archive into a folder; see `Archive.export`, `Archive.where` and `open`.
+    """Write tables of an archive into a folder.
+
+    See `Archive.export`, `Archive.where` and `open`.
 
     >>> import osdi_frames as of, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

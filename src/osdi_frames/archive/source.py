@@ -279,8 +279,19 @@ def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
 def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> Iterator[Chunk]:
     for stream in streams:
         name = printable(str(getattr(stream, "name", "<file>")))
-        with reported(name, handle):
+        with reported(name, handle), _returned(stream):
             yield from _of_stream(name, stream, handle, limits)
+
+
+@contextlib.contextmanager
+def _returned(stream: BinaryIO) -> Iterator[None]:
+    """Set an open file back to its position afterwards: an archive is read as often as it is asked."""
+    position = stream.tell() if stream.seekable() else None
+    try:
+        yield
+    finally:
+        if position is not None and not stream.closed:
+            stream.seek(position)
 
 
 def _of_stream(

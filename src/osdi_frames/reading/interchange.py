@@ -79,5 +79,5 @@ def as_frame(
     what = getattr(value, "__name__", None) if callable(value) else None
     hint = f"; call it: {what}(…)" if what else f", as {example} returns"
     raise InvalidColumn(
-        f"{caller} takes a DataFrame{'' if what else hint}, not a {type(value).__name__}{hint if what else ''}"
+        f"{caller} takes a DataFrame{'' if what else hint}, not {type(value).__name__}{hint if what else ''}"
     )

@@ -77,7 +77,7 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         names = ", ".join(element.name for element in declared)
-        calls = ", ".join(f"read_table(source, {main_table(element).name!r})" for element in declared)
+        calls = ", ".join(f"open(source).table({main_table(element).name!r})" for element in declared)
         held = f"{names} elements, which {calls} reads"
     if declared or others:
         nothing = " and no ".join(element.name for element in plan.selects)

@@ -184,7 +184,7 @@ class Report:
     def reader(self) -> str:
         """The call that reads its frame."""
         repeated = ", dedupe=False" if self.kind == "growth" else ""
-        return f"osdi_frames.read_table(source, {self.read_from!r}{repeated})"
+        return f"osdi_frames.open(source).table({self.read_from!r}{repeated})"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""All versions of an element to one row: deduplication, filters, what reports leave out, growth from pull to pull.
+"""Resolve all versions of an element to one row.
 
-It takes rows of every version, as `parsing` gives them, in any order of files; it opens no file.
+Deduplication, filters, exclusion and growth from pull to pull are decided here and nowhere else.
+It takes rows of every version, in any order of files, and opens no file.
 """

@@ -1,4 +1,4 @@
-"""Why reports leave an element out: the column `excluded`, by the rules of its type."""
+"""The column `excluded`: why reports leave elements out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from osdi_frames.tables.schema import ElementType
 
 
 def excluded(element: ElementType, rows: pa.Table) -> pa.ChunkedArray:
-    """Return the reason of each row of the main table of a type; null where the row counts."""
+    """Return why reports leave out each row.
+
+    The rows are those of the main table of a type; the reason is null where the row counts.
+    """
     found = pa.chunked_array([pa.nulls(len(rows), pa.string())])
     for rule in reversed(element.exclusions):
         holds = reduce(pc.and_, (_is(rows[name], value) for name, value in rule.values))

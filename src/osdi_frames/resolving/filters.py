@@ -1,7 +1,6 @@
-"""Filters: the elements of a period, petition, campaign or status.
+"""Filters by period, petition, campaign and status.
 
-What can be asked for is declared here, as columns of element types. The rows of child tables are kept or left out
-with their element.
+They are declared here, as columns of element types. The rows of child tables are kept or left out with their element.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Values: TypeAlias = str | Iterable[str] | None
 
 
 class Filters(TypedDict, total=False):
-    """Keywords of `report`, `write_report` and `export`, and options of their commands; None keeps all."""
+    """Keywords of `Archive.where`; None keeps all."""
 
     since: Moment
     until: Moment
@@ -54,10 +53,15 @@ FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = dict.fromkeys(_BOUNDS,
 _KNOWN: Final = {"status": ("confirmed", "tentative", "cancelled")}
 #: The types whose titles are shown where an id is not found.
 _TITLED: Final = (EVENT_CAMPAIGN, PETITION)
+#: The methods of an archive that list ids with their titles.
+_LISTS: Final = {"petition": "petitions()", "campaign": "campaigns()"}
 
 
 class Filtering:
-    """Filters that were asked for, and what they met: the ids and titles that an error lists."""
+    """The requested filters, and the values they met.
+
+    An error lists the ids and titles that were met.
+    """
 
     def __init__(self, filters: Filters) -> None:
         r"""Check filters.
@@ -68,7 +72,7 @@ class Filtering:
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
         if unknown := [name for name in filters if name not in FILTERS]:
-            raise TypeError(f"there is no filter {unknown[0]!r}; there are: {', '.join(FILTERS)}")
+            raise TypeError(f"there is no filter {unknown[0]!r}; {nearest(unknown[0], FILTERS)}")
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
         self.asked = {name: _texts(name, value) for name, value in given.items() if value not in (None, ())}
         """The values that were asked for; of a time its text."""
@@ -79,12 +83,15 @@ class Filtering:
         self.titles: dict[str, str] = {}
 
     def columns(self, element: ElementType) -> list[str]:
-        """Return the columns of a type that are needed to decide."""
+        """Return the columns of a type that filters need."""
         needed = [FILTERS[name][element] for name in self.asked if element in FILTERS[name]]
         return [*needed, "title"] if needed and element in _TITLED else needed
 
     def failing(self, element: ElementType, rows: pa.Table) -> np.ndarray:
-        """Return the numbers of the elements that do not pass, of rows of the main table of a type."""
+        """Return the numbers of the elements that fail.
+
+        The rows are those of the main table of a type.
+        """
         passes = [self._passes(name, element, rows) for name in self.asked if element in FILTERS[name]]
         if not passes:
             return np.empty(0, np.int64)
@@ -92,13 +99,16 @@ class Filtering:
         return failing
 
     def add(self, other: Filtering) -> None:
-        """Add what the same filters met in another part of the archive."""
+        """Add what the filters met in another partition."""
         self.titles.update(other.titles)
         for name, values in other.met.items():
             self.met[name] |= values
 
     def _passes(self, name: str, element: ElementType, rows: pa.Table) -> pa.ChunkedArray:
-        """Return which rows pass a filter; note their ids, also those that other filters leave out."""
+        """Return which rows pass a filter; note their ids.
+
+        Ids that other filters leave out are noted too.
+        """
         asked, column = self.asked[name], rows[FILTERS[name][element]]
         if name in _BOUNDS:
             moment = pa.scalar(_moment(name, *asked), column.type)
@@ -110,16 +120,22 @@ class Filtering:
         return pc.is_in(column, pa.array(asked, pa.string()))
 
     def refuse_unknown(self) -> None:
-        """Raise UnknownValue for an id that was asked for and occurs nowhere."""
+        """Raise UnknownValue for an id that occurs nowhere."""
         for name, asked in self.asked.items():
             found = sorted({*self.met[name], *_KNOWN.get(name, ())})
             for value in asked if name not in _BOUNDS else ():
                 if value not in found:
                     hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
-                    raise UnknownValue(f"no {name} is {value!r}; {shorten(hint, _HINT, placeholder=' …')}")
+                    hint = shorten(hint, _HINT, placeholder=" …")
+                    if found and name in _LISTS and not self.titles:
+                        hint += f"; {_LISTS[name]} lists ids with titles"
+                    raise UnknownValue(f"no {name} is {value!r}; {hint}")
 
     def lines(self, *elements: ElementType) -> list[str]:
-        """Return what to report of them, in one line if there are any; of some element types, or of all."""
+        """Return a line about the filters, if there are any.
+
+        It names the types that each is about: of some element types, or of all.
+        """
         shown = elements or element_types()
         asked = []
         for name, values in self.asked.items():
@@ -148,7 +164,10 @@ _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
 
 def _moment(name: str, text: str) -> int:
-    """Return the first moment of a year, month, day, minute or second; for `until`, of the one after it."""
+    """Return the first moment of a period.
+
+    The period is a year, month, day, minute or second; for `until`, it is the next one.
+    """
     try:
         period = pd.Period(text if _MOMENT.fullmatch(text) else "none")
         first = (period + int(name == "until")).to_timestamp(how="start").as_unit("us")

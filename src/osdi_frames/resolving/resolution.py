@@ -1,4 +1,4 @@
-"""What is asked of an archive, compiled: what to parse, and how the parsed rows become one row for each element."""
+"""A compiled request: what to parse, how to resolve it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Rows: TypeAlias = Iterator[tuple[str, pa.Table]]
 
 
 def named_tables(tables: Tables) -> Mapping[str, Columns]:
-    """Return the columns by the name of each table; None stands for all columns."""
+    """Return the columns by table; None stands for all."""
     if isinstance(tables, str):
         raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
     return tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
@@ -39,7 +39,10 @@ def named_tables(tables: Tables) -> Mapping[str, Columns]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of an archive. It names tables and columns only, so that it is small where it is sent."""
+    """What is asked of an archive.
+
+    It names tables and columns only, so it is small when sent to a worker.
+    """
 
     tables: Mapping[str, Columns] = field(kw_only=False)
     snapshots: tuple[str, ...] = ()
@@ -55,7 +58,10 @@ SNAPSHOTS = "event_snapshots"
 
 
 class Resolution:
-    """The way from the rows of every version to those that were asked for; it is taken once."""
+    """The way from parsed rows to requested ones.
+
+    It is taken once.
+    """
 
     def __init__(self, request: Request) -> None:
         """Compile a request.
@@ -83,7 +89,10 @@ class Resolution:
 
     @cached_property
     def plan(self) -> Plan:
-        """What is parsed: the columns asked for, and those that identify, order and filter elements."""
+        """What to parse.
+
+        These are the requested columns, and those that identify, order and filter elements.
+        """
         needed: defaultdict[Table, dict[str, None]] = defaultdict(dict)
         for table, columns in self.asked.items():
             needed[table] |= dict.fromkeys(column.name for column in columns)
@@ -95,7 +104,9 @@ class Resolution:
         return Plan.of(needed, prefix=self.request.prefix, inspects=self.request.inspects)
 
     def rows(self, groups: Iterable[GroupResult], engine: Engine) -> Rows:
-        """Yield the rows of the tables asked for; those of elements that are deduplicated at the end.
+        """Yield the rows of the requested tables.
+
+        Those of deduplicated elements come at the end.
 
         Raises
         ------
@@ -114,7 +125,9 @@ class Resolution:
     def partition(
         self, groups: Iterable[GroupResult], engine: Engine, number: int
     ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table]]:
-        """Return the rows of a partition by table, with the numbers of their elements, and the keys of these.
+        """Return the rows and keys of a partition.
+
+        Rows are by table, with the numbers of their elements; `versions.superseded` compares the keys.
 
         The keys are those that `versions.superseded` compares.
         """
@@ -131,7 +144,7 @@ class Resolution:
         return {element: Versions(element, by, engine) for element, by in self.identities.items() if by}
 
     def _resolved(self, groups: Iterable[GroupResult], versions: Mapping[ElementType, Versions]) -> Rows:
-        """Yield the rows of elements that are not deduplicated, with their numbers; let others wait."""
+        """Yield rows that need no deduplication; hold others back."""
         events = main_table(declared("events").element)
         for group in groups:
             failing: dict[ElementType, np.ndarray] = {}
@@ -154,7 +167,7 @@ class Resolution:
                     yield table.name, without(shown, failing[element])
 
     def _shown(self, table: Table, rows: pa.Table) -> pa.Table:
-        """Return the columns asked for, and the numbers of the elements."""
+        """Return the requested columns, and the elements' numbers."""
         columns = [
             excluded(table.element, rows) if column.origin == "resolved" else rows[column.name]
             for column in self.asked[table]

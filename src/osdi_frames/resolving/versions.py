@@ -1,4 +1,4 @@
-"""The versions of elements: which of them is the newest, and the rows that wait until this is known."""
+"""Versions of elements: find the newest, spill their rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _LOW = f"{2**64 - 1}::UHUGEINT"
 
 
 class SpilledTables:
-    """Tables in the order of reading: in memory while they are small together, then in a file."""
+    """Tables in reading order, in memory or on disk.
+
+    They move into a file when they are large together.
+    """
 
     def __init__(self) -> None:
         self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
@@ -43,7 +46,10 @@ class SpilledTables:
 
 @dataclass(slots=True)
 class Versions:
-    """What was seen of the elements of one type, and the rows that wait until it is known which are kept."""
+    """The versions of one type's elements.
+
+    Their rows wait until it is known which are kept.
+    """
 
     element: ElementType
     identities: Identities
@@ -61,12 +67,15 @@ class Versions:
 
     @property
     def _schema(self) -> pa.Schema:
-        """Of what was seen."""
+        """Return the schema of what was seen."""
         newest = {name: pa.timestamp("us", "UTC") for name in self.element.newest}
         return pa.schema({"number": pa.int64()} | newest | {"high": pa.uint64(), "low": pa.uint64()})
 
     def see(self, rows: pa.Table, failing: np.ndarray) -> None:
-        """Note the elements of some rows of the main table; one without identity is its own."""
+        """Note the elements of rows of the main table.
+
+        An element without identity is its own.
+        """
         needed = dict.fromkeys((ELEMENT, *chain.from_iterable(self.identities), *self.element.newest))
         self.engine.put("rows", rows.select([*needed]))
         self.count += rows.num_rows
@@ -86,14 +95,17 @@ class Versions:
         self.waiting.add(rows)
 
     def rows(self) -> Iterator[tuple[Table, pa.Table]]:
-        """Yield the rows of the elements that are kept and pass the filters."""
+        """Yield the rows of kept elements that pass filters."""
         kept, failing = self.kept(), np.concatenate([np.empty(0, np.int64), *self.failing])
         kept = kept[~among(kept, failing)]
         for table, rows in zip(self.tables, self.waiting, strict=True):
             yield table, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
 
     def keys(self, partition: int) -> pa.Table:
-        """Return what `superseded` needs of the elements that are kept of a partition and have an identity."""
+        """Return what `superseded` needs of a partition.
+
+        These are the keys of the elements that are kept and have an identity.
+        """
         kept = self.kept()
         keys = [self._schema.empty_table()]
         for seen in self.seen:
@@ -103,7 +115,10 @@ class Versions:
         return every.add_column(0, "partition", pa.repeat(np.int64(partition), len(every)))
 
     def kept(self) -> np.ndarray:
-        """Return the numbers of the elements that are kept: of each the newest version, then the last read."""
+        """Return the numbers of the elements that are kept.
+
+        Of each it is the newest version, then the last read.
+        """
         if self._kept is None:
             self._kept = self._newest()
         return self._kept
@@ -124,7 +139,9 @@ def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
 
 
 def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
-    """Return the elements of partitions that one reading of them all would not keep: partition, number.
+    """Return the elements that are not kept over all partitions.
+
+    They are columns of partition and number.
 
     `keys` are those of all elements that can be the same; see `Deduplication.keys`.
     """
@@ -140,7 +157,10 @@ def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
 
 
 def _newest(element: ElementType, number: str, seen: str) -> str:
-    """Return the query for the elements that are kept: of each the newest version, then the last read."""
+    """Return the query for the elements that are kept.
+
+    Of each it is the newest version, then the last read.
+    """
     newest = ", ".join(f"coalesce({name}, '-infinity'::TIMESTAMPTZ)" for name in element.newest)
     return f"SELECT arg_max({number}, ({newest}, {number})) AS kept FROM {seen} GROUP BY high, low"
 
@@ -152,7 +172,7 @@ def _identity(columns: Sequence[str], number: int) -> str:
 
 
 def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return which numbers are among some others, which are sorted."""
+    """Return which numbers are among sorted others."""
     is_among: np.ndarray = np.zeros(len(numbers), bool)
     if len(kept):
         is_among = kept.take(np.searchsorted(kept, numbers), mode="clip") == numbers
@@ -160,5 +180,8 @@ def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
 
 
 def without(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
-    """Return the rows of all elements but some, whose numbers are sorted."""
+    """Return the rows of all but some elements.
+
+    The numbers of these are sorted.
+    """
     return rows.filter(pa.array(~among(rows[ELEMENT].to_numpy(), numbers))) if len(numbers) else rows
