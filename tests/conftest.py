@@ -9,13 +9,21 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
 from osdi_frames.reading.check import Inspection, inspect
+from tests.waiting import GUARD
+
+# How long an example or an answer takes depends on what else the machine does.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(vars(httpx.Timeout(GUARD)))  # 5 s otherwise
 
 
 def pytest_configure() -> None:

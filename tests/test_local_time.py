@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import osdi_frames as of
@@ -183,7 +183,6 @@ CLOCKS = st.datetimes(datetime.fromisoformat("1850-01-01"), datetime.fromisoform
 SOMEWHERE = st.sampled_from(list(PLACES.values())) | st.tuples(st.floats(-90, 90), st.floats(-180, 180))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(SOMEWHERE, CLOCKS), min_size=1, max_size=8))
 def test_any_time_anywhere_is_right_or_marked(placed):
     assert_right_or_marked(local_to_utc(frame(*((str(clock), None, *place) for place, clock in placed))))

@@ -163,7 +163,7 @@ def _post(receiver: Receiver, *, examples: int) -> None:
     before = stored(receiver.archive) + quarantined(receiver.archive)
     sent: Counter[bytes] = Counter()
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(bodies)
     def post(made: list[bytes]) -> None:
         assert asyncio.run(_answers(receiver.port, made)) == [200] * len(made)
