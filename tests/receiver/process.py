@@ -24,7 +24,7 @@ from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.receiver import Limits, envelope, serve
 from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.worker import worker_folders
-from tests.waiting import GUARD, wait_for
+from tests.clocks import GUARD, wait_for
 
 from .sender import TOKEN
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.waiting import GUARD
+from tests.clocks import GUARD
 
 TOKEN = "a-token-that-only-the-tests-know"  # noqa: S105 (it opens nothing)
 

@@ -17,7 +17,7 @@ from osdi_frames.receiver.app import Tokens
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import seal_finished
 from osdi_frames.receiver.worker import Worker
-from tests.waiting import GUARD, wait_for
+from tests.clocks import GUARD, wait_for
 
 from .process import Receiver, quarantined, stored, tracing
 from .sender import TOKEN, Connection, delivery, request

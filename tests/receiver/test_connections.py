@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import GUARD
+from tests.clocks import GUARD
 
 from .process import PATIENT, SERVE, Receiver, stored
 from .sender import TOKEN, Connection, delivery, request

@@ -14,7 +14,7 @@ import pytest
 
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
-from tests.waiting import GUARD, wait_for
+from tests.clocks import GUARD, wait_for
 
 from .process import Receiver, stored, tracing
 from .sender import TOKEN, Connection, delivery, request

@@ -16,7 +16,7 @@ import pytest
 from osdi_frames.receiver.segments import seal_finished, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
-from tests.waiting import GUARD
+from tests.clocks import GUARD
 
 from .process import Receiver, stored, tracing, wait_for_tracer
 from .sender import Connection, delivery, request

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from osdi_frames.receiver import Limits
-from tests.waiting import wait_for
+from tests.clocks import wait_for
 
 from .process import Receiver, stored, tracing
 from .sender import Connection, Outcome, delivery, offer, request

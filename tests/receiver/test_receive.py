@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from osdi_frames.cli.receive import _kept_tokens, command
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.receiver.worker import Worker
-from tests.waiting import GUARD
+from tests.clocks import GUARD
 
 from .process import SOURCE, Receiver, stored
 from .sender import delivery

@@ -9,7 +9,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.receiver import verify
-from tests.waiting import GUARD, wait_for
+from tests.clocks import GUARD, wait_for
 
 from .process import Receiver, stored
 from .sender import TOKEN

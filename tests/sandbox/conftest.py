@@ -8,14 +8,13 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
 from osdi_frames import sandbox
-from tests.waiting import GUARD
+from tests.clocks import GUARD, Clock
 
 collect_ignore = ["clients"]  # scripts for the interpreters of other environments
 
@@ -71,19 +70,6 @@ class Receiver:
 def event_id(event: dict[str, Any]) -> str:
     """Return the last segment of an event's own address."""
     return event["_links"]["self"]["href"].rpartition("/")[2]
-
-
-@dataclass
-class Clock:
-    """A clock that goes on when a test says so."""
-
-    moment: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.moment
-
-    def advance(self, seconds: float) -> None:
-        self.moment += timedelta(seconds=seconds)
 
 
 @pytest.fixture(scope="session")

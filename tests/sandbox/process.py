@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from osdi_frames import sandbox
-from tests.waiting import GUARD
+from tests.clocks import GUARD
 
 COMMAND = "import sys; sys.argv.insert(1, 'sandbox'); from osdi_frames.cli import main; main()"
 

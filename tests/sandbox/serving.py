@@ -8,7 +8,7 @@ import threading
 import time
 
 from osdi_frames import sandbox
-from tests.waiting import GUARD
+from tests.clocks import GUARD
 
 BODY = {
     "origin_system": "Benchmark",

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osdi_frames.sandbox.kinds import EVENT, PERSON, REFERRER_DATA
-from tests.waiting import wait_for
+from tests.clocks import wait_for
 
 from .conftest import Caller, event_id
 from .schemas import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.waiting import wait_for
+from tests.clocks import wait_for
 
 from .conftest import event_id
 from .schemas import assert_valid, delivery

@@ -16,7 +16,7 @@ from osdi_frames import sandbox
 from osdi_frames.cli import main
 from osdi_frames.cli.sandbox import command
 from osdi_frames.sample import World
-from tests.waiting import GUARD
+from tests.clocks import GUARD
 
 from .process import served, start
 from .schemas import assert_valid, collection, event_v1, event_v2, signature

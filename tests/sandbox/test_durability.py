@@ -13,7 +13,7 @@ import pytest
 
 from osdi_frames import sandbox
 from osdi_frames.errors import DatabaseUnusable
-from tests.waiting import GUARD, wait_for
+from tests.clocks import GUARD, wait_for
 
 from .process import served, start
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.sandbox import faults
 from osdi_frames.sandbox.faults import FAULTS
-from tests.waiting import wait_for
+from tests.clocks import wait_for
 
 from .conftest import event_id
 
@@ -52,21 +49,6 @@ def test_rate_limit_answers_429_above_so_many_calls_and_lets_through_again(clock
     assert caller.v2.get("/events").status_code == 429
     clock.advance(1)
     assert caller.v2.get("/events").status_code == 200
-
-
-@pytest.fixture
-def sleeping(monkeypatch):
-    """Let faults sleep until the test wakes them; return for how many seconds they would."""
-    seconds, woken = [], threading.Event()
-
-    async def sleep(wanted):
-        seconds.append(wanted)
-        while not woken.is_set():
-            await asyncio.sleep(0.01)
-
-    monkeypatch.setattr(faults, "asyncio", SimpleNamespace(sleep=sleep))
-    yield SimpleNamespace(seconds=seconds, wake=woken.set)
-    woken.set()
 
 
 def test_latency_grows_with_depth(alone, pull, sleeping):
@@ -298,7 +280,7 @@ def test_an_impossible_order_says_what_would_be_right(alone, order, words):
 
 def test_the_requests_are_listed_with_their_times_and_without_keys(clocked, clock, callers):
     caller = callers("group:sandbox", at=clocked)
-    begun = clock().timestamp()
+    begun = clock.seconds()
     caller.v2.get("/events?page=2")
     clock.advance(7)
     caller.v1.get("/events", params={"filter": "summary eq 'secret'"})

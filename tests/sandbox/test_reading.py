@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from tests.waiting import wait_for
+from tests.clocks import wait_for
 
 from .conftest import event_id
 from .test_collections import pages

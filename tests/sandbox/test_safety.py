@@ -11,7 +11,7 @@ import pytest
 
 from osdi_frames import sandbox
 from osdi_frames.errors import RequestRefused
-from tests.waiting import GUARD, wait_for
+from tests.clocks import GUARD, wait_for
 
 from .process import served
 

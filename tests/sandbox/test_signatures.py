@@ -6,7 +6,7 @@ import pytest
 
 from osdi_frames import sandbox
 from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, TIME_LIMIT
-from tests.waiting import wait_for
+from tests.clocks import wait_for
 
 from .schemas import assert_valid, collection, delivery, signature
 
@@ -281,7 +281,7 @@ def test_only_200_counts_and_after_three_retries_a_message_is_set_aside(clocked,
     for attempts, seconds in enumerate(OVER_AN_HOUR, 1):
         wait_for(lambda: clocked.admin("GET", "messages")[0]["attempts"] == attempts)  # noqa: B023 (waited for here)
         [message] = clocked.admin("GET", "messages?state=waiting")
-        assert message["due"] == clock().timestamp() + seconds
+        assert message["due"] == clock.seconds() + seconds
         assert len(receiver.got) == attempts
         clock.advance(seconds)
     wait_for(lambda: clocked.admin("GET", "dead-letters"))
