@@ -14,6 +14,7 @@ import pytest
 import osdi_frames as of
 from osdi_frames.archive.limits import Limits
 from osdi_frames.errors import BadDocument, ProblemsWarning
+from tests.clocks import GUARD
 from tests.layouts import compact, lines, tarred, zipped, zstd
 
 from .reading import documents, event, numbers
@@ -33,13 +34,13 @@ print(json.dumps({
 """
 
 
-def bounded(path):
-    """Read in a process of its own, within 5 s of processor time and 1 GB; return rows and problems."""
+def bounded(path, *, seconds=GUARD):
+    """Read in a process of its own, within some seconds of processor time and 1 GB; return rows and problems."""
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=True
     )
     found = json.loads(ran.stdout)
-    assert found["seconds"] < 5, found
+    assert found["seconds"] < seconds, found
     assert found["peak"] < 1e9, found
     return found["rows"], found["problems"]
 
@@ -99,15 +100,15 @@ QUICK = ("line breaks in gz", "zips in zips", "holes in tar")
 
 
 @pytest.mark.parametrize(
-    ("bomb", "size"),
-    [(bomb, 160 * MIB) for bomb in QUICK]  # the ratio counts from 128 MiB on
-    + [pytest.param(bomb, size, marks=pytest.mark.long) for size in (256 * MIB, GIB) for bomb in BOMBS],
+    ("bomb", "size", "seconds"),
+    [(bomb, 160 * MIB, GUARD) for bomb in QUICK]  # the ratio counts from 128 MiB on
+    + [pytest.param(bomb, size, 5, marks=pytest.mark.long) for size in (256 * MIB, GIB) for bomb in BOMBS],
 )
-def test_a_bomb_ends_in_5_seconds_and_1_gb_and_is_a_problem(bomb, size, tmp_path):
+def test_a_bomb_ends_in_seconds_and_1_gb_and_is_a_problem(bomb, size, seconds, tmp_path):
     suffix, make = BOMBS[bomb]
     path = tmp_path / f"a{suffix}"
     path.write_bytes(make(size))
-    _, problems = bounded(path)
+    _, problems = bounded(path, seconds=seconds)
     assert any("Limits." in problem or "no valid header" in problem for problem in problems), problems
 
 
