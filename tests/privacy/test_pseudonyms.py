@@ -201,13 +201,25 @@ def test_addresses_are_hidden_within_every_text_that_stays():
     assert made == ["(e-mail)", "https://c.example/x?…", "(phone)", ["river", "by (e-mail)"]]
 
 
-@pytest.mark.parametrize("text", ["x", "://", "a.bb", "%40", "\uff20", "+1", "a-", "a@b:"])
-@pytest.mark.parametrize("end", ["", "@"])
-def test_addresses_are_hidden_in_a_long_text_within_a_second(text, end):
-    long = text * (100_000 // len(text)) + end
-    begun = time.process_time()
-    assert without_addresses(f"{long} to ann@b.org") == f"{long} to (e-mail)"
-    assert time.process_time() - begun < 1
+#: Texts that patterns try at every place.
+LONG = [
+    text * (100_000 // len(text)) + end
+    for text in ("x", "://", "a.bb", "%40", "\uff20", "+1", "a-", "a@b:")
+    for end in ("", "@")
+]
+
+
+def test_addresses_are_hidden_in_a_long_text():
+    for text in LONG:
+        assert without_addresses(f"{text} to ann@b.org") == f"{text} to (e-mail)"
+
+
+@pytest.mark.long
+def test_a_long_text_takes_less_than_a_second():
+    for text in LONG:
+        begun = time.process_time()
+        without_addresses(f"{text} to ann@b.org")
+        assert time.process_time() - begun < 1
 
 
 def test_addresses_are_hidden_in_a_column_that_was_read_in_several_parts():
