@@ -1,21 +1,33 @@
 """What tests of several rooms use."""
 
+import asyncio
 import gc
 import os
 import shutil
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
+import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
 from osdi_frames.reading.check import Inspection
+from tests.clocks import GUARD
+
+# How long an example or an answer takes depends on what else the machine does.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(vars(httpx.Timeout(GUARD)))  # 5 s otherwise
 
 
 def pytest_configure() -> None:
@@ -88,3 +100,28 @@ def inspected(data: Path) -> Inspection:
 def reported(data: Path) -> dict[str, pd.DataFrame]:
     """Return the reports of the sample archive."""
     return of.report(data)
+
+
+@dataclass
+class Sleeping:
+    """What sleeps until the test wakes it, and for how many seconds each would."""
+
+    seconds: list[float] = field(default_factory=list)
+    woken: threading.Event = field(default_factory=threading.Event)
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        while not self.woken.is_set():
+            await asyncio.sleep(0.01)
+
+    def wake(self) -> None:
+        self.woken.set()
+
+
+@pytest.fixture
+def sleeping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sleeping]:
+    """Let requests of a sandbox in this process that are to be late wait until the test wakes them."""
+    late = Sleeping()
+    monkeypatch.setattr("osdi_frames.sandbox.faults.asyncio", SimpleNamespace(sleep=late.sleep))
+    yield late
+    late.wake()

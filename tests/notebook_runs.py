@@ -14,8 +14,8 @@ from nbformat import NotebookNode
 
 REPOSITORY = Path(__file__).parents[1]
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
-#: Seconds that a notebook may take, however busy the machine is.
-LIMIT = 60
+#: Seconds that a kernel has for its start, for a cell, and for what a cell printed to arrive.
+PATIENT = {"startup_timeout": 300, "timeout": 300, "iopub_timeout": 300}
 
 _MARKUP = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
 #: Of a pull that the notebook makes: when it was made, and its size, as its pages contain their time.
@@ -34,7 +34,7 @@ def executed(path: Path, folder: Path) -> NotebookNode:
     notebook = read(path)
     client = NotebookClient(
         notebook,
-        timeout=LIMIT,
+        **PATIENT,
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,  # a busy kernel sends what it prints in pieces

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import osdi_frames as of
 from osdi_frames.cli import COMMANDS, Status, group
-from tests.commands import run
+from tests.commands import open_fifo, run
 
 
 def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
@@ -251,16 +251,6 @@ def test_long_work_shows_a_bar_on_a_terminal_and_none_in_a_pipe(terminal, tmp_pa
     os.close(main)
     assert process.returncode == 0
     assert ("reading" in said) is terminal
-
-
-def open_fifo(path):
-    """Open a fifo as soon as somebody reads it; nobody does if the program has died."""
-    for _ in range(300):
-        try:
-            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("nobody reads")
 
 
 def read_all(descriptor):

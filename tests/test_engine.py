@@ -17,6 +17,7 @@ import osdi_frames as of
 from osdi_frames.reading import engine as engines
 from osdi_frames.reading import group
 from osdi_frames.resolving import versions
+from tests.clocks import GUARD
 
 MANY = 3000
 
@@ -139,8 +140,8 @@ def test_a_forked_process_reads_with_an_engine_of_its_own():
     answers = fork.Queue()
     child = fork.Process(target=read_in_child, args=(answers,))
     child.start()
-    assert answers.get(timeout=30) == ["4", "5"]
-    child.join(30)
+    assert answers.get(timeout=GUARD) == ["4", "5"]
+    child.join(GUARD)
     assert child.exitcode == 0
 
 

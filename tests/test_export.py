@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import duckdb
 import pandas as pd
@@ -18,6 +17,7 @@ import osdi_frames as of
 from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import DestinationExists, InvalidColumn, UnknownColumn
 from osdi_frames.tables import TABLES
+from tests.clocks import wait_for
 
 HOSTILE = [
     *("=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx"),
@@ -140,10 +140,14 @@ STAGES = {
 
 def kill_when(process, folder, pattern):
     """Kill a process as soon as something matches the pattern; say how many were there."""
-    deadline = time.monotonic() + 60
-    while not (found := list(folder.glob(pattern))):
+    found = []
+
+    def is_there():
         assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
+        found[:] = folder.glob(pattern)
+        return found
+
+    wait_for(is_there, interval=0)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     return found

@@ -8,6 +8,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.notebook_runs import PATIENT
+
 BAD = '{"title": "March", "total_accepted": "lots"}\n'
 
 ERRORS = {
@@ -36,6 +38,7 @@ class Notebook:
             kernel_name="python3",
             allow_errors=True,
             store_widget_state=True,
+            **PATIENT,
             resources={"metadata": {"path": str(folder)}},
         ).execute()
 

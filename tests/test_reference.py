@@ -83,7 +83,7 @@ def documents_read_as_the_reference_reads_them(table: str, options: dict[str, An
 
 
 @pytest.mark.parametrize("table", TABLES)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(data=st.data(), made=st.lists(documents(), min_size=1, max_size=12))
 def test_documents_read_as_the_reference_reads_them(table: str, data: st.DataObject, made: list[Any]) -> None:
     documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
@@ -121,7 +121,7 @@ def test_targeting_labels_are_read_as_the_reference_reads_them(
 
 @pytest.mark.long
 @pytest.mark.parametrize("table", TABLES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data(), made=st.lists(documents(), min_size=1, max_size=12))
 def test_any_documents_read_as_the_reference_reads_them(
     table: str, data: st.DataObject, made: list[Any]
@@ -148,7 +148,7 @@ def plain_and_mended_read_the_same(table: str, document: Any) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(document=documents())
 def test_plain_and_mended_documents_read_the_same(table: str, document: Any) -> None:
     plain_and_mended_read_the_same(table, document)

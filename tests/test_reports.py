@@ -198,7 +198,7 @@ EVENT_FRAMES = st.lists(EVENT, max_size=12).map(lambda rows: frame(EVENTS, rows)
 SIGNATURE_FRAMES = st.lists(SIGNATURE, max_size=12).map(lambda rows: frame(SIGNATURES, rows))
 
 
-FEW = settings(max_examples=6, deadline=None)  # each example makes every report
+FEW = settings(max_examples=6)  # each example makes every report
 
 
 def same(report: pd.DataFrame, expected: pd.DataFrame) -> None:

@@ -430,7 +430,7 @@ def all_is_put_back_but_what_check_lists(archive: tuple[dict[str, Any], dict[str
     reports_what_is_not_put_back(documents, undeclared)
 
 
-@settings(deadline=None, max_examples=3)
+@settings(max_examples=3)
 @given(archives())
 def test_all_is_put_back_but_what_check_lists_as_undeclared(
     archive: tuple[dict[str, Any], dict[str, Any]],
@@ -439,7 +439,7 @@ def test_all_is_put_back_but_what_check_lists_as_undeclared(
 
 
 @pytest.mark.long
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(archives())
 def test_all_of_many_archives_is_put_back_but_what_check_lists_as_undeclared(
     archive: tuple[dict[str, Any], dict[str, Any]],
@@ -456,7 +456,7 @@ def reports_what_is_not_put_back(documents: list[Any], undeclared: Counter[str])
 @pytest.mark.parametrize(
     ("kind", "table", "key", "of_service"), OF_PAGES, ids=[of_page[0] for of_page in OF_PAGES]
 )
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(data=st.data(), prefix=st.sampled_from(["platform", "action_network"]))
 def test_all_of_a_page_is_put_back_but_what_check_lists(
     data: st.DataObject, prefix: str, kind: str, table: str, key: str, of_service: Any
@@ -469,7 +469,7 @@ def test_all_of_a_page_is_put_back_but_what_check_lists(
     )
 
 
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(data=st.data(), prefix=st.sampled_from(["platform", "action_network"]))
 def test_all_of_a_delivered_attendance_is_put_back_but_what_check_lists(
     data: st.DataObject, prefix: str

@@ -32,7 +32,7 @@ BETWEEN = st.sampled_from(["", "\n", "\r\n", "\n\n", " \n \t\n", "   "])
 INDENTS = st.sampled_from([None, 0, 1, 4])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(parts=st.lists(st.tuples(DOCUMENTS, INDENTS, BETWEEN), max_size=8), before=BETWEEN)
 def test_documents_are_found_however_they_are_printed_and_separated(parts, before, tmp_path_factory):
     text, expected = before, []

@@ -18,12 +18,15 @@ import pytest
 
 from osdi_frames import Client, Manifest, sandbox
 from osdi_frames.shortcuts import read_table
+from tests.clocks import wait_for
 
 GROUP, PERSON = "group:sandbox", "person:sandbox-person"
 #: All that a caller can ask a pull for.
 ALL = ("events", "event_campaigns", "petitions", "signatures", "attendances", "people")
 #: Columns that say how an event was read, not what it is.
 READ = ["fetched_at", "source_file", "source_line"]
+#: States of a socket in /proc/net/tcp: established, and closed by the other side only.
+_CONNECTED = ("01", "08")
 
 
 #: Forks a process for each pull that it is asked for: the imports, which take a second, are done once.
@@ -77,6 +80,18 @@ class Stocked:
         return [
             request for request in self.asked() if request["path"] in ("/api/v2/events", "/api/v1/events")
         ]
+
+    def hear_out(self) -> None:
+        """Wait until no connection is open: what a process that was killed had sent has arrived."""
+        here = f":{self.running.port:04X}"
+
+        def opened() -> list[str]:
+            sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+            return [
+                state for _, local, _, state, *_ in sockets if local.endswith(here) and state in _CONNECTED
+            ]
+
+        wait_for(lambda: not opened())
 
     def forget(self) -> None:
         """Take back faults and the list of requests."""

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import http.server
+import json
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
+
+from tests.clocks import GUARD
 
 #: What answers a request: (status, headers, body), by the path that was asked.
 Answers = Callable[[str], tuple[int, dict[str, str], bytes]]
+
+
+def number_of(path: str) -> int:
+    """Return the number of the page that a path asks for."""
+    return int(parse_qs(urlsplit(path).query).get("page", ["1"])[0])
+
+
+def page_of(path: str, **totals: int) -> tuple[int, dict[str, str], bytes]:
+    """Answer with the page of a list that a path asks for: one event, and a link to the next page."""
+    number = number_of(path)
+    event = {"identifiers": [f"platform:{number}"], "title": "A", "modified_date": "2026-01-01T00:00:00Z"}
+    link = {"next": {"href": f"/api/v2/events?page={number + 1}"}}
+    body = {"page": number, "_links": link, "_embedded": {"osdi:events": [event]}, **totals}
+    return 200, {}, json.dumps(body).encode()
 
 
 @dataclass
@@ -100,7 +118,7 @@ def speaking(write: Writer) -> Iterator[str]:
         while not stopped.is_set():
             with suppress(OSError):
                 sock, _ = server.accept()
-                sock.settimeout(10)
+                sock.settimeout(GUARD)
                 open_now.append(sock)
                 threading.Thread(target=connection, args=(sock,), daemon=True).start()
 

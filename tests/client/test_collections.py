@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ from osdi_frames.client.folder import manifests
 from osdi_frames.client.pull import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
 from osdi_frames.shortcuts import read_table
+from tests.clocks import Clock, wait_for
 
 from .conftest import GROUP, Stocked, comparable
 from .hostile import listening
@@ -142,19 +141,6 @@ def test_attendances_of_an_event_that_only_its_campaign_knows_are_read_below_the
 # -- since --
 
 
-class Clock:
-    """A clock that stands still while a client pulls."""
-
-    def __init__(self) -> None:
-        self.moment = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.moment
-
-    def pass_by(self, days: int) -> None:
-        self.moment += timedelta(days=days)
-
-
 @pytest.fixture
 def clocked(stocked, tmp_path) -> Iterator[tuple[Stocked, Client, Clock, list[str]]]:
     clock = Clock()
@@ -162,7 +148,7 @@ def clocked(stocked, tmp_path) -> Iterator[tuple[Stocked, Client, Clock, list[st
         events = served.add(6)
         for event_id in events:
             rsvp(served, event_id, "first")
-        clock.pass_by(5)
+        clock.advance(days=5)
         yield served, client, clock, events
 
 
@@ -175,12 +161,12 @@ def test_since_last_asks_for_the_lists_of_parents_that_changed_and_says_what_tha
     served, client, clock, events = clocked
     client.update_event(events[0], {"title": "The last change before, which is asked for again"})
     rsvp(served, events[0], "later")
-    clock.pass_by(5)
+    clock.advance(days=5)
     first = client.pull(tmp_path, collections=["attendances"], since="last")
     assert (first.complete, first.collections[0].since) == (True, None)
     client.update_event(events[2], {"title": "Changed"})
     rsvp(served, events[2], "second")
-    clock.pass_by(5)
+    clock.advance(days=5)
     served.forget()
     second = client.pull(tmp_path, collections=["attendances"], since="last")
     assert second.complete
@@ -194,13 +180,13 @@ def test_since_last_asks_for_the_lists_of_parents_that_changed_and_says_what_tha
 def test_a_collection_that_was_never_read_asks_all_parents_although_those_were_read(clocked, tmp_path):
     _, client, clock, _ = clocked
     client.pull(tmp_path)
-    clock.pass_by(5)
+    clock.advance(days=5)
     manifest = client.pull(tmp_path, collections=["events", "attendances"], since="last")
     assert manifest.complete
     assert {collection.name: collection.since for collection in manifest.collections}["attendances"] is None
     assert len(records(tmp_path, "osdi:attendances")) == 6
     # From then on each has its own.
-    clock.pass_by(5)
+    clock.advance(days=5)
     third = client.pull(tmp_path, collections=["events", "attendances"], since="last")
     assert all(
         collection.since for collection in third.collections if collection.name in ("events", "attendances")
@@ -211,9 +197,9 @@ def test_campaigns_are_listed_whole_so_that_no_new_event_of_theirs_is_missed(clo
     served, client, clock, events = clocked
     campaign = served.running.admin("POST", "campaigns", title="A", account=GROUP)["id"]
     client.update_event(events[0], {"title": "The last change before, which is asked for again"})
-    clock.pass_by(5)
+    clock.advance(days=5)
     client.pull(tmp_path)
-    clock.pass_by(5)
+    clock.advance(days=5)
     new = served.add(1, **{"platform:event_campaign_id": campaign, "listed": False})
     second = client.pull(tmp_path, since="last")
     assert second.complete
@@ -381,19 +367,16 @@ def lists_kept(folder: Path) -> int:
     return found
 
 
-def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(pulls, clocked, tmp_path):
+def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(pulls, clocked, sleeping, tmp_path):
     served, client, _, events = clocked
-    served.running.inject("latency", seconds=0.4)
+    served.running.inject("latency", path="/attendances", nth=3)
     with pulls.killed(served, tmp_path, "attendances"):
-        while lists_kept(tmp_path) < 2:
-            time.sleep(0.02)
-    kept = lists_kept(tmp_path)
-    assert 2 <= kept < len(events)
-    served.running.clear_faults()
-    time.sleep(0.5)  # what was on its way has arrived
-    served.running.admin("DELETE", "requests")
+        wait_for(lambda: sleeping.seconds)
+    assert lists_kept(tmp_path) == 2
+    sleeping.wake()
+    served.forget()
     manifest = client.pull(tmp_path, collections=["attendances"])
     assert manifest.complete
-    assert asked(served)["attendances"] == len(events) - kept
+    assert asked(served)["attendances"] == len(events) - 2
     assert len(records(tmp_path, "osdi:attendances")) == len(events)
     assert len({manifest.folder for manifest in manifests(tmp_path)}) == 1

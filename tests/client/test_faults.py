@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osdi_frames import Manifest, sandbox
@@ -190,14 +190,14 @@ def try_mixture(mixture: list[tuple[str, dict[str, Any]]], *, pages: int, per_pa
         check(served)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 @given(mixtures(SMALL))
 def test_mixtures_of_faults(mixture):
     try_mixture(mixture, pages=SMALL, per_page=3)
 
 
 @pytest.mark.long
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(mixtures(LARGE))
 def test_mixtures_of_faults_on_fifty_pages(mixture):
     try_mixture(mixture, pages=LARGE, per_page=5)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
 
 import osdi_frames as of
 from osdi_frames import sandbox
+from tests.clocks import GUARD, wait_for
 from tests.receiver.process import Receiver
 from tests.receiver.sender import TOKEN
 
@@ -88,16 +88,14 @@ def test_ids_lead_to_rows_with_titles_and_names(read):
 def reported_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, pd.DataFrame], ...]]:
     """Return the tables of the demo, as pulled and as a receiver got them by webhook while it happened."""
     archive, pull = tmp_path_factory.mktemp("webhook"), tmp_path_factory.mktemp("pull")
+    early = AFTERWARDS - datetime.now(UTC)
     app = sandbox.create_app(
-        now=lambda: AFTERWARDS + timedelta(seconds=time.monotonic()), retry_after=[0.2] * 50
+        now=lambda: datetime.now(UTC) + early, retry_after=[0.2] * 50, webhook_timeout=GUARD
     )
     with Receiver(archive) as receiver, sandbox.serve(app) as running:
         running.admin("POST", "webhooks", url=f"http://127.0.0.1:{receiver.port}/{TOKEN}", account=GROUP)
         sandbox.fill_demo(app, origin=running.origin)
-        end = time.monotonic() + 120
-        while running.admin("GET", "messages?state=waiting"):
-            assert time.monotonic() < end
-            time.sleep(0.2)
+        wait_for(lambda: not running.admin("GET", "messages?state=waiting"), interval=0.2)
         assert running.admin("GET", "dead-letters") == []
         with Stocked(running).client() as client:
             assert client.pull(pull, collections=ALL).complete
@@ -144,10 +142,7 @@ def test_rsvps_by_source_are_the_same_in_a_pull_and_in_the_webhook_archive(stock
             person = {"given_name": "Zoë", "email_addresses": [{"address": f"{number % 20}@example.org"}]}
             source = {"source": f"s{number % 3}"} if number % 4 else {}
             running.admin("POST", "attendances", event=events[number % 2], person=person, **source)
-        end = time.monotonic() + 20
-        while running.admin("GET", "messages?state=waiting"):
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        wait_for(lambda: not running.admin("GET", "messages?state=waiting"), interval=0.1)
         with served.client() as client:
             client.pull(pull, collections=["attendances"])
         receiver.stop()

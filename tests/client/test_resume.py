@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -24,16 +23,22 @@ from osdi_frames import Client
 from osdi_frames.client.folder import Batches, locked, manifests
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.shortcuts import read_table
+from tests.clocks import GUARD, wait_for
 
 from .conftest import Pulls, Stocked, comparable
 
 
-def killed_pull(pulls: Pulls, served: Stocked, folder: Path, seconds: float) -> bool:
-    """Pull in a process of its own, and kill it after some seconds; return whether it was complete by then."""
+def killed_pull(pulls: Pulls, served: Stocked, folder: Path, pages: int) -> bool:
+    """Pull in a process of its own, and kill it when it has asked for so many pages; return whether it was complete."""
+
+    def complete() -> bool:
+        begun = manifests(folder)
+        return bool(begun) and begun[-1].complete
+
     with pulls.killed(served, folder):
-        time.sleep(seconds)
-    begun = manifests(folder)
-    return bool(begun) and begun[-1].complete
+        wait_for(lambda: len(served.asked_for_events()) >= pages or complete())
+    served.hear_out()
+    return complete()
 
 
 def kept(folder: Path) -> list[int]:
@@ -59,8 +64,7 @@ def kill_and_resume(
         before = len(kept(folder / str(done)))
         served.running.admin("DELETE", "requests")
         (folder / str(done)).mkdir(exist_ok=True)
-        ended = killed_pull(pulls, served, folder / str(done), chance.uniform(0.0, 0.6))
-        time.sleep(0.05)  # what was on its way has arrived
+        ended = killed_pull(pulls, served, folder / str(done), chance.randint(0, pages - before + 1))
         asked = len(served.asked_for_events())
         assert asked <= pages - before, (asked, before)
         numbers = kept(folder / str(done))
@@ -93,7 +97,7 @@ def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says
     program = (
         "from osdi_frames.cli import main, pull; import functools, signal; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell in the background ignores it
-        "pull.Client = functools.partial(pull.Client, timeout=0.5, retries=60, backoff=0.01); main()"
+        "pull.Client = functools.partial(pull.Client, timeout=0.5, retries=10**6, backoff=0.01); main()"
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v2"
@@ -107,7 +111,7 @@ def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says
             silent.accept()[0].close()
             process.send_signal(signal.SIGINT)
             try:
-                assert process.wait(timeout=10) == 130
+                assert process.wait(timeout=GUARD) == 130
             finally:
                 process.kill()
             said = process.stderr.read()
@@ -116,10 +120,11 @@ def test_an_interrupted_pull_does_not_wait_for_a_service_that_is_silent_and_says
     assert manifests(tmp_path)[0].why == "events: interrupted; not read"
 
 
-def test_until_it_ends_a_manifest_says_that_it_has_not(pulls, stocked, tmp_path):
+def test_until_it_ends_a_manifest_says_that_it_has_not(pulls, stocked, sleeping, tmp_path):
     with stocked(pages=10, per_page=2) as served:
-        served.running.inject("latency", seconds=0.3)
-        assert not killed_pull(pulls, served, tmp_path, 0.5)
+        served.running.inject("latency", page=2)
+        with pulls.killed(served, tmp_path):
+            wait_for(lambda: sleeping.seconds)
     recorded = json.loads(next(tmp_path.glob("*/.manifest.json")).read_text())
     assert recorded["complete"] is False
     assert recorded["why"][0].startswith("not finished")
@@ -222,7 +227,7 @@ from osdi_frames.client.folder import locked
 with locked(Path(sys.argv[1])):
     child = os.fork()
     print(child or "", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
@@ -249,9 +254,9 @@ def test_of_several_at_once_one_pulls(tmp_path):
 
     def enter(_: int) -> bool:
         with suppress(ArchiveLocked), locked(tmp_path):
-            all_have_tried.wait(timeout=60)
+            all_have_tried.wait(GUARD)
             return True
-        all_have_tried.wait(timeout=60)
+        all_have_tried.wait(GUARD)
         return False
 
     for _ in range(2):
@@ -259,10 +264,12 @@ def test_of_several_at_once_one_pulls(tmp_path):
             assert sum(threads.map(enter, range(8))) == 1
 
 
-def test_after_a_killed_pull_the_next_one_is_not_kept_out(pulls, stocked, tmp_path):
+def test_after_a_killed_pull_the_next_one_is_not_kept_out(pulls, stocked, sleeping, tmp_path):
     with stocked(pages=10, per_page=2) as served:
-        served.running.inject("latency", seconds=0.2)
-        assert not killed_pull(pulls, served, tmp_path, 0.4)
+        served.running.inject("latency", page=2)
+        with pulls.killed(served, tmp_path):
+            wait_for(lambda: sleeping.seconds)
+        sleeping.wake()
         served.forget()
         with served.client() as client:
             assert client.pull(tmp_path).complete

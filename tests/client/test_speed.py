@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +12,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from osdi_frames import sandbox
+from osdi_frames import Client, sandbox
 from osdi_frames.client.transport import RateLimit
+from tests.clocks import GUARD, Clock
 
 from .conftest import Stocked
+from .hostile import listening, number_of, page_of
 
 SERVE = """
 from osdi_frames import sandbox
@@ -50,9 +53,16 @@ def pull_times(pages: int, per_page: int) -> tuple[float, float]:
     return times[0], times[1]
 
 
-def test_pages_are_read_in_parallel():
-    alone, together = pull_times(64, 5)
-    assert together < alone / 4
+def test_sixteen_pages_are_read_at_once():
+    together = threading.Barrier(16)
+
+    def page(path: str) -> tuple[int, dict[str, str], bytes]:
+        if number_of(path) > 1:  # says how many there are
+            together.wait(GUARD)
+        return page_of(path, total_pages=33, total_records=33)
+
+    with listening(page) as service, Client(service.base_url, "key", rate=None) as client:
+        assert len(client.events()) == 33
 
 
 @pytest.mark.long
@@ -69,13 +79,40 @@ def most_in_a_window(moments: list[float], per: float) -> int:
 
 @pytest.mark.parametrize(("rate", "per", "pages"), [(4, 1.0, 9), (1, 0.5, 3)])
 def test_no_period_ever_holds_more_requests_than_the_rate(stocked, rate, per, pages):
-    with stocked(pages=pages, per_page=2) as served, served.client(rate=rate, per=per) as client:
+    clock = Clock()  # goes on while the client waits for its limit
+    limit = RateLimit(rate, per=per, clock=clock.seconds, sleep=clock.advance)
+    with stocked(pages=pages, per_page=2, now=clock) as served, served.client() as client:
+        client._transport.limit = limit
         served.running.inject("status", status=503, page=2, times=1)  # retries count
-        served.running.inject("latency", seconds=0.1, page=[3, 5])
         client.events()
         seen = [request["at"] for request in served.asked()]
         assert len(seen) == pages + 1
         assert most_in_a_window(seen, per) <= rate
+
+
+def test_retry_after_holds_back_every_thread():
+    clock, moments, held, together = Clock(), [], threading.Event(), threading.Barrier(8)
+
+    class Limit(RateLimit):
+        def hold(self, seconds: float) -> None:
+            super().hold(seconds)
+            held.set()
+
+    def page(path: str) -> tuple[int, dict[str, str], bytes]:
+        moments.append(clock.seconds())
+        if number_of(path) > 1 and not held.is_set():  # one of eight that are on their way at once
+            together.wait(GUARD)
+            if number_of(path) == 2:
+                return 429, {"Retry-After": "1"}, b""
+            assert held.wait(GUARD)
+        return page_of(path, total_pages=20, total_records=20)
+
+    with listening(page) as service, Client(service.base_url, "key", workers=8) as client:
+        client._transport.limit = Limit(None, clock=clock.seconds, sleep=clock.advance)
+        assert len(client.events()) == 20
+    assert len(moments) == 21
+    assert {moment - moments[0] for moment in moments[:9]} == {0}
+    assert min(moments[9:]) >= moments[0] + 1
 
 
 @pytest.mark.long

@@ -6,8 +6,8 @@ import json
 import os
 import random
 import signal
-import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from osdi_frames.errors import (
 )
 from osdi_frames.reports import REPORTS, STANDARD, function_of
 from osdi_frames.tables import TABLES
+from tests.clocks import GUARD, wait_for
 from tests.layouts import lines, pretty
 
 COUNTS = [1, 2, 8, 127, 128, 129, 130]
@@ -53,11 +54,14 @@ def mixed(tmp_path_factory) -> Path:
     return folder
 
 
+TIMEOUTS = ("distributed.comm.timeouts.connect", "distributed.comm.timeouts.tcp")
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Start two worker processes of one thread."""
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        dask.config.set({"distributed.scheduler.allowed-failures": 10} | dict.fromkeys(TIMEOUTS, GUARD)),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
         Client(workers) as client,
     ):
@@ -191,9 +195,7 @@ def test_what_was_passed_over_is_a_warning_in_this_process(tmp_path, cluster):
     met: list[str] = []
     cluster.subscribe_topic("warn", lambda event: met.append(str(event)))
     assert len(read.compute()) == 51
-    deadline = time.monotonic() + 20
-    while not met and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: met)
     assert "ProblemsWarning" in met[0]
 
 
@@ -221,12 +223,15 @@ def test_bad_calls_are_refused_before_anything_is_read(tmp_path):
         of.open({"title": "March"}).dask("events")
 
 
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(mixed, cluster):
-    computed = cluster.compute(of.open(mixed).dask("signatures", npartitions=30))
-    deadline = time.monotonic() + 60
-    while not any(cluster.has_what().values()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.kill(next(iter(cluster.run(os.getpid).values())), signal.SIGKILL)
-    assert not computed.done()
-    found = computed.result(timeout=120)
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(mixed, cluster, tmp_path):
+    def kill_once(frame: pd.DataFrame) -> pd.DataFrame:
+        with suppress(FileExistsError):
+            killed.touch(exist_ok=False)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return frame
+
+    killed = tmp_path / "killed"
+    read = of.open(mixed).dask("signatures", npartitions=30)
+    found = cluster.compute(read.map_partitions(kill_once, meta=read._meta)).result(timeout=10 * GUARD)
+    assert killed.exists()
     assert_frame_equal(found.reset_index(drop=True), of.read_signatures(mixed))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import resource
 import select
@@ -16,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
+from tests.clocks import cpu_seconds
+
 from . import building, making
 
-SECONDS = 30.0  # of processor time for one case
-IDLE = 4.0  # seconds after which a process that does nothing hangs
 MEMORY = 6 << 30  # bytes of address space; DuckDB reserves more than it uses
 MOST = 1 << 30  # bytes in use at the peak of a case
 
@@ -27,9 +26,15 @@ Spec = dict[str, Any]
 
 
 class Worker:
-    """A process that examines one folder after the other; it is started again after a crash or hang."""
+    """A process that examines one folder after the other; it is started again after a crash or hang.
 
-    process: subprocess.Popen[bytes] | None = None
+    A case hangs when it has worked for some seconds, or has done nothing for so many idle ones.
+    """
+
+    def __init__(self, *, seconds: float = 30, idle: float = 4) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self._seconds = seconds
+        self._idle = idle
 
     def __enter__(self) -> Self:
         return self
@@ -72,17 +77,12 @@ class Worker:
     def _answers(self) -> bool:
         """Wait for the answer: as long as the process works, up to a limit of its own time."""
         start = before = cpu_seconds(self.process.pid)
-        while not select.select([self.process.stdout], [], [], IDLE)[0]:
+        while not select.select([self.process.stdout], [], [], self._idle)[0]:
             now = cpu_seconds(self.process.pid)
-            if now == before or now - start > SECONDS:
+            if now == before or now - start > self._seconds:
                 return False
             before = now
         return True
-
-
-def cpu_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def limited() -> None:

@@ -15,10 +15,12 @@ import pandas as pd
 import pytest
 
 import osdi_frames as of
+from tests.clocks import GUARD
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Nothing but what the page itself does.
+MILLISECONDS = 1000 * GUARD
 QUIET = ("background-networking", "component-update", "sync", "gpu", "extensions")
 
 
@@ -115,7 +117,7 @@ def browser() -> Iterator[Any]:
 
     arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{feature}" for feature in QUIET)]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=arguments)
+        browser = playwright.chromium.launch(executable_path=found, args=arguments, timeout=MILLISECONDS)
         yield browser
         browser.close()
 
@@ -129,6 +131,7 @@ def opened(browser, tmp_path: Path) -> Open:
         file = tmp_path / "report.html"
         file.write_text(html, encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
+        context.set_default_timeout(MILLISECONDS)
         it = Opened(context.new_page())
         it.page.on("request", lambda request: it.requests.append(request.url))
         it.page.on("console", lambda message: it.complaints.append(message.text))

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,9 +24,12 @@ from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.receiver import Limits, envelope, serve
 from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.worker import worker_folders
+from tests.clocks import GUARD, wait_for
 
 from .sender import TOKEN
 
+#: Time limits that no machine is too slow for; tests of a limit set it.
+PATIENT = dict.fromkeys(("head_seconds", "body_seconds", "answer_seconds", "probe_seconds"), 10 * GUARD)
 #: A process that has imported what a receiver needs, and is copied for each: a start costs a tenth.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["__main__", __name__])
@@ -96,7 +98,7 @@ class Receiver:
     ) -> None:
         self.archive = archive
         self.log = log or archive.with_name(archive.name + ".log")
-        began = time.monotonic()
+        limits = PATIENT | limits
         if fresh:
             program = [sys.executable, "-c", SERVE, str(archive), TOKEN, json.dumps(limits)]
         with self.log.open("ab") as output:
@@ -111,16 +113,16 @@ class Receiver:
                     env=os.environ | {"PYTHONPATH": SOURCE} | dict(environment or {}),
                 )
         self.port = self._listening_on(start)
-        self.seconds_to_start = time.monotonic() - began
 
     def _listening_on(self, start: int) -> int:
-        for _ in range(2000):
-            text = self.log.read_bytes()[start:].decode()
-            if found := re.search(r"running on http://127\.0\.0\.1:(\d+)(?s:.*)startup complete", text):
-                return int(found[1])
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.005)
+        started = re.compile(r"running on http://127\.0\.0\.1:(\d+)(?s:.*)startup complete")
+
+        def found() -> re.Match[str] | None:
+            return started.search(self.log.read_bytes()[start:].decode())
+
+        wait_for(lambda: found() or self.process.poll() is not None, interval=0.005)
+        if listening := found():
+            return int(listening[1])
         raise AssertionError(f"the receiver did not start: {self.log.read_text()}")
 
     def __enter__(self) -> Receiver:
@@ -150,7 +152,7 @@ class Receiver:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(10)
+        self.process.wait(GUARD)
         assert "Traceback" not in self.log.read_text()
 
 
@@ -170,11 +172,8 @@ def tracing(thread: int, *options: str, output: Path = Path("/dev/null")) -> Ite
 
 
 def wait_for_tracer(thread: int) -> None:
-    for _ in range(1000):
-        if "TracerPid:\t0" not in Path(f"/proc/{thread}/status").read_text():
-            return
-        time.sleep(0.005)
-    raise AssertionError("strace did not attach")
+    status = Path(f"/proc/{thread}/status")
+    wait_for(lambda: "TracerPid:\t0" not in status.read_text(), interval=0.005)
 
 
 def stored(archive: Path, *, log: str = "") -> Counter[bytes]:

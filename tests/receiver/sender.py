@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tests.clocks import GUARD
+
 TOKEN = "a-token-that-only-the-tests-know"  # noqa: S105 (it opens nothing)
 
 
@@ -71,7 +73,7 @@ class Connection(asyncio.Protocol):
     async def send(self, data: bytes) -> int:
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(data)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(GUARD):
             return await self._answer if self.open else 0
 
     def close(self) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +17,7 @@ from osdi_frames.receiver.app import Tokens
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import seal_finished
 from osdi_frames.receiver.worker import Worker
+from tests.clocks import GUARD, wait_for
 
 from .process import Receiver, quarantined, stored, tracing
 from .sender import TOKEN, Connection, delivery, request
@@ -24,30 +28,26 @@ LIMIT = 100_000
 @pytest.fixture(scope="module")
 def receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
     archive = tmp_path_factory.mktemp("receiver") / "archive"
-    with Receiver(archive, body_bytes=LIMIT, body_seconds=0.6) as running:
+    with Receiver(archive, body_bytes=LIMIT) as running:
         yield running
 
 
-def _exchange(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
-    """Send raw bytes, and read until the other side closes or says nothing for a while."""
-    with socket.create_connection(("127.0.0.1", port), timeout=3) as connection:
-        for part in parts:
-            connection.sendall(part)
-            time.sleep(pause)
-        connection.settimeout(1.5)
+def _exchange(port: int, sent: bytes) -> bytes:
+    """Send raw bytes, and read an answer's head, or until the other side closes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=GUARD) as connection:
+        connection.sendall(sent)
         answer = b""
-        try:
-            while chunk := connection.recv(65536):
-                answer += chunk
-                if b"\r\n\r\n" in answer and not pause:
-                    break
-        except TimeoutError:
-            pass
+        while b"\r\n\r\n" not in answer and (chunk := connection.recv(65536)):
+            answer += chunk
         return answer
 
 
 def _status(answer: bytes) -> int:
     return int(answer[9:12])
+
+
+def _health(receiver: Receiver) -> dict[str, Any]:
+    return httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
 
 
 def _post(receiver: Receiver, body: bytes, *, path: str = f"/{TOKEN}", **options: object) -> httpx.Response:
@@ -133,8 +133,8 @@ def test_a_body_that_stays_shorter_than_its_length_is_not_stored(receiver):
     head = f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n[]".encode()
     with socket.create_connection(("127.0.0.1", receiver.port)) as connection:
         connection.sendall(head)
-    time.sleep(0.2)
-    assert stored(receiver.archive) == before
+    assert _post(receiver, delivery(5)).status_code == 200
+    assert stored(receiver.archive) - before == Counter([delivery(5)])
 
 
 def test_a_body_that_is_longer_than_its_length_is_stored_as_long_as_it_said(receiver):
@@ -144,26 +144,25 @@ def test_a_body_that_is_longer_than_its_length_is_stored_as_long_as_it_said(rece
     assert stored(receiver.archive)[b'[{"lies":1}]'] == 1
 
 
-def test_a_body_that_trickles_in_is_cut_off(receiver):
+def test_a_body_that_does_not_arrive_in_time_is_cut_off(tmp_path):
     head = f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n".encode()
-    began = time.monotonic()
-    answer = _exchange(receiver.port, head, b"[", b" ", pause=0.2)
+    with Receiver(tmp_path / "archive", body_seconds=0.3) as receiver:
+        answer = _exchange(receiver.port, head + b"[")
     assert _status(answer) == 408
     assert b"connection: close" in answer
-    assert time.monotonic() - began < 2
 
 
 def test_the_default_limits_are_those_of_the_documentation():
     limits = Limits()
     assert (limits.body_bytes, limits.body_seconds, limits.answer_seconds) == (5 * 1024 * 1024, 10, 0.45)
+    assert (limits.head_seconds, limits.probe_seconds) == (5, 1)
 
 
 def test_a_body_that_is_no_delivery_is_quarantined_and_answered_200(receiver):
-    before = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()["quarantined"]
+    before = _health(receiver)["quarantined"]
     assert _post(receiver, b'{"osdi:signature":{}}').status_code == 200
     assert quarantined(receiver.archive)[b'{"osdi:signature":{}}'] == 1
-    health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
-    assert health["quarantined"] == before + 1
+    assert _health(receiver)["quarantined"] == before + 1
 
 
 def test_the_health_page_shows_what_the_receiver_does(receiver):
@@ -175,24 +174,21 @@ def test_the_health_page_shows_what_the_receiver_does(receiver):
     assert health["waiting"] == health["held_bytes"] == 0
     assert health["stored"] >= 1
     assert health["per_second"] > 0
-    assert 0 < health["p99_ms"] < 450
+    assert health["p99_ms"] > 0
     assert health["free_bytes"] > 0
 
 
-def test_the_health_page_tries_an_append_and_a_sync_at_most_once_a_second(tmp_path):
+def test_the_health_page_tries_an_append_and_a_sync_at_most_once_in_probe_seconds(tmp_path):
     trace = tmp_path / "trace"
     options = ("-e", "trace=write,fsync,unlink")
     with (
-        Receiver(tmp_path / "archive") as receiver,
+        Receiver(tmp_path / "archive") as receiver,  # which no test outlasts
         tracing(receiver.threads["writer"], *options, output=trace),
     ):
-        began = time.monotonic()
         for _ in range(20):
-            assert httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()["append_and_sync"]
-        seconds = time.monotonic() - began
-    calls = trace.read_text()
-    assert 1 <= calls.count("unlink") <= 1 + seconds
-    assert calls.count("unlink") == calls.count("write") == calls.count("fsync")
+            assert _health(receiver)["append_and_sync"]
+    calls = Counter(re.findall(r"^(\w+)\(", trace.read_text(), re.MULTILINE))
+    assert calls["unlink"] == calls["write"] == calls["fsync"] == 1
 
 
 @pytest.mark.parametrize("length", ["-1", "many", "9" * 30, "5, 6"])
@@ -203,7 +199,7 @@ def test_a_length_that_is_none_is_400(receiver, length):
 
 def test_the_health_page_warns_when_little_of_the_disk_is_free(tmp_path):
     with Receiver(tmp_path / "archive", free_share=1.1) as receiver:
-        health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
+        health = _health(receiver)
     assert health["status"] == "warning"
     assert health["warnings"] == ["less than 110% of the disk is free"]
 
@@ -245,7 +241,7 @@ def test_sigterm_answers_what_is_in_flight_and_loses_nothing(tmp_path):
         sent = [
             asyncio.create_task(c.send(request(body))) for c, body in zip(connections, bodies, strict=True)
         ]
-        await asyncio.sleep(0.005)
+        await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
         receiver.process.terminate()
         answers = await asyncio.gather(*sent)
         for connection in connections:
@@ -254,23 +250,24 @@ def test_sigterm_answers_what_is_in_flight_and_loses_nothing(tmp_path):
 
     with Receiver(tmp_path / "archive") as receiver:
         answers = asyncio.run(deliver_and_stop(receiver))
-        receiver.process.wait(5)
+        receiver.process.wait(GUARD)
     acknowledged = {body for body, status in answers.items() if status == 200}
     assert acknowledged
     assert acknowledged - set(stored(tmp_path / "archive")) == set()
 
 
-def test_sigterm_takes_less_than_five_seconds_while_a_body_trickles_in(tmp_path):
-    with Receiver(tmp_path / "archive") as receiver:
-        with socket.create_connection(("127.0.0.1", receiver.port)) as connection:
-            connection.sendall(f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n[".encode())
-            time.sleep(0.1)
-            began = time.monotonic()
-            receiver.process.terminate()
-            connection.settimeout(5)
-            assert _status(connection.recv(1000)) == 503
-            receiver.process.wait(5)
-        assert time.monotonic() - began < 5
+@pytest.mark.parametrize("seconds", [GUARD, pytest.param(5, marks=pytest.mark.long)])
+def test_sigterm_does_not_wait_for_a_body_that_trickles_in(tmp_path, seconds):
+    with (
+        Receiver(tmp_path / "archive") as receiver,
+        socket.create_connection(("127.0.0.1", receiver.port)) as connection,
+    ):
+        connection.sendall(f"POST /{TOKEN} HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n[".encode())
+        wait_for(lambda: _health(receiver)["held_bytes"] == 1)
+        receiver.process.terminate()
+        connection.settimeout(seconds)
+        assert _status(connection.recv(1000)) == 503
+        receiver.process.wait(seconds)
     assert "Traceback" not in receiver.log.read_text()
 
 
@@ -288,11 +285,15 @@ def _archive_with_1000_sealed_segments(archive: Path) -> Path:
     return archive
 
 
-def test_an_archive_of_1000_sealed_segments_is_opened_in_a_moment(tmp_path):
+def test_an_archive_of_1000_sealed_segments_is_opened_with_a_few_reads(tmp_path):
     archive = _archive_with_1000_sealed_segments(tmp_path / "archive")
-    began = time.monotonic()
+
+    def reads() -> int:
+        return int(re.search(r"syscr: (\d+)", Path("/proc/self/io").read_text())[1])
+
+    before = reads()
     worker = Worker(archive, "main", segment_bytes=1)
-    assert time.monotonic() - began < 0.5
+    assert reads() - before < 50
     worker.close()
     assert worker.deliveries.next_sequence == 1001
 

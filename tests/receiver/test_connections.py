@@ -7,14 +7,15 @@ import contextlib
 import json
 import socket
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .process import SERVE, Receiver, stored
+from tests.clocks import GUARD
+
+from .process import PATIENT, SERVE, Receiver, stored
 from .sender import TOKEN, Connection, delivery, request
 
 
@@ -22,7 +23,7 @@ from .sender import TOKEN, Connection, delivery, request
 def receiver_with_files(archive: Path, files: int, **limits: Any) -> Iterator[Receiver]:
     """Start a receiver that may have so many files open."""
     program = ["sh", "-c", f'ulimit -n {files} && exec "$0" "$@"', sys.executable, "-c", SERVE]
-    with Receiver(archive, program=[*program, str(archive), TOKEN, json.dumps(limits)]) as running:
+    with Receiver(archive, program=[*program, str(archive), TOKEN, json.dumps(PATIENT | limits)]) as running:
         yield running
 
 
@@ -50,23 +51,20 @@ async def _deliver(port: int, numbers: range) -> list[int]:
     return answers
 
 
-async def _wait_until_closed(connections: list[Connection], *, seconds: float) -> None:
-    async with asyncio.timeout(seconds):
+async def _wait_until_closed(connections: list[Connection]) -> None:
+    async with asyncio.timeout(GUARD):
         while any(connection.open for connection in connections):
             await asyncio.sleep(0.05)
 
 
 @pytest.mark.parametrize("files", [256, 1024])
 def test_600_idle_connections_do_not_keep_8_deliveries_out_and_hardly_log(tmp_path, files):
-    async def deliver(port: int) -> tuple[list[int], float]:
+    async def deliver(port: int) -> list[int]:
         async with idle(port, 600):
-            began = time.monotonic()
-            return await _deliver(port, range(8)), time.monotonic() - began
+            return await _deliver(port, range(8))
 
     with receiver_with_files(tmp_path / "archive", files) as receiver:
-        answers, seconds = asyncio.run(deliver(receiver.port))
-        assert answers == [200] * 8
-        assert seconds < 2
+        assert asyncio.run(deliver(receiver.port)) == [200] * 8
         receiver.stop()
     assert stored(tmp_path / "archive").total() == 8
     assert receiver.log.stat().st_size < 10_000
@@ -75,7 +73,7 @@ def test_600_idle_connections_do_not_keep_8_deliveries_out_and_hardly_log(tmp_pa
 def test_connections_that_open_without_end_keep_no_delivery_out(tmp_path):
     async def flood(port: int, connections: list[socket.socket]) -> None:
         while True:
-            for _ in range(50):
+            for _ in range(20):  # in a turn of the loop; so many turns as a delivery takes leave it its place
                 connections.append(socket.create_connection(("127.0.0.1", port)))
                 if len(connections) > 700:
                     connections.pop(0).close()
@@ -84,7 +82,8 @@ def test_connections_that_open_without_end_keep_no_delivery_out(tmp_path):
     async def deliver(port: int) -> list[int]:
         connections: list[socket.socket] = []
         flooding = asyncio.create_task(flood(port, connections))
-        await asyncio.sleep(0.3)
+        while len(connections) < 400:
+            await asyncio.sleep(0.01)
         answers = [
             status for start in range(5) for status in await _deliver(port, range(8 * start, 8 * start + 8))
         ]
@@ -104,7 +103,7 @@ def test_a_connection_that_has_shown_the_token_outlasts_those_that_have_not(tmp_
         first = await sender.send(request(delivery(1)))
         async with idle(port, 60) as others:
             second = await sender.send(request(delivery(2)))
-            await _wait_until_closed(others[:45], seconds=2)
+            await _wait_until_closed(others[:45])
         sender.close()
         return [first, second]
 
@@ -129,62 +128,57 @@ def test_connections_that_have_shown_the_token_and_are_idle_make_room_for_a_new_
 
 @pytest.mark.parametrize("sent", [b"", b"POST /"], ids=["nothing", "a head that trickles in"])
 def test_a_head_that_does_not_arrive_in_time_is_cut_off(tmp_path, sent):
-    async def trickle(port: int) -> float:
+    async def trickle(port: int) -> None:
         async with idle(port, 200) as connections:
-            began = time.monotonic()
-            waiting = asyncio.create_task(_wait_until_closed(connections, seconds=5))
+            waiting = asyncio.create_task(_wait_until_closed(connections))
             while not waiting.done():
                 for connection in connections:
                     if sent and connection.open:
                         connection.write(sent)
                 await asyncio.sleep(0.1)
             await waiting
-            return time.monotonic() - began
 
-    with Receiver(tmp_path / "archive", head_seconds=0.6) as receiver:
-        assert 0.3 < asyncio.run(trickle(receiver.port)) < 3
+    with Receiver(tmp_path / "archive", head_seconds=0.3) as receiver:
+        asyncio.run(trickle(receiver.port))
 
 
 def test_the_second_head_of_a_connection_is_cut_off_too(tmp_path):
     async def trickle(port: int) -> int:
         async with idle(port, 1) as (connection,):
             status = await connection.send(request(delivery(1)))
-            await asyncio.sleep(0.5)  # a connection may be idle longer than a head may take
+            await asyncio.sleep(1.2)  # a connection may be idle longer than a head may take
             assert connection.open
             connection.write(b"POST /")
-            await _wait_until_closed([connection], seconds=2)
+            await _wait_until_closed([connection])
             return status
 
-    with Receiver(tmp_path / "archive", head_seconds=0.4) as receiver:
+    with Receiver(tmp_path / "archive", head_seconds=1) as receiver:
         assert asyncio.run(trickle(receiver.port)) == 200
 
 
 def test_bodies_that_trickle_in_are_cut_off_and_keep_no_delivery_out(tmp_path):
-    async def trickle(port: int) -> tuple[float, list[int]]:
+    async def trickle(port: int) -> list[int]:
         async with idle(port, 100) as slow:
             for number, connection in enumerate(slow):
                 path = TOKEN if number % 2 else "wrong"
                 connection.write(
                     f"POST /{path} HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n[".encode()
                 )
-            began = time.monotonic()
             answers = await _deliver(port, range(8))
-            await _wait_until_closed(slow, seconds=5)
-            return time.monotonic() - began, answers
+            await _wait_until_closed(slow)
+            return answers
 
     with Receiver(tmp_path / "archive", body_seconds=0.6) as receiver:
-        seconds, answers = asyncio.run(trickle(receiver.port))
-    assert answers == [200] * 8
-    assert seconds < 4
+        assert asyncio.run(trickle(receiver.port)) == [200] * 8
 
 
 def test_requests_that_are_not_http_are_logged_a_few_times_a_minute(tmp_path):
     async def send_rubbish(port: int) -> None:
-        for _ in range(10):
+        for _ in range(4):
             async with idle(port, 50) as connections:
                 for connection in connections:
                     connection.write(b"\x16\x03\x01 no HTTP\r\n\r\n")
-                await _wait_until_closed(connections, seconds=5)
+                await _wait_until_closed(connections)
 
     with Receiver(tmp_path / "archive") as receiver:
         asyncio.run(send_rubbish(receiver.port))

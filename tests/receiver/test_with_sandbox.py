@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.receiver import verify
+from tests.clocks import GUARD, wait_for
 
 from .process import Receiver, stored
 from .sender import TOKEN
@@ -25,16 +24,9 @@ FAULTS: dict[str, dict[str, float]] = {
 }
 
 
-def _wait_for(reached: Callable[[], object], *, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
-def _deliver_and_read(archive: Path, *, signatures: int, seconds: float) -> None:
+def _deliver_and_read(archive: Path, *, signatures: int, seconds: float = GUARD) -> None:
     # So many retries that none of 10,000 is given up because a fault took every answer 200 for a failure.
-    app = sandbox.create_app(retry_after=(0.2, 0.5, *[1.0] * 10))
+    app = sandbox.create_app(retry_after=(0.2, 0.5, *[1.0] * 10), webhook_timeout=GUARD)
     with Receiver(archive, segment_bytes=1 << 20) as receiver, sandbox.serve(app) as running:
         petition = running.admin("POST", "petitions", title="Save the trees")["id"]
         url = f"http://127.0.0.1:{receiver.port}/{TOKEN}"
@@ -44,7 +36,7 @@ def _deliver_and_read(archive: Path, *, signatures: int, seconds: float) -> None
         for start in range(0, signatures, 500):
             made = [{"comments": f"{n}", "person": {}} for n in range(start, min(start + 500, signatures))]
             running.admin("POST", "uploads", petition=petition, signatures=made)
-        _wait_for(lambda: not running.admin("GET", "messages?state=waiting"), seconds=seconds)
+        wait_for(lambda: not running.admin("GET", "messages?state=waiting"), interval=0.2, seconds=seconds)
         assert running.admin("GET", "dead-letters") == []
         truth = {
             identifier.partition(":")[2]
@@ -63,7 +55,7 @@ def _deliver_and_read(archive: Path, *, signatures: int, seconds: float) -> None
 
 
 def test_what_the_sandbox_delivers_is_read_once_each(tmp_path):
-    _deliver_and_read(tmp_path / "archive", signatures=300, seconds=20)
+    _deliver_and_read(tmp_path / "archive", signatures=300)
 
 
 @pytest.mark.long

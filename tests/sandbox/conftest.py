@@ -6,7 +6,6 @@ import http.server
 import json
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +14,11 @@ import httpx
 import pytest
 
 from osdi_frames import sandbox
+from tests.clocks import GUARD, Clock
 
 collect_ignore = ["clients"]  # scripts for the interpreters of other environments
+
+RETRIES = (0.02, 0.04, 0.08)
 
 
 @dataclass
@@ -44,7 +46,6 @@ class Caller:
 class Delivery:
     """One request that a receiver got."""
 
-    at: float
     path: str
     headers: dict[str, str]
     body: bytes
@@ -52,11 +53,11 @@ class Delivery:
 
 @dataclass
 class Receiver:
-    """A webhook receiver that answers as it is set to and keeps what it got, with the time."""
+    """A webhook receiver that answers as it is set to and keeps what it got."""
 
     url: str
     statuses: list[int] = field(default_factory=list)  # of the next answers; then 200
-    wait: float = 0.0
+    answers: threading.Event = field(default_factory=threading.Event)  # while it is not set, it is silent
     got: list[Delivery] = field(default_factory=list)
 
     def deliveries(self) -> list[list[dict[str, Any]]]:
@@ -71,25 +72,30 @@ def event_id(event: dict[str, Any]) -> str:
     return event["_links"]["self"]["href"].rpartition("/")[2]
 
 
-def wait_for(condition: Callable[[], object], *, seconds: float = 10.0) -> None:
-    """Wait until something is so, or fail."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-
-
 @pytest.fixture(scope="session")
 def running() -> Iterator[sandbox.Running]:
     """Serve a sandbox for tests that keep to accounts of their own and order no faults."""
-    with sandbox.serve(sandbox.create_app(retry_after=(0.02, 0.04, 0.08))) as served:
+    with sandbox.serve(sandbox.create_app(retry_after=RETRIES, webhook_timeout=GUARD)) as served:
         yield served
 
 
 @pytest.fixture
 def alone() -> Iterator[sandbox.Running]:
     """Serve a sandbox of the test's own."""
-    with sandbox.serve(sandbox.create_app(retry_after=(0.02, 0.04, 0.08), per_page=5)) as served:
+    app = sandbox.create_app(retry_after=RETRIES, webhook_timeout=GUARD, per_page=5)
+    with sandbox.serve(app) as served:
+        yield served
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def clocked(clock: Clock) -> Iterator[sandbox.Running]:
+    """Serve a sandbox of the test's own whose clock the test advances."""
+    with sandbox.serve(sandbox.create_app(webhook_timeout=GUARD, now=clock)) as served:
         yield served
 
 
@@ -136,8 +142,8 @@ def receiver() -> Iterator[Receiver]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            received.got.append(Delivery(time.monotonic(), self.path, dict(self.headers), body))
-            time.sleep(received.wait)
+            received.got.append(Delivery(self.path, dict(self.headers), body))
+            received.answers.wait()
             self.send_response(received.statuses.pop(0) if received.statuses else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -154,8 +160,10 @@ def receiver() -> Iterator[Receiver]:
 
     with Server(("127.0.0.1", 0), Handler) as server:
         received = Receiver(f"http://127.0.0.1:{server.server_port}/hook")
+        received.answers.set()
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield received
+        received.answers.set()
         server.shutdown()
         thread.join()

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from osdi_frames import sandbox
+from tests.clocks import GUARD
 
 COMMAND = "import sys; sys.argv.insert(1, 'sandbox'); from osdi_frames.cli import main; main()"
 
@@ -47,12 +48,12 @@ def start(*arguments: object, file_limit: int | None = None) -> Process:
 
 
 @contextmanager
-def served(db: Path, *arguments: object, seconds: float = 10) -> Iterator[Process]:
-    """Serve a database on a free port while the context lasts, and stop it as a person would, in so many seconds."""
+def served(db: Path, *arguments: object) -> Iterator[Process]:
+    """Serve a database on a free port while the context lasts, and stop it as a person would."""
     started = start("--db", db, "--port", 0, *arguments)
     try:
         yield started
     finally:
         started.process.terminate()
-        started.process.wait(timeout=seconds)
+        started.process.wait(timeout=GUARD)
         started.process.stdout.close()

@@ -7,12 +7,13 @@ import string
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osdi_frames.sandbox.kinds import EVENT, PERSON, REFERRER_DATA
+from tests.clocks import wait_for
 
-from .conftest import Caller, event_id, wait_for
+from .conftest import Caller, event_id
 from .schemas import (
     ERROR,
     assert_valid,
@@ -99,7 +100,7 @@ examples = pytest.mark.parametrize("examples", [60, pytest.param(2000, marks=pyt
 
 
 def many(examples: int) -> settings:
-    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    return settings(max_examples=examples)
 
 
 def answered(client, method, path, schema, *, body=None, params=None):

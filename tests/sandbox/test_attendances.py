@@ -5,7 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from .conftest import event_id, wait_for
+from tests.clocks import wait_for
+
+from .conftest import event_id
 from .schemas import assert_valid, delivery
 from .test_collections import pages
 

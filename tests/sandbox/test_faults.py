@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import httpx
@@ -11,8 +10,9 @@ import pytest
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.faults import FAULTS
+from tests.clocks import wait_for
 
-from .conftest import event_id, wait_for
+from .conftest import event_id
 
 
 @pytest.fixture
@@ -39,24 +39,24 @@ def test_every_fault_has_a_test():
 # requests
 
 
-def test_rate_limit_answers_429_above_so_many_calls_and_lets_through_again(alone, pull):
-    alone.inject("rate_limit", calls=2, per=0.3, retry_after=1)
-    answers = [pull.v2.get("/events") for _ in range(3)]
+def test_rate_limit_answers_429_above_so_many_calls_and_lets_through_again(clocked, clock, callers):
+    caller = callers("group:sandbox", at=clocked)
+    clocked.inject("rate_limit", calls=2, per=60, retry_after=1)
+    answers = [caller.v2.get("/events") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[2].headers["Retry-After"] == "1"
-    time.sleep(0.35)
-    assert pull.v2.get("/events").status_code == 200
+    clock.advance(59)
+    assert caller.v2.get("/events").status_code == 429
+    clock.advance(1)
+    assert caller.v2.get("/events").status_code == 200
 
 
-def test_latency_grows_with_depth(alone, pull):
+def test_latency_grows_with_depth(alone, pull, sleeping):
     alone.inject("latency", seconds=0.05, per_page=0.1)
-    took = []
+    sleeping.wake()
     for page in (1, 3):
-        begun = time.monotonic()
         pull.v2.get(f"/events?page={page}")
-        took.append(time.monotonic() - begun)
-    assert took[0] >= 0.05
-    assert took[1] >= 0.25
+    assert sleeping.seconds == [0.05, 0.25]
 
 
 @pytest.mark.parametrize("status", [500, 503, 404])
@@ -205,9 +205,14 @@ def test_webhook_reorder_delivers_in_another_order(alone, petition, receiver):
     assert sorted(comments(receiver), key=int) == [str(number) for number in range(20)]
 
 
-def test_webhook_batch_puts_several_into_one_message(alone, petition, receiver):
-    alone.inject("webhook_batch", size=4, seconds=0.1)
-    upload(alone, petition, 10)
+def test_webhook_batch_puts_several_into_one_message(clocked, clock, receiver):
+    clocked.admin("POST", "webhooks", url=receiver.url, uploads=True)
+    petition = clocked.admin("POST", "petitions", title="Clean water")["id"]
+    clocked.inject("webhook_batch", size=4, seconds=60)
+    upload(clocked, petition, 10)
+    assert receiver.got == []
+    clock.advance(60)
+    clocked.admin("GET", "")  # which wakes the deliveries
     wait_for(lambda: len(receiver.got) == 3)
     assert sorted(len(delivery) for delivery in receiver.deliveries()) == [2, 4, 4]
     for delivery in receiver.deliveries():
@@ -273,28 +278,29 @@ def test_an_impossible_order_says_what_would_be_right(alone, order, words):
         alone.inject(order.pop("fault"), **order)
 
 
-def test_the_requests_are_listed_with_their_times_and_without_keys(alone, pull):
-    alone.admin("DELETE", "requests")
-    begun = time.time()
-    pull.v2.get("/events?page=2")
-    pull.v1.get("/events", params={"filter": "summary eq 'secret'"})
-    listed = alone.requests()
-    assert [(one["method"], one["path"], one["page"], one["status"]) for one in listed] == [
-        ("GET", "/api/v2/events", 2, 200),
-        ("GET", "/api/v1/events", 1, 200),
+def test_the_requests_are_listed_with_their_times_and_without_keys(clocked, clock, callers):
+    caller = callers("group:sandbox", at=clocked)
+    begun = clock.seconds()
+    caller.v2.get("/events?page=2")
+    clock.advance(7)
+    caller.v1.get("/events", params={"filter": "summary eq 'secret'"})
+    listed = clocked.requests()
+    assert [(one["at"], one["method"], one["path"], one["page"], one["status"]) for one in listed] == [
+        (begun, "GET", "/api/v2/events", 2, 200),
+        (begun + 7, "GET", "/api/v1/events", 1, 200),
     ]
-    assert begun - 1 <= listed[0]["at"] <= listed[1]["at"] <= time.time() + 1
-    assert pull.key not in str(listed)
+    assert caller.key not in str(listed)
 
 
-def test_a_latency_holds_up_nobody_else(alone, pull):
-    alone.inject("latency", seconds=0.5, page=2)
+def test_a_latency_holds_up_nobody_else(alone, pull, sleeping):
+    alone.inject("latency", seconds=60, page=2)
     waiting = threading.Thread(target=pull.v2.get, args=("/events?page=2",))
     waiting.start()
-    begun = time.monotonic()
+    wait_for(lambda: sleeping.seconds == [60])
     alone.admin("GET", "")
-    pull.v1.get("/events")
-    assert time.monotonic() - begun < 0.4
+    assert pull.v1.get("/events").status_code == 200
+    assert waiting.is_alive()
+    sleeping.wake()
     waiting.join()
 
 

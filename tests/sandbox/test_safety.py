@@ -11,13 +11,13 @@ import pytest
 
 from osdi_frames import sandbox
 from osdi_frames.errors import RequestRefused
+from tests.clocks import GUARD, wait_for
 
-from .conftest import wait_for
 from .process import served
 
 
 def ask(running, method, path, headers):
-    connection = http.client.HTTPConnection(running.host, running.port, timeout=10)
+    connection = http.client.HTTPConnection(running.host, running.port, timeout=GUARD)
     connection.request(method, path, "{}" if method == "POST" else None, headers)
     response = connection.getresponse()
     answer = json.loads(response.read())
@@ -85,7 +85,7 @@ def test_a_webhook_of_an_allowed_host_is_registered_and_only_while_it_is_allowed
     db, host = tmp_path / "sandbox.db", "receiver.invalid"
     with served(db, "--allow-webhook-hosts", f"other.example, {host}") as process:
         process.running.admin("POST", "webhooks", url=f"http://{host}/hook")
-    with sandbox.serve(sandbox.create_app(db, retry_after=[0.01])) as running:
+    with sandbox.serve(sandbox.create_app(db, retry_after=[0.01], webhook_timeout=GUARD)) as running:
         running.admin("POST", "webhooks", url=receiver.url)
         petition = running.admin("POST", "petitions", title="One")["id"]
         running.admin("POST", "signatures", petition=petition, person={})

@@ -18,8 +18,6 @@ from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker
 
-_PROBE_EVERY = 1.0
-_PROBE_TIMEOUT = 2.0
 _WINDOW = 10.0  # seconds that rate and p99 look back
 _BATCH_BYTES = 8 << 20
 _INLINE_BYTES = 64 << 10  # a body of this size is validated within 10 ms, whatever it holds
@@ -35,7 +33,8 @@ class Limits:
     body is 503. A request's head may take `head_seconds` to arrive, its body `body_seconds`. At most
     `connections` are open, and fewer where the system allows fewer files: one more closes the oldest that
     has not shown the token. `waiting` deliveries and `held_bytes` of bodies are kept in memory; what comes on
-    top is answered 503 at once.
+    top is answered 503 at once. The health page tries an append and a sync every `probe_seconds` at most, and
+    waits twice as long for them.
     """
 
     body_bytes: int = 5 << 20
@@ -47,6 +46,7 @@ class Limits:
     held_bytes: int = 32 << 20
     segment_bytes: int = 64 << 20
     free_share: float = 0.1
+    probe_seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +193,7 @@ class DeliveryQueue:
             logger.warning("a segment stays uncompressed until the next is finished: %s", error)
 
     async def health(self) -> dict[str, object]:
-        """Return the receiver's state; an append and a sync are tried for it, at most once a second."""
+        """Return the receiver's state; an append and a sync are tried for it, see `Limits.probe_seconds`."""
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)
@@ -223,14 +223,14 @@ class DeliveryQueue:
 
     async def _try_probe(self) -> bool:
         now = self._loop.time()
-        if self._probe is None or now - self._probed >= _PROBE_EVERY:
+        if self._probe is None or now - self._probed >= self._limits.probe_seconds:
             failure = "the probe could not be written"
             self._probe = self._loop.run_in_executor(
                 self._writer, self._succeeds, self._worker.probe, failure
             )
             self._probed = now
         probe = self._probe  # another request may begin the next one meanwhile
-        await asyncio.wait({probe}, timeout=_PROBE_TIMEOUT)
+        await asyncio.wait({probe}, timeout=2 * self._limits.probe_seconds)
         return probe.done() and probe.result()
 
 

@@ -27,7 +27,7 @@ from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store
-from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, Deliverer
+from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, TIME_LIMIT, Deliverer
 from osdi_frames.tables.fields import KEY_HEADERS, VERSIONS
 
 # json.dumps writes NUL as an escape, as it does a backslash before the letters "u0000"
@@ -47,6 +47,7 @@ def create_app(
     prefix: str = "platform",
     per_page: int = api.PER_PAGE,
     retry_after: Sequence[float] = OVER_AN_HOUR,
+    webhook_timeout: float = TIME_LIMIT,
     lenient: bool = False,
     webhook_hosts: Sequence[str] = (),
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -66,6 +67,8 @@ def create_app(
         Records of a collection page, at most and by default (interface 8).
     retry_after
         Seconds before each retry of a webhook delivery (interface 6).
+    webhook_timeout
+        Seconds within which a receiver must answer a delivery (interface 6).
     lenient
         Take what other clients send and the contract does not have: events without origin_system, a space between date
         and time, a form or a query for a body, petitions and event campaigns over the API. The package's guide of the
@@ -85,7 +88,9 @@ def create_app(
     if not (prefix.isascii() and prefix.isidentifier()):
         raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
     store = Store(Path(db) if db is not None else None)
-    service = Service(store, prefix, per_page, retry_after, lenient, webhook_hosts, clock=now)
+    service = Service(
+        store, prefix, per_page, retry_after, webhook_timeout, lenient, webhook_hosts, clock=now
+    )
     with store.transaction():
         admin.ensure_accounts(service)
 

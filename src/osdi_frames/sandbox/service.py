@@ -39,6 +39,7 @@ class Service:
     prefix: str
     per_page: int
     retry_after: Sequence[float]
+    webhook_timeout: float
     lenient: bool
     webhook_hosts: Collection[str]
     clock: Callable[[], datetime]

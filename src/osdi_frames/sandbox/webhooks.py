@@ -172,15 +172,15 @@ class Deliverer:
         if not deliverable(url, self._service.webhook_hosts):
             return "the host is not this machine; --allow-webhook-hosts allows others"
         faults = self._service.faults.injected(("delivery",), "POST", url)
-        injected = {injection.name for injection in faults}
+        injected, limit = {injection.name for injection in faults}, self._service.webhook_timeout
         async with self._slots:
-            failure = await _attempt(url, body.encode())
+            failure = await _attempt(url, body.encode(), limit)
             if "webhook_duplicate" in injected:
-                await _attempt(url, body.encode())
+                await _attempt(url, body.encode(), limit)
         return failure or ("injected fault: webhook_retry" if "webhook_retry" in injected else None)
 
 
-async def _attempt(url: str, body: bytes) -> str | None:
+async def _attempt(url: str, body: bytes, seconds: float) -> str | None:
     """POST in one write: a kill leaves no head without its body at the receiver. Return why that failed, or None."""
     parts = urlsplit(url)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -191,13 +191,13 @@ async def _attempt(url: str, body: bytes) -> str | None:
     tls = ssl.create_default_context() if parts.scheme == "https" else None
     port = parts.port or (443 if tls else 80)
     try:
-        async with asyncio.timeout(TIME_LIMIT):
+        async with asyncio.timeout(seconds):
             reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=tls)
             with closing(writer):
                 writer.write(head.encode("ascii") + body)
                 status = int((await reader.readuntil(b"\r\n\r\n")).split(b" ", 2)[1])
     except TimeoutError:
-        return f"no answer within {TIME_LIMIT} s"
+        return f"no answer within {seconds:g} s"
     except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         return f"{type(error).__name__}: {error}"
     return None if status == 200 else f"answered {status}"
