@@ -3,6 +3,8 @@
 import gc
 import os
 import shutil
+import ssl
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -88,3 +90,15 @@ def inspected(data: Path) -> Inspection:
 def reported(data: Path) -> dict[str, pd.DataFrame]:
     """Return the reports of the sample archive."""
     return of.report(data)
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
+    """Make a certificate of this machine that nobody vouches for; return it, and the context of its server."""
+    folder = tmp_path_factory.mktemp("tls")
+    of_loopback = "-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
+    words = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 {of_loopback} -keyout key.pem -out cert.pem"
+    subprocess.run(words.split(), cwd=folder, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return folder / "cert.pem", context

@@ -34,7 +34,7 @@ FLOORS = [
 ONLY = {
     "duckdb": {"reading"},
     "click": {"cli"},
-    "httpx": {"client"},
+    "httpx": {"client", "sandbox"},
     "jinja2": {"page"},
     "matplotlib": {"plots", "page"},
     "pyarrow.parquet": {"files"},
@@ -124,7 +124,7 @@ def test_receiving_imports_no_library_of_reading():
 
 def test_the_sandbox_imports_no_library_of_reading():
     program = "from osdi_frames import sandbox; sandbox.create_app().state.service.store.close()"
-    assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb", "httpx"]) == []
+    assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb"]) == []
 
 
 MODULE = '''"""A module.

@@ -6,7 +6,6 @@ import http.client
 import json
 import random
 import threading
-import time
 from dataclasses import dataclass, field
 
 import httpx
@@ -55,12 +54,13 @@ class Load:
         return answer["_links"]["self"]["href"].rpartition("/")[2]
 
 
-def killed_under_load(process, petition, *, after: float) -> Load:
+def killed_under_load(process, petition, *, after: int) -> Load:
+    """Kill a sandbox when so many signatures were acknowledged."""
     load = Load(process.running, petition)
     threads = [threading.Thread(target=load.run, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
-    time.sleep(after)
+    wait_for(lambda: len(load.signatures) >= after)
     process.kill()
     process.process.stdout.close()
     for thread in threads:
@@ -78,7 +78,7 @@ def test_nothing_that_was_answered_200_is_lost_by_sigkill(tmp_path, receiver, ki
     process.running.admin("POST", "webhooks", url=receiver.url)
     events, attendances, signatures = {}, set(), set()
     for _ in range(kills):
-        load = killed_under_load(process, petition, after=moments.uniform(0.02, 0.4))
+        load = killed_under_load(process, petition, after=moments.randrange(1, 20))
         events |= load.events
         attendances |= load.attendances
         signatures |= load.signatures
