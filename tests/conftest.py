@@ -4,6 +4,8 @@ import asyncio
 import gc
 import os
 import shutil
+import ssl
+import subprocess
 import sys
 import threading
 import warnings
@@ -125,3 +127,15 @@ def sleeping(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sleeping]:
     monkeypatch.setattr("osdi_frames.sandbox.faults.asyncio", SimpleNamespace(sleep=late.sleep))
     yield late
     late.wake()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
+    """Make a certificate of this machine that nobody vouches for; return it, and the context of its server."""
+    folder = tmp_path_factory.mktemp("tls")
+    of_loopback = "-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
+    words = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 {of_loopback} -keyout key.pem -out cert.pem"
+    subprocess.run(words.split(), cwd=folder, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return folder / "cert.pem", context

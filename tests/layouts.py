@@ -9,7 +9,7 @@ import json
 import lzma
 import tarfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def pretty(value: Any) -> bytes:
     return b"\n" + json.dumps(value, indent=2).encode() + b"\n"
 
 
-def lines(values: Sequence[Any]) -> bytes:
+def lines(values: Iterable[Any]) -> bytes:
     return b"".join(compact(value) + b"\n" for value in values)
 
 
@@ -36,7 +36,10 @@ def zipped(files: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
-            archive.writestr(name, data)
+            info = zipfile.ZipInfo(name)  # of 1980, so that the same files make the same bytes
+            info.create_system = 3
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from osdi_frames import sample
 from tests.clocks import GUARD, cpu_seconds, wait_for
 from tests.commands import open_fifo
 
@@ -78,16 +79,16 @@ def test_a_sample_is_written_whole_or_not_at_all(tmp_path):
     assert stopped(words, ready=begun, cwd=tmp_path)[::2] == (130, [])
 
 
-def test_a_sample_into_a_folder_of_the_user_leaves_it_as_it_was(tmp_path):
-    (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "notes.txt").write_text("mine")
+def test_a_sample_in_place_of_an_earlier_one_leaves_that_as_it_was(tmp_path):
+    sample.write(tmp_path / "made", signatures=10, events=10)
+    before = sorted(tmp_path.rglob("*"))
 
     def begun(_process):
-        wait_for(lambda: any(tmp_path.rglob("*.ndjson")))
+        wait_for(lambda: len([*tmp_path.rglob("events")]) >= 2)
 
     words = ["sample", "made", "--signatures", "300000", "--overwrite"]
     assert stopped(words, ready=begun, cwd=tmp_path)[0] == 130
-    assert [path.name for path in (tmp_path / "made").iterdir()] == ["notes.txt"]
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_an_interrupted_query_of_the_database_is_a_keyboard_interrupt():

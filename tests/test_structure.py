@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import osdi_frames as of
+from tests import code_lines
 
 SOURCE = Path(of.__file__).parent
 
@@ -17,8 +18,8 @@ FLOORS = [
     {"errors", "collector", "escapes"},
     {"tables", "progress", "listening"},
     {"problems"},
-    {"archive", "sample"},
-    {"reading"},
+    {"archive"},
+    {"reading", "sample"},
     {"resolving"},
     {"reader", "privacy"},
     {"reports", "files", "client"},
@@ -34,7 +35,7 @@ FLOORS = [
 ONLY = {
     "duckdb": {"reading"},
     "click": {"cli"},
-    "httpx": {"client"},
+    "httpx": {"client", "sandbox"},
     "jinja2": {"page"},
     "matplotlib": {"plots", "page"},
     "pyarrow.parquet": {"files"},
@@ -124,4 +125,36 @@ def test_receiving_imports_no_library_of_reading():
 
 def test_the_sandbox_imports_no_library_of_reading():
     program = "from osdi_frames import sandbox; sandbox.create_app().state.service.store.close()"
-    assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb", "httpx"]) == []
+    assert loaded(program, ["pandas", "pyarrow", "numpy", "duckdb"]) == []
+
+
+MODULE = '''"""A module.
+
+With a docstring of three lines.
+"""
+from itertools import (
+    chain,
+)
+
+class Pair:  # a comment
+    """A docstring."""
+
+    left: int
+    """What an attribute means."""
+
+def text() -> str:
+    import os
+    # another comment
+    return """two
+    lines"""
+'''
+
+
+def test_docstrings_comments_blank_lines_and_imports_are_not_lines_of_code():
+    assert code_lines.code_lines(MODULE) == len(["class", "left", "def", "return", "lines"])
+
+
+def test_the_table_of_lines_of_code_is_what_is_counted():
+    _, mark, table = code_lines.README.read_text("utf-8").partition(code_lines.MARK)
+    assert mark, "python -m tests.code_lines --write"
+    assert table == code_lines.markdown(), "python -m tests.code_lines --write"

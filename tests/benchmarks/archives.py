@@ -35,7 +35,7 @@ def make(keep: Path, name: str) -> None:
 def _sample(folder: Path, count: int) -> Path:
     from osdi_frames import sample
 
-    world = sample.World.make(events=0, petitions=160)
+    world = sample.World(event_count=0, petition_count=160)
     path = folder / "deliveries"
     with path.open("w", encoding="utf-8") as file:
         # Retries and other messages come on top.

@@ -10,8 +10,6 @@ import json
 import logging
 import pickle
 import socket
-import ssl
-import subprocess
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -386,38 +384,6 @@ def test_words_of_the_service_cannot_command_a_terminal():
 
 
 # -- TLS --
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
-    """Make a certificate that nobody vouches for."""
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=127.0.0.1",
-            "-addext",
-            "subjectAltName=IP:127.0.0.1",
-            "-keyout",
-            "key.pem",
-            "-out",
-            "cert.pem",
-        ],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return folder / "cert.pem", context
 
 
 def test_certificates_are_verified_and_others_can_be_trusted(certificate, monkeypatch):

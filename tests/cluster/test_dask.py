@@ -41,7 +41,7 @@ def mixed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("mixed")
     sample.write(folder / "made", signatures=150, events=60)
     chance = random.Random(3)
-    for path in sorted((folder / "made").rglob("*json")):
+    for path in sorted((folder / "made").rglob("*.ndjson")):
         texts = [json.loads(line) for line in path.read_bytes().splitlines()]
         again = chance.choices(texts, k=len(texts) // 2)
         chance.shuffle(again)
@@ -177,7 +177,9 @@ def test_only_the_columns_that_are_used_are_read(mixed):
 def test_lists_stay_lists(mixed, here):
     read = of.open(mixed).dask("signatures", columns=["add_tags"], npartitions=4)
     tags = read.explode("add_tags")["add_tags"].compute()
-    assert tags.tolist() == of.read_signatures(mixed, columns=["add_tags"])["add_tags"].explode().tolist()
+    expected = of.read_signatures(mixed, columns=["add_tags"])["add_tags"].explode()
+    # A partition without any tag is of Python objects.
+    assert tags.astype("str").tolist() == expected.astype("str").tolist()
 
 
 def test_the_first_problem_stops_the_computation_and_names_the_line(tmp_path, cluster):

@@ -72,7 +72,7 @@ def test_a_demo_that_is_started_again_has_the_same_events(demo):
 
 def test_the_demo_is_the_sample_s_world(demo):
     """Titles, RSVPs, campaigns and moments are those of the world that the sample makes of the same seed."""
-    world = World.make(seed=7, events=120, prefix="platform")
+    world = World(seed=7, event_count=120, prefix="platform")
     events = list(demo.state.service.store.resources("event"))
     for event, made in zip(events, world.events, strict=True):
         assert event.fields["title"] == made["title"]

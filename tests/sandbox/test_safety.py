@@ -11,6 +11,7 @@ import pytest
 
 from osdi_frames import sandbox
 from osdi_frames.errors import RequestRefused
+from tests.client.hostile import listening
 from tests.clocks import GUARD, wait_for
 
 from .process import served
@@ -93,6 +94,26 @@ def test_a_webhook_of_an_allowed_host_is_registered_and_only_while_it_is_allowed
         [dead] = running.admin("GET", "dead-letters")
     assert "--allow-webhook-hosts" in dead["last_failure"]
     assert len(receiver.got) == 1
+
+
+def test_a_receiver_s_certificate_is_verified(certificate, monkeypatch):
+    trusted, tls = certificate
+
+    def delivered(running):
+        running.admin("POST", "webhooks", url=https.base_url)
+        petition = running.admin("POST", "petitions", title="One")["id"]
+        running.admin("POST", "signatures", petition=petition, person={})
+        wait_for(lambda: not running.admin("GET", "messages?state=waiting"))
+        return running.admin("GET", "messages")[0]
+
+    with listening(lambda _: (200, {}, b""), tls=tls) as https:
+        with sandbox.serve(sandbox.create_app(retry_after=[])) as running:
+            assert "CERTIFICATE_VERIFY_FAILED" in delivered(running)["last_failure"]
+        assert not https.asked
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+        with sandbox.serve(sandbox.create_app(retry_after=[])) as running:
+            assert delivered(running)["state"] == "delivered"
+        assert https.got("application/json")
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777], ids=oct)

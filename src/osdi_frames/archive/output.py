@@ -24,7 +24,7 @@ from osdi_frames.archive.remote import HTTP, asked, filesystem_of, shown
 from osdi_frames.archive.source import Source
 from osdi_frames.errors import DestinationExists, InvalidArgument
 
-Kind: TypeAlias = Literal["export", "report"]
+Kind: TypeAlias = Literal["export", "report", "sample"]
 
 _NAMED = 3  # files that a message names
 _AT_ONCE = 8  # uploads

@@ -15,11 +15,10 @@ from osdi_frames.errors import counted
 @click.option("--signatures", type=natural, default=2000, help="How many different signatures.")
 @click.option("--events", type=natural, default=200, help="How many different events.")
 @click.option("--seed", default=7, help="The same seed makes the same bytes.")
-@click.option("--showcase", is_flag=True, help="Show every layout that an archive may have.")
-@click.option("--overwrite", is_flag=True, help="Write into a folder that holds something.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier sample.")
 @progress
 def command(destination: Path, **options: Any) -> None:
     """Write a realistic archive into the folder DESTINATION: events, signatures, and how they arrive in life."""
     sample.write(destination, **options)
-    sizes = [path.stat().st_size for path in destination.rglob("*") if path.is_file()]
+    sizes = [path.stat().st_size for path in destination.rglob("*.ndjson")]
     click.echo(f"{destination}: {counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB")

@@ -1,7 +1,7 @@
 """Make realistic archives, or the world behind them, from a seed: nothing and nobody in them is real.
 
 `World` is data in the contract's shapes, without files; `deliveries` are what a deployment sends of its
-signatures; `write` lays everything on a disk. Whatever is made is valid input: what is odd in it is odd in
+signatures; `write` writes everything to a folder. Whatever is made is valid input: what is odd in it is odd in
 life. How it is distributed:
 
 * Events: eight in a hundred in the year before June 2018, the others more and more over six years. RSVPs
@@ -9,8 +9,8 @@ life. How it is distributed:
   six has a capacity, and comes near it. Three events in four are in a campaign, which draws more people; few
   campaigns have most events, and each fades after its launch (to 1/e in two months). One in ten is virtual,
   one title in eleven is a hostile label.
-* Pulls: v2 with embedded people in June 2018, v1 three years before the end, v2 in each of the last five
-  weeks, each with the events and RSVPs of its day; the last has the newest state of every event.
+* Pulls: with embedded people in June 2018, and in each of the last five weeks, each with the events and RSVPs
+  of its day; the last has the newest state of every event.
 * Signatures: more and more over five years; a petition's share fades with time (to 1/e in three months).
   Sources follow a power law. Each optional part is there with its own chance, stated where it is drawn.
 * Deliveries: see `deliveries`.
@@ -19,7 +19,7 @@ What is not imitated: nights and weekends, bounces between petitions, people who
 """
 
 from osdi_frames.sample.deliveries import deliveries
-from osdi_frames.sample.layouts import write
 from osdi_frames.sample.world import World
+from osdi_frames.sample.writing import write
 
 __all__ = ["World", "deliveries", "write"]

@@ -39,7 +39,7 @@ def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Deliver
 
     Examples
     --------
-    >>> world = World.make(events=0)
+    >>> world = World(event_count=0)
     >>> first = next(deliveries(world, world.signatures(100)))
     >>> first.received_at.year, list(first.body[0])
     (2021, ['osdi:signature', 'action_network:sponsor'])
@@ -71,11 +71,9 @@ class _PostOffice:
     """Send each message as often as it is sent in life."""
 
     def __init__(self, world: World) -> None:
-        self.deployment, self.events = world.deployment, world.events
-        self.rng = world.deployment.draws("deliveries")
+        self.world, self.rng = world, world.draws("deliveries")
         self.number = 0  # of the message
-        own = self.deployment.own("sponsor")
-        self.sponsors = {href_of(petition): petition[own] for petition in world.petitions}
+        self.sponsors = {href_of(petition): petition[world.own("sponsor")] for petition in world.petitions}
 
     def post(self, signatures: list[Document], now: datetime) -> Iterator[tuple[datetime, list[Document]]]:
         """Send a message, its retries, its doubles and updates, and what else there is to send."""
@@ -110,7 +108,7 @@ class _PostOffice:
 
     def _by_another_webhook(self, body: list[Document]) -> list[Document]:
         self.number += 1
-        key = {"idempotency_key": self.deployment.digest("message", self.number)}
+        key = {"idempotency_key": self.world.digest("message", self.number)}
         return [element | key if "idempotency_key" in element else element for element in body]
 
     def _element(self, kind: str, resource: Document, now: datetime) -> Document:
@@ -120,33 +118,33 @@ class _PostOffice:
         draw = self.rng.random()
         if sponsor and draw < 0.9:
             key = "url" if draw < 0.8 else "browser_url"
-            element[self.deployment.own("sponsor")] = {"title": sponsor["title"], key: sponsor["url"]}
+            element[self.world.own("sponsor")] = {"title": sponsor["title"], key: sponsor["url"]}
         if now >= KEYS_SINCE:
-            element["idempotency_key"] = self.deployment.digest("message", self.number)
+            element["idempotency_key"] = self.world.digest("message", self.number)
         return element
 
     def _attendance(self, now: datetime) -> list[Document]:
         """Send the newest RSVP of one of the events that have had any and still get some."""
         moment = times.stamp(now)
         current = [
-            event for event in self.events if event["created_date"] <= moment <= event["modified_date"]
+            event for event in self.world.events if event["created_date"] <= moment <= event["modified_date"]
         ]
         counts = [as_of(event, now)["total_accepted"] for event in current]
         if not any(counts):
             return []
         self.number += 1
         ((event, newest),) = self.rng.choices(list(zip(current, counts, strict=True)), counts)
-        return [self._element("osdi:attendance", delivered(self.deployment, event, newest), now)]
+        return [self._element("osdi:attendance", delivered(self.world, event, newest), now)]
 
     def _other(self, kind: str, signature: Document, now: datetime) -> list[Document]:
         """Send something that is no signature and no RSVP; of it only the envelope is known to us."""
         self.number += 1
-        kind = kind.replace("<p>", self.deployment.prefix)
-        resource_id = self.deployment.id("other", self.number)
+        kind = kind.replace("<p>", self.world.prefix)
+        resource_id = self.world.id("other", self.number)
         resource = {
-            **self.deployment.identified(resource_id, times.stamp(now)),
+            **self.world.identified(resource_id, times.stamp(now)),
             "_links": {
-                "self": self.deployment.link(f"{kind.partition(':')[2]}s", resource_id),
+                "self": self.world.link(f"{kind.partition(':')[2]}s", resource_id),
                 "osdi:person": signature["_links"]["osdi:person"],
             },
         }
@@ -156,16 +154,16 @@ class _PostOffice:
 
     def _test(self, now: datetime) -> list[Document]:
         """Press "send test": no dates, no referrer, no identifier, and the same key each time."""
-        petition = "petitions", self.deployment.id("petition", 0)
+        petition = "petitions", self.world.id("petition", 0)
         email = {"primary": True, "address": "test@example.org"}
         test = {
-            self.deployment.own("referrer_data"): {},
+            self.world.own("referrer_data"): {},
             "person": {"given_name": "Test", "family_name": "Person", "email_addresses": [email]},
             "add_tags": ["test"],
             "_links": {
-                "self": self.deployment.link(*petition, "signatures", self.deployment.id("test", 0)),
-                "osdi:petition": self.deployment.link(*petition),
+                "self": self.world.link(*petition, "signatures", self.world.id("test", 0)),
+                "osdi:petition": self.world.link(*petition),
             },
         }
-        key = {"idempotency_key": self.deployment.digest("test", 0)} if now >= KEYS_SINCE else {}
+        key = {"idempotency_key": self.world.digest("test", 0)} if now >= KEYS_SINCE else {}
         return [{"osdi:signature": test, **key}]

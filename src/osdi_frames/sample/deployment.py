@@ -15,17 +15,22 @@ from osdi_frames.sample import times
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Deployment:
     """Name things as one deployment names them; every identifier is a hash of the seed and a number.
 
-    An identifier does not hang on how many random draws came before it, so thing number 7 keeps its
-    identifier when the archive around it grows.
+    An identifier does not depend on how many random draws came before it, so thing number 7 keeps its
+    identifier when the archive around it grows. Without an `api`, the v2 API has a host under example.org.
     """
 
-    seed: int
-    prefix: str
-    base_url: str
+    seed: int = 7
+    prefix: str = "action_network"
+    api: str = ""
+
+    @property
+    def base_url(self) -> str:
+        """The root of the v2 API."""
+        return self.api.rstrip("/") or f"https://{self.prefix.replace('_', '-')}.example.org/api/v2"
 
     @property
     def site(self) -> str:
@@ -41,11 +46,11 @@ class Deployment:
         return blake2b(f"{self.seed}/{self.prefix}/{kind}/{number}".encode(), digest_size=16).hexdigest()
 
     def id(self, kind: str, number: int) -> str:
-        """Give thing `number` of a kind its identifier, in the form of a UUID."""
+        """Return the identifier of thing `number` of a kind, in the form of a UUID."""
         return str(UUID(self.digest(kind, number)))
 
     def href(self, *path: str) -> str:
-        """Address something in the v2 API."""
+        """Return an address in the v2 API."""
         return "/".join((self.base_url, *path))
 
     def link(self, *path: str) -> dict[str, str]:
@@ -57,17 +62,17 @@ class Deployment:
         return {"identifiers": [self.own(resource_id)], "created_date": made, "modified_date": made}
 
     def draws(self, subject: str) -> Random:
-        """Open the random draws of one subject, so that they never move another's."""
+        """Open the random draws of one subject, so that they never change another's."""
         return Random(f"{self.seed}/{self.prefix}/{subject}")  # noqa: S311 (samples, no secrets)
 
 
 def href_of(resource: Document) -> str:
-    """Take the address under which a resource knows itself."""
+    """Return the address under which a resource links to itself."""
     return str(resource["_links"]["self"]["href"])
 
 
 def id_of(resource: Document) -> str:
-    """Take the identifier at the end of that address."""
+    """Return the identifier at the end of that address."""
     return href_of(resource).rpartition("/")[2]
 
 

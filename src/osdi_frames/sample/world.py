@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
+from itertools import cycle
 from random import Random
 
 from osdi_frames.sample import times
@@ -20,235 +22,205 @@ CAPACITIES = (15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 400, 500,
 STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values that the contract does not name
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+@dataclass(frozen=True, kw_only=True)
+class World(Deployment):
     """Everything that one deployment holds at the end; plain dicts in the contract's v2 shapes.
 
-    Events are all in memory; signatures are made as they are asked for.
+    Seed and prefix decide every identifier and every draw: the same arguments make the same world, on every
+    machine. There is one campaign for about twelve events. Signatures are made as they are asked for.
+
+    Examples
+    --------
+    >>> world = World(seed=7, event_count=30)
+    >>> len(world.events), world.events[0]["created_date"] < world.events[-1]["created_date"]
+    (30, True)
     """
 
-    deployment: Deployment
-    people: dict[str, Document]  # creators and organizers, by their address
-    campaigns: list[Document]
-    petitions: list[Document]
-    events: list[Document]  # oldest first
-    by_campaign: Mapping[str | None, list[Document]]  # the same events, by the address of their campaign
-    campaign_only: frozenset[str]  # addresses of events that no list shows but that of their campaign
+    event_count: int = 200
+    petition_count: int = 20
 
-    @classmethod
-    def make(
-        cls,
-        *,
-        seed: int = 7,
-        events: int = 200,
-        petitions: int = 20,
-        prefix: str = "action_network",
-        base_url: str | None = None,
-    ) -> World:
-        """Make the world of a seed; the same arguments make the same world, on every machine.
+    @cached_property
+    def people(self) -> dict[str, Document]:
+        """Creators and organizers, by their address."""
+        made = (organizer(self, number) for number in range(4 + self.event_count // 8))
+        return {href_of(person): person for person in made}
 
-        Parameters
-        ----------
-        seed, prefix
-            Together they decide every identifier and every draw.
-        events, petitions
-            How many of each; there is one campaign for about twelve events.
-        base_url
-            The root of its v2 API. Without one, a host under example.org.
+    @cached_property
+    def campaigns(self) -> list[Document]:
+        """Event campaigns, with the totals of their events."""
+        return [
+            campaign | _totals(self.by_campaign.get(href_of(campaign), [])) for campaign in self._launched
+        ]
 
-        Examples
-        --------
-        >>> world = World.make(seed=7, events=30)
-        >>> len(world.events), world.events[0]["created_date"] < world.events[-1]["created_date"]
-        (30, True)
-        """
-        url = base_url or f"https://{prefix.replace('_', '-')}.example.org/api/v2"
-        deployment = Deployment(seed, prefix, url.rstrip("/"))
-        groups = _groups(deployment)
-        people = [organizer(deployment, number) for number in range(4 + events // 8)]
-        campaigns = _campaigns(deployment, 3 + events // 12, groups)
-        made = list(_events(deployment, events, campaigns, groups, people))
-        by_campaign: dict[str | None, list[Document]] = defaultdict(list)
-        for event in made:
-            by_campaign[campaign_href(deployment, event)].append(event)
-        return cls(
-            deployment=deployment,
-            people={href_of(person): person for person in people},
-            campaigns=[campaign | _counts(by_campaign[href_of(campaign)]) for campaign in campaigns],
-            petitions=_petitions(deployment, petitions, groups, people),
-            events=made,
-            by_campaign=by_campaign,
-            campaign_only=frozenset(href_of(e) for e in made[16::20] if campaign_href(deployment, e)),
-        )
+    @cached_property
+    def petitions(self) -> list[Document]:
+        """Petitions, launched evenly over five years; each embeds the person who created it, as in life."""
+        words = [
+            {"demand": demand.format(place.locality), "locality": place.locality}
+            for demand in WORDS["demands"]
+            for place in PLACES
+        ]
+        self.draws("petitions").shuffle(words)
+        first, last = times.UNTIL - 5 * times.YEAR, times.UNTIL - times.YEAR / 6
+        launches = (first + (last - first) * (n / self.petition_count) for n in range(self.petition_count))
+        made = list(self._published("petition", "signatures", launches, words))
+        for number, (petition, creator) in enumerate(zip(made, cycle(self.people.values()))):
+            links = petition["_links"]
+            links["osdi:record_signature_helper"] = links["osdi:signatures"]
+            links["osdi:creator"] = creator["_links"]["self"]
+            petition["target"] = [{"name": f"The council of {words[number % len(words)]['locality']}"}]
+            petition["_embedded"] = {"osdi:creator": creator}
+        return made
 
-    @property
+    @cached_property
+    def events(self) -> list[Document]:
+        """All events, oldest first; a campaign has most of its own at its launch, 1/e of them two months later."""
+        rng, created = self.draws("events"), enumerate(self._created())
+        weigh = attention(rng, self._launched, months=2, floor=0)
+        return [self._event(rng, number, moment, weigh(moment)) for number, moment in created]
+
+    @cached_property
+    def by_campaign(self) -> dict[str | None, list[Document]]:
+        """The events, by the address of their campaign."""
+        grouped = defaultdict(list)
+        for event in self.events:
+            grouped[self.campaign_href(event)].append(event)
+        return dict(grouped)
+
+    @cached_property
     def listed(self) -> list[Document]:
-        """The events that the collection of all events lists: those that are not in a campaign's alone."""
-        return [event for event in self.events if href_of(event) not in self.campaign_only]
+        """The events that the collection of all events lists: some are in that of their campaign alone."""
+        return [
+            event
+            for number, event in enumerate(self.events)
+            if number % 20 != 16 or not self.campaign_href(event)
+        ]
+
+    def campaign_href(self, event: Document) -> str | None:
+        """Return the address of the campaign of an event, by its key or else by its link."""
+        if campaign_id := event.get(self.own("event_campaign_id")):
+            return self.href("event_campaigns", campaign_id)
+        href: str | None = event["_links"].get(self.own("event_campaign"), {}).get("href")
+        return href
 
     def signatures(self, count: int) -> Iterator[Document]:
         """Make signatures one by one, oldest first; about three signers in four sign once."""
-        return make_signatures(self.deployment, count, petitions=self.petitions)
+        return make_signatures(self, count, petitions=self.petitions)
 
+    @cached_property
+    def _groups(self) -> list[Document]:
+        """The sponsors of everything, in the form of interface 2.4."""
+        pages = f"{self.site}/groups"
+        named = [{"title": name, "browser_url": f"{pages}/{n}"} for n, name in enumerate(WORDS["groups"])]
+        named[-1]["browser_url"] = self.href("groups", self.id("group", 0))  # seen in life, too
+        return [*named, {"title": WORDS["hostile"][self.seed % 3], "browser_url": f"{pages}/hostile"}]
 
-def campaign_href(deployment: Deployment, event: Document) -> str | None:
-    """Address the campaign of an event, by its key or else by its link."""
-    if campaign_id := event.get(deployment.own("event_campaign_id")):
-        return deployment.href("event_campaigns", campaign_id)
-    href: str | None = event["_links"].get(deployment.own("event_campaign"), {}).get("href")
-    return href
+    @cached_property
+    def _launched(self) -> list[Document]:
+        """Campaigns, launched as their events are spread: one before the first, then more and more."""
+        words = self.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
+        first, count = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12, 2 + self.event_count // 12
+        launches = [first, *(times.growing(n / count) for n in range(count))]
+        return list(self._published("event_campaign", "events", launches, words))
 
+    def _published(
+        self, kind: str, parts: str, launches: Iterable[datetime], words: list[dict[str, str]]
+    ) -> Iterator[Document]:
+        """Make what people are asked to join, one for each launch; `words` are filled into its texts, in turn."""
+        for number, launched in enumerate(launches):
+            own_id, sponsor = self.id(kind, number), self._groups[number % len(self._groups)]
+            path, page, made = (f"{kind}s", own_id), f"{self.site}/{kind}s/{number}", times.stamp(launched)
+            filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
+            yield {
+                "identifiers": [self.own(own_id)],
+                "origin_system": "Example Network",
+                "created_date": made,
+                "modified_date": made,
+                "browser_url": page,
+                self.own("hidden"): False,
+                self.own("sponsor"): {"title": sponsor["title"], "url": sponsor["browser_url"]},
+                "_links": {
+                    "self": self.link(*path),
+                    f"osdi:{parts}": self.link(*path, parts),
+                    self.own("embed"): self.link(*path, "embed"),
+                },
+                **{name: text.format(**filled) for name, text in WORDS[kind].items()},
+            }
 
-def _counts(events: list[Document]) -> Document:
-    return {"total_events": len(events), "total_rsvps": sum(event["total_accepted"] for event in events)}
+    def _created(self) -> Iterator[datetime]:
+        """Spread events: a few in the year before June 2018, then more and more over six years."""
+        rng, old = self.draws("created"), int(self.event_count * OLD_SHARE)
+        for n in range(old):
+            yield times.EMBEDDED_UNTIL - times.YEAR * (1 - (n + rng.random()) / old)
+        for n in range(self.event_count - old):
+            yield times.growing((n + rng.random()) / (self.event_count - old))
 
-
-def _groups(deployment: Deployment) -> list[Document]:
-    """Make the sponsors of everything, in the form of interface 2.4."""
-    pages = f"{deployment.site}/groups"
-    named = [{"title": name, "browser_url": f"{pages}/{n}"} for n, name in enumerate(WORDS["groups"])]
-    named[-1]["browser_url"] = deployment.href("groups", deployment.id("group", 0))  # seen in life, too
-    return [*named, {"title": WORDS["hostile"][deployment.seed % 3], "browser_url": f"{pages}/hostile"}]
-
-
-def _campaigns(deployment: Deployment, count: int, groups: list[Document]) -> list[Document]:
-    """Make event campaigns, launched as their events are spread: one before the first, then more and more."""
-    words = deployment.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
-    launches = [times.growing(n / (count - 1)) for n in range(count - 1)]
-    first = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12
-    return list(_published(deployment, "event_campaign", "events", [first, *launches], groups, words))
-
-
-def _petitions(
-    deployment: Deployment, count: int, groups: list[Document], people: list[Document]
-) -> list[Document]:
-    """Make petitions, launched evenly over five years; each embeds the person who created it, as in life."""
-    demands = [(demand, place.locality) for demand in WORDS["demands"] for place in PLACES]
-    deployment.draws("petitions").shuffle(demands)
-    words = [{"demand": demand.format(locality), "locality": locality} for demand, locality in demands]
-    first, last = times.UNTIL - 5 * times.YEAR, times.UNTIL - times.YEAR / 6
-    launches = [first + (last - first) * (n / count) for n in range(count)]
-    made = list(_published(deployment, "petition", "signatures", launches, groups, words))
-    for number, petition in enumerate(made):
-        creator, links = people[number % len(people)], petition["_links"]
-        links["osdi:record_signature_helper"] = links["osdi:signatures"]
-        links["osdi:creator"] = creator["_links"]["self"]
-        petition["target"] = [{"name": f"The council of {words[number % len(words)]['locality']}"}]
-        petition["_embedded"] = {"osdi:creator": creator}
-    return made
-
-
-def _published(
-    deployment: Deployment,
-    kind: str,
-    parts: str,
-    launches: list[datetime],
-    groups: list[Document],
-    words: list[dict[str, str]],
-) -> Iterator[Document]:
-    """Make what people are asked to join, one for each launch; `words` are filled into its texts, in turn."""
-    for number, launched in enumerate(launches):
-        own_id, sponsor = deployment.id(kind, number), groups[number % len(groups)]
-        path, page = (f"{kind}s", own_id), f"{deployment.site}/{kind}s/{number}"
-        filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
-        yield {
-            "identifiers": [deployment.own(own_id)],
-            "origin_system": "Example Network",
-            "created_date": times.stamp(launched),
-            "modified_date": times.stamp(launched),
-            "browser_url": page,
-            deployment.own("hidden"): False,
-            deployment.own("sponsor"): {"title": sponsor["title"], "url": sponsor["browser_url"]},
-            "_links": {
-                "self": deployment.link(*path),
-                f"osdi:{parts}": deployment.link(*path, parts),
-                deployment.own("embed"): deployment.link(*path, "embed"),
-            },
-            **{name: text.format(**filled) for name, text in WORDS[kind].items()},
-        }
-
-
-def _events(
-    deployment: Deployment,
-    count: int,
-    campaigns: list[Document],
-    groups: list[Document],
-    people: list[Document],
-) -> Iterator[Document]:
-    """Make events; a campaign draws most of its own at its launch, and 1/e of them two months later."""
-    rng = deployment.draws("events")
-    weigh = attention(rng, campaigns, months=2, floor=0)
-    for number, created in enumerate(_created(count, deployment.draws("created"))):
-        (campaign,) = rng.choices(campaigns, cum_weights=weigh(created))
+    def _event(self, rng: Random, number: int, created: datetime, weights: list[float]) -> Document:
+        (campaign,) = rng.choices(self._launched, cum_weights=weights)
         joined = rng.random() < 0.75
         modified = min(created + (0.01 + rng.random()) * 120 * times.DAY, times.UNTIL)
         cause = campaign["name"].rpartition(" ")[0] if joined else rng.choice(WORDS["causes"])
-        event = _event(deployment, rng, number, cause, created, modified) | _rsvps(rng, 12 if joined else 4)
-        sponsor, person = rng.choice(groups), rng.choice(people)["_links"]["self"]
+        event = self._gathering(rng, number, cause, created, modified) | _rsvps(rng, 12 if joined else 4)
+        sponsor, person = rng.choice(self._groups), {"href": rng.choice(list(self.people))}
         event["_links"]["osdi:creator"] = person
         if rng.random() < 0.95:
             event["_links"]["osdi:organizer"] = person
         if rng.random() >= 0.15:
-            event[deployment.own("sponsor")] = sponsor
+            event[self.own("sponsor")] = sponsor
         if modified >= STATUS_GREW and number % 10 == 3:
             event["status"] = "postponed"
         if joined:
             shown = rng.random()  # the key, the link or both name the campaign
             if shown < 0.8:
-                event[deployment.own("event_campaign_id")] = id_of(campaign)
+                event[self.own("event_campaign_id")] = id_of(campaign)
             if shown > 0.15:
-                event["_links"][deployment.own("event_campaign")] = campaign["_links"]["self"]
-        yield event
+                event["_links"][self.own("event_campaign")] = campaign["_links"]["self"]
+        return event
+
+    def _gathering(
+        self, rng: Random, number: int, cause: str, created: datetime, modified: datetime
+    ) -> Document:
+        """Make an event by itself: it has no RSVPs, sponsor, people or campaign yet."""
+        event_id = self.id("event", number)
+        own_ui = rng.random() < 0.7
+        (place,) = rng.choices(PLACES, cum_weights=power_law(PLACES))
+        start = _start(number, created, modified, rng)
+        image = f"https://images.example.net/{self.digest('image', number)}.jpg"
+        foreign, own = f"crm_sync:{number + 1000}", self.own(event_id)
+        imported = [foreign, own] if number % 2 else [own, foreign]
+        attendances = self.link("events", event_id, "attendances")
+        fields: Document = {
+            "identifiers": [own] if own_ui else imported,
+            "origin_system": "Example Network" if own_ui else rng.choice(WORDS["origins"]),
+            "created_date": times.stamp(created),
+            "modified_date": times.stamp(modified),
+            "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
+            "title": _title(number, cause, place.locality, rng),
+            "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
+            "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
+            "browser_url": f"{self.site}/events/{event_id[:8]}" if own_ui else None,
+            "featured_image_url": image if own_ui and rng.random() < 0.4 else None,
+            "start_date": times.stamp(start) if rng.random() < 0.97 else None,
+            "end_date": times.stamp(start + rng.randrange(1, 7) * times.HOUR) if rng.random() < 0.6 else None,
+            "location": _location(place, number, rng) if rng.random() < 0.98 else None,
+            "status": rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
+            "transparence": "opaque",
+            "visibility": "public" if rng.random() < 0.93 else "private",
+            "guests_can_invite_others": True,
+            "reminders": [{"method": "email", "minutes": 1440}] if own_ui else None,
+            self.own("hidden"): rng.random() < 0.05,
+            "_links": {
+                "self": self.link("events", event_id),
+                "osdi:attendances" if rng.random() < 0.85 else "osdi:attendance": attendances,
+                ("osdi:" if rng.random() < 0.9 else "") + "record_attendance_helper": attendances,
+                self.own("embed"): self.link("events", event_id, "embed"),
+            },
+        }
+        return present(fields)
 
 
-def _created(count: int, rng: Random) -> Iterator[datetime]:
-    """Spread events: a few in the year before June 2018, then more and more over six years."""
-    old = int(count * OLD_SHARE)
-    for n in range(old):
-        yield times.EMBEDDED_UNTIL - times.YEAR * (1 - (n + rng.random()) / old)
-    for n in range(count - old):
-        yield times.growing((n + rng.random()) / (count - old))
-
-
-def _event(
-    deployment: Deployment, rng: Random, number: int, cause: str, created: datetime, modified: datetime
-) -> Document:
-    event_id = deployment.id("event", number)
-    own_ui = rng.random() < 0.7
-    (place,) = rng.choices(PLACES, cum_weights=power_law(PLACES))
-    start = _start(number, created, modified, rng)
-    image = f"https://images.example.net/{deployment.digest('image', number)}.jpg"
-    foreign, own = f"crm_sync:{number + 1000}", deployment.own(event_id)
-    imported = [foreign, own] if number % 2 else [own, foreign]
-    attendances = deployment.link("events", event_id, "attendances")
-    fields: Document = {
-        "identifiers": [own] if own_ui else imported,
-        "origin_system": "Example Network" if own_ui else rng.choice(WORDS["origins"]),
-        "created_date": times.stamp(created),
-        "modified_date": times.stamp(modified),
-        "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
-        "title": _title(number, cause, place.locality, rng),
-        "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
-        "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
-        "browser_url": f"{deployment.site}/events/{event_id[:8]}" if own_ui else None,
-        "featured_image_url": image if own_ui and rng.random() < 0.4 else None,
-        "start_date": times.stamp(start) if rng.random() < 0.97 else None,
-        "end_date": times.stamp(start + rng.randrange(1, 7) * times.HOUR) if rng.random() < 0.6 else None,
-        "location": _location(place, number, rng) if rng.random() < 0.98 else None,
-        "status": rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
-        "transparence": "opaque",
-        "visibility": "public" if rng.random() < 0.93 else "private",
-        "guests_can_invite_others": True,
-        "reminders": [{"method": "email", "minutes": 1440}] if own_ui else None,
-        deployment.own("hidden"): rng.random() < 0.05,
-        "_links": {
-            "self": deployment.link("events", event_id),
-            "osdi:attendances" if rng.random() < 0.85 else "osdi:attendance": attendances,
-            ("osdi:" if rng.random() < 0.9 else "") + "record_attendance_helper": attendances,
-            deployment.own("embed"): deployment.link("events", event_id, "embed"),
-        },
-    }
-    return present(fields)
+def _totals(events: list[Document]) -> Document:
+    return {"total_events": len(events), "total_rsvps": sum(event["total_accepted"] for event in events)}
 
 
 def _title(number: int, cause: str, locality: str, rng: Random) -> str:

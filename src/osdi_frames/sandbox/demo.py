@@ -12,7 +12,6 @@ from starlette.applications import Starlette
 from osdi_frames.sample import World
 from osdi_frames.sample.deployment import Document, href_of
 from osdi_frames.sample.people import referrer_data, signer
-from osdi_frames.sample.world import campaign_href
 from osdi_frames.sandbox.admin import GROUP
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
@@ -65,7 +64,8 @@ class _Replay:
 
     def __init__(self, service: Service, site: Site, seed: int) -> None:
         self._service, self._site = service, site
-        self._world = World.make(seed=seed, events=EVENTS, prefix=site.prefix, base_url=site.base_url)
+        self._world = World(seed=seed, event_count=EVENTS, prefix=site.prefix, api=site.base_url)
+        self._listed = {href_of(event) for event in self._world.listed}
         self._ids: dict[str, str] = {}  # of people, campaigns and petitions, by their address in the world
         self._attendees: list[str] = []
         # The same ids at every start: who pulls again from a demo that was started again finds the same events.
@@ -102,8 +102,8 @@ class _Replay:
     def _create(self, event: Document) -> None:
         # Of the sample's events, those of the user interface have a page on the service, as in life (interface 1.2).
         by = "ui" if "browser_url" in event else "v2"
-        listed = href_of(event) not in self._world.campaign_only
-        href = campaign_href(self._world.deployment, event)
+        listed = href_of(event) in self._listed
+        href = self._world.campaign_href(event)
         campaign = self._service.resource("event_campaign", self._ids[href]) if href else None
         body = self._begun(event)
         body["_links"] = self._linked("osdi:creator", self._ids[event["_links"]["osdi:creator"]["href"]])
@@ -122,7 +122,7 @@ class _Replay:
         lasted = datetime.fromisoformat(event["modified_date"]) - created
         for number in range(len(self._attendees), count):
             random = Random(number)  # noqa: S311 (reproducible, not secret)
-            person = signer(self._world.deployment, _FIRST_ATTENDEE + number, rng=random, signed=created)
+            person = signer(self._world, _FIRST_ATTENDEE + number, rng=random, signed=created)
             self._attendees.append(self._service.new_person(person, self._site).resource_id)
         for number, person_id in enumerate(self._attendees[:count], start=1):
             self._moment = created + lasted * (number / count)

@@ -1,6 +1,6 @@
 """The fields of an event and of its location: their names in v2 and v1, and who may set them.
 
-Client, sandbox and sample read these declarations (interface 2.1, 2.2, 2.8, 4 and 9).
+Client and sandbox read these declarations (interface 2.1, 2.2, 2.8, 4 and 9).
 """
 
 from __future__ import annotations
