@@ -268,7 +268,7 @@ def assert_pulls_are_apart(archive: dict[str, Any], frame: pd.DataFrame) -> None
 
 def check_frames(archive: dict[str, Any], more: list[Report]) -> None:
     reports = [*STANDARD, *more]
-    found = of.report(list(documents(archive)), reports=reports, min_count=BELOW)
+    found = {**of.report(list(documents(archive)), reports=reports, min_count=BELOW)}
     grown = found.pop("rsvps_by_pull", None)
     by_name = {report.name: report for report in reports}
     assert_open(archive, reports, {name: rows_of(by_name[name], frame) for name, frame in found.items()})
