@@ -561,7 +561,7 @@ def test_a_number_that_is_none_of_json_is_text_where_text_is_declared_and_listed
         assert row["capacity"] == (1 if capacity == "1" else None)
 
 
-@pytest.mark.parametrize("spelling", ["NaN", "nan", "-nAn", "-Infinity", "INF", "1E400", "9" * 400])
+@pytest.mark.parametrize("spelling", ["nan", "-Infinity", "1E400", "9" * 400])
 @pytest.mark.parametrize(
     "more", ["", '"capacity": 7.0', '"identifiers": [null]', '"title": 1', '"capacity": "x"']
 )

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from tests.odd_values import ODD
-from tests.strategies import PREFIXES, SIBLINGS, SIGNATURE, V1, V2, places, spelled
+from tests.strategies import PREFIXES, SIBLINGS, SIGNATURE, V1, V2, lists_in, places, spelled
 
 from .building import Node
 
@@ -180,6 +180,33 @@ def raw(tokens: str, spec: Spec, random: Random) -> None:
     holder[key] = f"@@{random.choice(tokens.split('|'))}@@"
 
 
+def many_constants(spec: Spec, random: Random) -> None:
+    """Replace every number of some documents by a constant, and repeat the entries of a list in each of these."""
+    docs = a_leaf(spec, random)["docs"]
+    for holder, key in list(places(docs)):
+        if isinstance(holder[key], int | float) and not isinstance(holder[key], bool):
+            holder[key] = f"@@{random.choice(CONSTANTS.split('|'))}@@"
+    for entries in [of_objects for doc in docs[:3] if (of_objects := lists_of_objects(doc))]:
+        entries[0][:] = [copy.deepcopy(entry) for entry in entries[0] * 300][:300]
+
+
+def lists_of_objects(document: Any) -> list[list[Any]]:
+    return [entries for entries in lists_in(document) if any(isinstance(entry, dict) for entry in entries)]
+
+
+def null_entries(spec: Spec, random: Random) -> None:
+    """Put null entries into the lists of some documents, perhaps without marks of primary ones, and odd values."""
+    docs, unmarked = a_leaf(spec, random)["docs"], random.random() < 0.5
+    for entries in lists_in(docs)[1:]:
+        for entry in entries if unmarked else ():
+            if isinstance(entry, dict):
+                entry.pop("primary", None)
+        for _ in range(random.choice((0, 1, 1, 2))):
+            entries.insert(random.choice((0, random.randint(0, len(entries)))), None)
+    for holder, key in random.sample(found := list(places(docs)), len(found) // 50):
+        holder[key] = copy.deepcopy(random.choice(ODD))
+
+
 def large(spec: Spec, random: Random) -> None:
     holder, key = a_place(spec, random)
     holder[key] = "é" * random.choice((10_000, 3_000_000))
@@ -264,6 +291,7 @@ NAMES = (
 NAMES += "|dir.json/x.json|x.json.gz|#.ndjson|a:b.json|\u202e.json|x.tar.json"
 DEEP = "nest 100|nest 960|nest 985|nest 1500|nest 20000|objects 990|objects 5000"
 NUMBERS = "1e22|1E5|1.50|-0|-0.0|1e-7|123456789012345678901234567890.0|1.0E+2|5e-324|0.1e1"
+CONSTANTS = "NaN|nan|nAn|-NAN|-nan|Infinity|-Infinity|inf|-inf|INF|infinity"
 STRINGS = (
     r'"\x41"|"\u12"|"\ud83d\ude00"|"\ude00\ud83d"|"\/"|"\u0000"|/* c */1|[1,]|{"a":1,}|{a:1}' + '|"\t"|"\x7f"'
 )
@@ -277,9 +305,11 @@ FEATURES: dict[str, Feature] = {
     "surrogate key": surrogate_key,
     "deep nesting": partial(raw, DEEP),
     "huge digits": partial(raw, "digits 400|digits 4300|digits 4301|digits 20000"),
-    "infinite": partial(raw, "NaN|nan|-NAN|Infinity|-Infinity|inf|-inf|INF|infinity|1E400|-1e400"),
+    "infinite": partial(raw, f"{CONSTANTS}|1E400|-1e400"),
+    "many constants": many_constants,
+    "null entries": null_entries,
     "number spelling": partial(raw, NUMBERS),
-    "no number": partial(raw, "01|1.|.5|+1|0x1|1_0|True|'a'|undefined|"),
+    "no number": partial(raw, "01|1.|.5|+1|0x1|1_0|True|'a'|undefined|+inf|+NaN|--inf|nano|infinit|-|"),
     "string spelling": partial(raw, STRINGS),
     "large": large,
     "many": many,

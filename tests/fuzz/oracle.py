@@ -34,8 +34,8 @@ MAGIC = {
     "xz": rb"\xfd7zXZ\0",
 }
 SPACE = re.compile(r"[ \t\r\n]*")
-#: DuckDB reads them in any case, Python in one. Which it is does not matter: its document is not compared.
-STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?\b(nan|inf(?:inity)?)\b', re.IGNORECASE)
+#: A constant is read as its own text, in any case.
+STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?\b(?:nan|inf(?:inity)?)\b)', re.IGNORECASE)
 DEEPEST = 400  # levels; what is nested deeper is ambiguous
 
 
@@ -304,20 +304,24 @@ def of_block(name: str, first: int, data: bytes, into: Reading, *, lines: bool) 
         if not lines:
             into.unclear[name] = 0
         return
-    text = STRING_OR_CONSTANT.sub(lambda found: "NaN" if found[1] else found[0], text)
+    if any(found[1] for found in STRING_OR_CONSTANT.finditer(text)):
+        into.notices.append(f"{name}:{first}: a constant that JSON does not have")
+        text = STRING_OR_CONSTANT.sub(lambda found: f'"{found[1]}"' if found[1] else found[0], text)
     at = SPACE.match(text, 0).end()
     line, before = first, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
         ambiguous: list[str] = []
+        infinite: list[str] = []
         try:
-            value, end = decoder(ambiguous).raw_decode(text, at)
+            value, end = decoder(ambiguous, infinite).raw_decode(text, at)
         except ValueError as error:
             broken(line, str(error))
             return
         if ambiguous:
             into.notices.append(f"{name}:{line}: {ambiguous[0]}")
             into.unclear_lines.add((name, line))
+        into.notices += (f"{name}:{line}: the number {digits}" for digits in infinite)
         into.documents += documents_in(value, name, line, into)
         at = SPACE.match(text, end).end()
 
@@ -348,8 +352,8 @@ def nesting(text: str) -> int:
     return deepest
 
 
-def decoder(ambiguous: list[str]) -> json.JSONDecoder:
-    """Return a decoder that notes what JSON leaves open, or Python reads and others do not."""
+def decoder(ambiguous: list[str], infinite: list[str]) -> json.JSONDecoder:
+    """Return a decoder that notes what JSON leaves open, and numbers without a value, which are read as texts."""
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(found)
@@ -365,14 +369,10 @@ def decoder(ambiguous: list[str]) -> json.JSONDecoder:
             return 0
         return int(digits)
 
-    def fraction(digits: str) -> float:
-        if abs(float(digits)) == float("inf"):
-            ambiguous.append("a number beyond all")
-        return float(digits)
+    def fraction(digits: str) -> float | str:
+        if abs(float(digits)) < float("inf"):
+            return float(digits)
+        infinite.append(digits)
+        return digits
 
-    def constant(word: str) -> None:
-        ambiguous.append(word)
-
-    return json.JSONDecoder(
-        object_pairs_hook=pairs, parse_int=whole_number, parse_float=fraction, parse_constant=constant
-    )
+    return json.JSONDecoder(object_pairs_hook=pairs, parse_int=whole_number, parse_float=fraction)

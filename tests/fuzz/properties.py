@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import osdi_frames as of
 from tests import reference
 
@@ -33,6 +35,7 @@ def examine(folder: Path, turn: int) -> list[str]:
         file = list(checked)[turn % len(checked)]
         agree(file, LARGE[(turn + 1) % 2], checked[file], failures)
     rows_agree(folder, LARGE[turn % 2], readings, failures, dedupe=turn % 4 == 3)
+    with_others_agree(str(folder), LARGE[turn % 2], failures)
     if turn % 2:
         rows_agree(folder, SMALL[turn // 2 % len(SMALL)], readings, failures)
     return failures
@@ -132,6 +135,21 @@ def rows_agree(
         compared = tuple([row for row in rows if is_clear(row, readings)] for rows in compared)
     if difference := differing(*compared, ignored={"source_line"} if arrays else set()):
         failures.append(f"rows: {table}, dedupe={dedupe}: {difference}")
+
+
+def with_others_agree(source: str, table: str, failures: list[str]) -> None:
+    """Find cells of a table that are others where all tables are read, whatever is damaged."""
+
+    def together() -> list[Row]:
+        frame = of.read_tables(source, dedupe=False, on_error="skip")[table]
+        return list(pa.Table.from_pandas(frame, of.scan([], table).schema, preserve_index=False).to_pylist())
+
+    both = scanned(source, table, failures, dedupe=False, on_error="skip"), guarded(together, table, failures)
+    rows = [found[0] for found in both if found and not isinstance(found[0], Exception)]
+    if len(rows) < 2:
+        failures += [f"crash: {table}, alone or with others, raises"] if all(both) else []
+    elif difference := differing(*rows, ignored=set()):
+        failures.append(f"ways: {table}: alone or with others, {difference}")
 
 
 def is_clear(row: Row, readings: dict[str, Reading]) -> bool:
