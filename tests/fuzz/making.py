@@ -181,13 +181,17 @@ def raw(tokens: str, spec: Spec, random: Random) -> None:
 
 
 def many_constants(spec: Spec, random: Random) -> None:
-    """Replace every number of some documents by a constant; there are many, perhaps without a line break."""
-    node = a_leaf(spec, random)
-    for holder, key in list(places(node["docs"])):
+    """Replace every number of some documents by a constant, and repeat the entries of a list in each of these."""
+    docs = a_leaf(spec, random)["docs"]
+    for holder, key in list(places(docs)):
         if isinstance(holder[key], int | float) and not isinstance(holder[key], bool):
             holder[key] = f"@@{random.choice(CONSTANTS.split('|'))}@@"
-    node["docs"] = [copy.deepcopy(doc) for doc in node["docs"] * 300][:300]
-    node["layout"] = random.choice(("glued", node["layout"]))
+    for entries in [of_objects for doc in docs[:3] if (of_objects := lists_of_objects(doc))]:
+        entries[0][:] = [copy.deepcopy(entry) for entry in entries[0] * 300][:300]
+
+
+def lists_of_objects(document: Any) -> list[list[Any]]:
+    return [entries for entries in lists_in(document) if any(isinstance(entry, dict) for entry in entries)]
 
 
 def null_entries(spec: Spec, random: Random) -> None:
