@@ -7,9 +7,11 @@ size, so that they stay inside when the node shrinks.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import re
 import tarfile
@@ -24,6 +26,12 @@ Node = dict[str, Any]
 #: In a value ``"@@NaN@@"`` is written as ``NaN``; a key ``"title@@2"`` as a second ``"title"``.
 RAW = re.compile(r'"@@(.*?)@@"')
 SECOND = re.compile(r'@@[0-9]+"(?=:)')
+COMPRESS = {
+    "gz": gzip.compress,
+    "zst": lambda data: pa.compress(data, "zstd", asbytes=True),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
 LINKS = {"hard link": tarfile.LNKTYPE, "soft link": tarfile.SYMTYPE}
 
 
@@ -89,11 +97,10 @@ def built(node: Node) -> bytes:
         data = leaf(node)
     elif kind == "zip":
         data = zipped(node["members"])
-    elif kind in ("tar", "tar.gz"):
-        data = tarred(node["members"], "w:gz" if kind == "tar.gz" else "w")
+    elif kind.startswith("tar"):
+        data = tarred(node["members"], f"w:{kind[4:]}")
     else:
-        inner = b"".join(map(built, node["members"]))
-        data = gzip.compress(inner) if kind == "gz" else pa.compress(inner, "zstd", asbytes=True)
+        data = COMPRESS[kind](b"".join(map(built, node["members"])))
     for how, place, *rest in node.get("edits", ()):
         data = edited(data, how, int(place * len(data)), *rest)
     return data

@@ -10,7 +10,18 @@ from random import Random
 from typing import Any
 
 from tests.odd_values import ODD
-from tests.strategies import PREFIXES, SIBLINGS, SIGNATURE, V1, V2, lists_in, places, spelled
+from tests.strategies import (
+    PREFIXES,
+    RESOURCES,
+    SIBLINGS,
+    SIGNATURE,
+    V1,
+    V2,
+    WHOLE_PERSON,
+    lists_in,
+    places,
+    spelled,
+)
 
 from .building import Node
 
@@ -27,8 +38,12 @@ LAYOUTS = (
     "lines blanks",
     "pretty bom",
 )
-ARCHIVES = "zip", "tar", "tar.gz"
-PACKED = "gz", "zst", *ARCHIVES
+TARS = "tar", "tar.gz", "tar.bz2", "tar.xz"
+COMPRESSED = "gz", "zst", "bz2", "xz"
+ARCHIVES = "zip", *TARS
+PACKED = *COMPRESSED, *ARCHIVES
+#: What can be changed and stays readable: a changed byte in a tar can be one of anything.
+OPEN = *COMPRESSED, "zip"
 
 
 def make(random: Random, *, without: frozenset[str] = frozenset(), only: str | None = None) -> Spec:
@@ -84,6 +99,7 @@ def document(random: Random) -> Any:
     signatures = [identified(SIGNATURE, random) for _ in range(random.randint(1, 3))]
     siblings = random.choice(({}, SIBLINGS, SIBLINGS | {"idempotency_key": "77aa"}))
     others = {"total_pages": 1}, [], [{"osdi:attendance": {}}], {"_embedded": {"osdi:people": []}}
+    resources = [resource(random) for _ in range(random.randint(1, 3))]
     body = random.choice(
         (
             events[0],
@@ -91,6 +107,8 @@ def document(random: Random) -> Any:
             {"page": 1, "_embedded": {"osdi:signatures": signatures}},
             [{"osdi:signature": signature} | siblings for signature in signatures],
             [{"osdi:signature": signatures[0]} | siblings],
+            random.choice((resources[0], resources, [resources])),
+            random.choice(({"page": 1}, {})) | {"_embedded": embedded(random, 2)},
             random.choice(others),
         )
     )
@@ -98,6 +116,59 @@ def document(random: Random) -> Any:
         stamp, url = random.choice(("received_at", "fetched_at")), random.choice(({}, {"url": "/"}))
         body = {stamp: f"2026-06-0{random.randint(1, 2)}T00:00:00Z"} | url | {"body": body}
     return spelled(body, random.choice(PREFIXES[:2]))
+
+
+#: Resources that no table reads, and an answer of the service that is none.
+DONATION = {
+    "identifiers": ["<p>:d1"],
+    "amount": "1.00",
+    "person": SIGNATURE["person"],
+    "_links": {"self": {"href": "https://example.org/api/v2/fundraising_pages/g1/donations/d1"}},
+}
+FORM = {
+    "identifiers": ["<p>:f1"],
+    "title": "Join",
+    "_embedded": {"osdi:creator": SIGNATURE["person"]},
+    "_links": {"self": {"href": "https://example.org/api/v2/forms/f1"}},
+}
+ENTRY_POINT = {"identifiers": [""], "motd": "Welcome", "_links": {"self": {"href": ""}, "osdi:events": {}}}
+COLLECTIONS = {key: [value] for key, value in RESOURCES.items()} | {
+    "osdi:events": [V1, V2],
+    "osdi:donations": [DONATION],
+    "osdi:forms": [FORM],
+    "osdi:creator": [WHOLE_PERSON],
+}
+
+
+def resource(random: Random) -> Any:
+    """Return a resource of any type, perhaps without what tells its type, perhaps with collections inside."""
+    of = random.choice([*COLLECTIONS.values(), [ENTRY_POINT, SIGNATURE]])
+    value = identified(random.choice(of), random)
+    for part in random.sample(
+        ("self", "links", "identifiers", "embedded", "page"), random.choice((0, 1, 1, 2))
+    ):
+        if part == "self":
+            value.get("_links", {}).pop("self", None)
+        elif part == "embedded":
+            value["_embedded"] = value.get("_embedded", {}) | embedded(random, 1)
+        elif part == "page":
+            value["page"] = 1
+        else:
+            value.pop("_links" if part == "links" else part, None)
+    return value
+
+
+def embedded(random: Random, most: int) -> dict[str, Any]:
+    """Return some collections, by their key or by that without its prefix."""
+    found: dict[str, Any] = {}
+    for key in random.sample(sorted(COLLECTIONS), random.randint(1, most)):
+        name = random.choice((key, key, key.partition(":")[2]))
+        of = random.choice(COLLECTIONS[key])
+        found[name] = [
+            resource(random) if random.random() < 0.1 else identified(of, random)
+            for _ in range(random.randint(0, 2))
+        ]
+    return found
 
 
 # --- places --------------------------------------------------------------------------------------------
@@ -120,7 +191,7 @@ def a_leaf(spec: Spec, random: Random) -> Node:
 
 def a_container(spec: Spec, random: Random, kinds: Sequence[str]) -> Node:
     """Return a container that is in no tar; a new one if there is none of these kinds."""
-    found = [node for node in nodes(spec["files"], ("gz", "zst", "zip")) if node.get("kind") in kinds]
+    found = [node for node in nodes(spec["files"], OPEN) if node.get("kind") in kinds]
     if not found:
         kind = random.choice(kinds)
         members = [leaf(f"{name}.ndjson", [document(random)] * 2) for name in "mn"]
@@ -237,7 +308,7 @@ def an_edit(random: Random) -> list[Any]:
 
 
 def bytes_of_text(spec: Spec, random: Random) -> None:
-    found = [node for node in nodes(spec["files"], ("gz", "zst", "zip")) if "docs" in node]
+    found = [node for node in nodes(spec["files"], OPEN) if "docs" in node]
     random.choice(found or [leaf("none", [])])["edits"].append(an_edit(random))
 
 
@@ -248,12 +319,20 @@ def bytes_of(kinds: Sequence[str], spec: Spec, random: Random) -> None:
 
 def bytes_of_tar_member(spec: Spec, random: Random) -> None:
     inner: Spec = {"files": []}
-    bytes_of(("gz", "zst", "zip"), inner, random)
-    a_container(spec, random, ("tar", "tar.gz"))["members"][:0] = inner["files"]
+    bytes_of(OPEN, inner, random)
+    a_container(spec, random, TARS)["members"][:0] = inner["files"]
 
 
 def name(names: str, spec: Spec, random: Random) -> None:
     spec["files"].append(leaf(random.choice(names.split("|")), [document(random)]))
+
+
+def text_without_suffix(spec: Spec, random: Random) -> None:
+    """Write a text, which is no JSON, under a name that says nothing; or documents that begin as a text does."""
+    start = random.choice(("[section]", "log", "", "[1, 2]", " \n", "\ufeff", "{", "[["))
+    node = leaf(random.choice(("plain", "in/Makefile")), random.choice(([], [document(random)])))
+    node["edits"] = [["insert", 0.0, start.encode().decode("latin-1")]]
+    spec["files"].append(node)
 
 
 def member_name(names: str, spec: Spec, random: Random) -> None:
@@ -262,7 +341,7 @@ def member_name(names: str, spec: Spec, random: Random) -> None:
 
 
 def tar_link(spec: Spec, random: Random) -> None:
-    members = a_container(spec, random, ("tar", "tar.gz"))["members"]
+    members = a_container(spec, random, TARS)["members"]
     kind = random.choice(("hard link", "soft link"))
     target = members[0]["name"] if members else "nothing.json"
     members.append({"name": "link.json", "kind": kind, "target": target})
@@ -288,6 +367,8 @@ def linked_folder(spec: Spec, random: Random) -> None:
 NAMES = (
     "[a].json|a*b?.json|new\nline.json|UPPER.JSON|é\u0301.json| .json|a!b.json|%41.json|~.json|a\x1b[31m.json"
 )
+NAMES += "|export|blank.json |in/blank.NDJSON\t|export.gz|lines.ndjson.xz"
+UNREAD = "notes.txt|a.json.bak|export.csv|log.d/log|x.|README.md|in/readme|Thumbs.db"
 NAMES += "|dir.json/x.json|x.json.gz|#.ndjson|a:b.json|\u202e.json|x.tar.json"
 DEEP = "nest 100|nest 960|nest 985|nest 1500|nest 20000|objects 990|objects 5000"
 NUMBERS = "1e22|1E5|1.50|-0|-0.0|1e-7|123456789012345678901234567890.0|1.0E+2|5e-324|0.1e1"
@@ -322,6 +403,9 @@ FEATURES: dict[str, Feature] = {
     "tar link": tar_link,
     "empty container": empty,
     "odd name": partial(name, NAMES),
+    "unread name": partial(name, UNREAD),
+    "unread member": partial(member_name, UNREAD),
+    "text without a suffix": text_without_suffix,
     "hidden name": partial(name, ".hidden.json|.in/a.json"),
     "name not UTF-8": partial(name, "a\udcff.json"),
     "odd member name": partial(member_name, f"{NAMES}|./dot.json|a//b.json|/root.json|{'x' * 120}.json"),

@@ -272,7 +272,7 @@ def of_member(name: str, inner: str, content: Any, into: Reading) -> None:
 def of_text(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
     if not whole:  # the last line is cut
         into.unclear[name] = 1 + data.count(b"\n")
-    if any(suffix.lower() in (".ndjson", ".jsonl") for suffix in PurePosixPath(name).suffixes[-2:]):
+    if any(suffix.rstrip().lower() in (".ndjson", ".jsonl") for suffix in PurePosixPath(name).suffixes[-2:]):
         for number, line in enumerate(data.split(b"\n"), 1):
             of_block(name, number, line, into, lines=True)
     else:

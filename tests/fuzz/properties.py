@@ -14,7 +14,7 @@ import pyarrow as pa
 import osdi_frames as of
 from tests import reference
 
-from .oracle import Reading, files_of, reading_of
+from .oracle import Reading, entries_of, files_of, reading_of
 
 Row = dict[str, Any]
 LARGE = "events", "signatures"
@@ -29,7 +29,8 @@ def examine(folder: Path, turn: int) -> list[str]:
     whole = checking(str(folder), failures)
     if any(problems is None for problems in (whole, *checked.values())):
         return failures
-    reported(readings, checked, whole, failures)
+    unread = [path for path, listed in entries_of(folder).items() if listed is False]
+    reported(readings, checked, whole, unread, failures)
     agree(str(folder), LARGE[turn % 2], whole, failures)
     if checked and turn % 3 == 0:
         file = list(checked)[turn % len(checked)]
@@ -76,8 +77,10 @@ def scanned(source: str, table: str, failures: list[str], **options: Any) -> tup
     return guarded(call, f"{options.get('on_error', 'raise')} {table}", failures)
 
 
-def reported(readings: dict[str, Reading], checked: dict[str, Any], whole: Any, failures: list[str]) -> None:
-    """Find damage that is not listed as an error, what is ambiguous and not listed, and files not named."""
+def reported(
+    readings: dict[str, Reading], checked: dict[str, Any], whole: Any, unread: list[str], failures: list[str]
+) -> None:
+    """Find damage that is not listed as an error, what is ambiguous or not read and not listed, files not named."""
     for file, reading in readings.items():
         found = checked.get(file, whole)
         if reading.errors and "error" not in set(found.severity):
@@ -87,7 +90,14 @@ def reported(readings: dict[str, Reading], checked: dict[str, Any], whole: Any, 
         names = [str(file_name) for file_name in found.source_file]
         if file in checked and file.isprintable() and not all(name.startswith(file) for name in names):
             failures.append(f"unnamed: a problem of {file} names {names}")
+    counts = [
+        int(found["count"][found["problem"] == "a file that is not read"].sum())
+        for found in (whole, *checked.values())
+    ]
+    if counts[0] != sum(counts[1:]) + len(unread):
+        failures.append(f"unread: {counts[0]} of {sum(counts[1:])} members and {unread}")
     severities = {severity for found in checked.values() for severity in found.severity}
+    severities |= {"warning"} if unread else set()
     if checked.keys() == readings.keys() and severities != set(whole.severity):
         failures.append(f"disagree: check of files {severities}, of the folder {set(whole.severity)}")
 

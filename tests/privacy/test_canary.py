@@ -129,7 +129,7 @@ def signed(**keys):
 #: Documents that stop a reading, with the person where something does not fit.
 BROKEN = {
     "text": f"{GIVEN} {FAMILY}, {EMAIL}",
-    "a-person": PERSON,
+    "a-person": {"contact": PERSON},
     "a-resource": {"person": PERSON, "identifiers": [f"platform:{PERSON_ID}"]},
     "no-type": [{"person": PERSON}],
     "a-signature-of-text": [{"osdi:signature": f"{GIVEN} {FAMILY}"}],
