@@ -70,11 +70,13 @@ def checking(source: str, failures: list[str]) -> Any:
     return found and found[0]
 
 
-def scanned(source: str, table: str, failures: list[str], **options: Any) -> tuple[Any, bool] | None:
+def scanned(
+    source: str, table: str, failures: list[str], *, dedupe: bool = True, on_error: Any = "raise"
+) -> tuple[Any, bool] | None:
     def call() -> list[Row]:
-        return list(of.open(source, **options).scan(table).read_all().to_pylist())
+        return list(of.open(source, on_error=on_error).scan(table, dedupe=dedupe).read_all().to_pylist())
 
-    return guarded(call, f"{options.get('on_error', 'raise')} {table}", failures)
+    return guarded(call, f"{on_error} {table}", failures)
 
 
 def reported(

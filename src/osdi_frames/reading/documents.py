@@ -185,7 +185,8 @@ class _Walk:
 
     def _resource(self, element: Element) -> _Met:
         """Walk through a resource, and through the collections that it embeds, which are taken out of it."""
-        body, embedded = element.value, element.value.get("_embedded")
+        body = element.value
+        embedded: Any = body.get("_embedded")
         lists = {name for name, _ in self._collections(body) if isinstance(embedded[name], list)}
         if lists:
             others = {name: value for name, value in embedded.items() if name not in lists}
@@ -214,7 +215,7 @@ class _Walk:
 
     def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
         """Yield the keys of the declared collections that are embedded in an object, with their type."""
-        embedded = body.get("_embedded")
+        embedded: Any = body.get("_embedded")
         for element in element_types() if isinstance(embedded, dict) else ():
             for name in element.collections(self.prefixes):
                 if name in embedded:

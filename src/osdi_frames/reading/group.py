@@ -261,7 +261,8 @@ class _Reader:
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List the keys that no table reads or that occur twice, in the order of reading."""
-        counted, around = [], dict[int, None]()
+        counted: list[tuple[int, Finding, int]] = []
+        around: dict[int, None] = {}
         for form, some in forms:
             counted += count_keys(self.engine, form, self.plan.shapes, some)
             rest = only(some, around, invert=True)  # a page of several types is there once for each
