@@ -161,7 +161,7 @@ def with_others_agree(source: str, table: str, failures: list[str]) -> None:
     rows = [found[0] for found in both if found and not isinstance(found[0], Exception)]
     if len(rows) < 2:
         failures += [f"crash: {table}, alone or with others, raises"] if all(both) else []
-    elif difference := differing(*rows, ignored=set()):
+    elif difference := differing(*rows):
         failures.append(f"ways: {table}: alone or with others, {difference}")
 
 
