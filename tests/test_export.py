@@ -133,8 +133,9 @@ def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
 # What is to be on disk, next to the destination, when the process is killed.
 STAGES = {
     "draft": ".out.osdi-frames-*",
-    "table": ".out.osdi-frames-*/out/events.parquet",
-    "manifest": ".out.osdi-frames-*/out/.osdi-frames.json",
+    "table": ".out.osdi-frames-*/new/events.parquet",
+    "manifest": ".out.osdi-frames-*/new/.osdi-frames.json",
+    "replaced": ".out.osdi-frames-*/replaced",
 }
 
 

@@ -423,7 +423,9 @@ class Archive(Reader):
         Raises
         ------
         DestinationExists
-            Something at `destination` is not to be replaced, or it is, holds or lies in the source.
+            Something at `destination` is not to be replaced, or it is, holds or lies in the source: nothing was
+            overwritten. Or others wrote into the folder while it was replaced: their files are kept, and the message
+            says where.
 
         Examples
         --------
@@ -508,7 +510,8 @@ class Archive(Reader):
         ------
         DestinationExists
             Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
-            `destination` is, holds or lies in the source. Nothing was overwritten.
+            `destination` is, holds or lies in the source: nothing was overwritten. Or others wrote into the folder
+            while it was replaced: their files are kept, and the message says where.
         InvalidArgument
             An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
         UnknownTable, UnknownColumn, SourceNotFound, BadDocument

@@ -264,3 +264,10 @@ def test_a_run_that_fails_leaves_no_folder_that_it_made(tmp_path):
     assert list((tmp_path / "there").iterdir()) == []
     write(out)
     assert names(out.parent) == ["out"]
+
+
+@pytest.mark.parametrize("name", ["lock", "new", "replaced"])
+def test_a_folder_may_be_called_as_what_a_draft_holds(name, tmp_path):
+    for _ in range(2):
+        write(tmp_path / name)
+    assert names(tmp_path) == [name]
