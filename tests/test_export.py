@@ -117,7 +117,7 @@ def test_overwrite_replaces_the_whole_export(tmp_path):
 
 def test_overwrite_never_replaces_a_folder_with_other_things_in_it(tmp_path):
     (tmp_path / "thesis.txt").write_text("five years of work")
-    with pytest.raises(DestinationExists, match=r"did not create \(thesis.txt\); nothing was overwritten"):
+    with pytest.raises(DestinationExists, match=r"did not create \(thesis.txt\); move them away"):
         of.export(SMALL, tmp_path, tables=["events"], overwrite=True)
     assert (tmp_path / "thesis.txt").read_text() == "five years of work"
 

@@ -195,13 +195,15 @@ def _earlier(
     was, written = _parsed(manifest)
     foreign = sorted(name for name in found if name not in written)
     changed = [name for name in found if written.get(name) not in (None, described(name))]
-    reason = f"contains no {kind}" if was != kind else ""
+    reason, way = f"contains no {kind}" if was != kind else "", "choose another folder"
     if foreign or changed:
         names = foreign or sorted(changed)
         what = "osdi-frames did not create" if foreign else "were changed since osdi-frames wrote them"
         reason = f"contains files that {what} ({_some(names)})"
+        way = f"move them away, or {way}"
     if reason:
-        raise DestinationExists(f"{destination} {reason}; nothing was overwritten")
+        option = " (--out)" if kind == "report" else ""
+        raise DestinationExists(f"{destination} {reason}; {way}{option}; nothing was overwritten")
     return {*written}
 
 
