@@ -96,6 +96,25 @@ def test_lists_and_times_are_no_partitions(column, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("title", ["a" * 247, "/" * 83, "é" * 42, "日" * 28], ids=["letters", "/", "é", "日"])
+def test_a_value_too_long_for_the_name_of_a_folder_is_an_error_that_names_its_column(title, form, tmp_path):
+    by_title = {"tables": ["events"], "partition_by": "title", "format": form}
+    with pytest.raises(InvalidColumn, match=r"^title cannot be partitioned by: .* 255 bytes"):
+        of.export({"title": title, "total_accepted": 1}, tmp_path / "out", **by_title)
+    assert list(tmp_path.iterdir()) == []
+    assert of.export({"title": title[:-1], "total_accepted": 1}, tmp_path / "out", **by_title) == {"events": 1}
+
+
+def test_a_column_of_too_many_values_for_folders_is_an_error_that_names_it(tmp_path):
+    events = [{"title": str(number), "total_accepted": 1} for number in range((1 << 14) + 1)]
+    with pytest.raises(
+        InvalidColumn, match=r"^title cannot be partitioned by: it has more than 16,384 values"
+    ):
+        of.export(events, tmp_path / "out", tables=["events"], partition_by="title")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_unknown_partition_names_the_nearest(tmp_path):
     with pytest.raises(UnknownColumn, match=r"'regon'.*location_region"):
         of.export(SMALL, tmp_path / "out", partition_by="regon")

@@ -514,6 +514,9 @@ class Archive(Reader):
             while it was replaced: their files are kept, and the message says where.
         InvalidArgument
             An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
+        InvalidColumn
+            A column that cannot be partitioned by: of lists or times, of a value that is too long for the name of a
+            folder (255 bytes, with escapes), or of more than 16,384 values.
         UnknownTable, UnknownColumn, SourceNotFound, BadDocument
             As for `table`.
         UnknownValue
