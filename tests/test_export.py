@@ -103,7 +103,9 @@ def test_a_value_too_long_for_the_name_of_a_folder_is_an_error_that_names_its_co
     with pytest.raises(InvalidColumn, match=r"^title cannot be partitioned by: .* 255 bytes"):
         of.export({"title": title, "total_accepted": 1}, tmp_path / "out", **by_title)
     assert list(tmp_path.iterdir()) == []
-    assert of.export({"title": title[:-1], "total_accepted": 1}, tmp_path / "out", **by_title) == {"events": 1}
+    assert of.export({"title": title[:-1], "total_accepted": 1}, tmp_path / "out", **by_title) == {
+        "events": 1
+    }
 
 
 def test_a_column_of_too_many_values_for_folders_is_an_error_that_names_it(tmp_path):

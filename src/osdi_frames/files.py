@@ -23,6 +23,7 @@ import pyarrow.parquet
 
 from osdi_frames.archive import durable
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
+from osdi_frames.quoting import quoted
 from osdi_frames.reading.interchange import as_frame
 
 Format = Literal["parquet", "csv", "xlsx"]
@@ -122,7 +123,7 @@ def write_tables(
 def refuse_format(kind: str) -> None:
     """Raise InvalidArgument for an unknown format, MissingExtra for one whose library is not installed."""
     if kind not in FORMATS:
-        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {kind!r}")
+        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {quoted(kind)}")
     if kind == "xlsx" and find_spec("xlsxwriter") is None:
         raise MissingExtra.named("excel")
 

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from osdi_frames.quoting import paths_cut
+
 if sys.platform != "win32":
     import fcntl
 
@@ -28,12 +30,13 @@ _LOCK, _NEW, _REPLACED = "lock", "new", "replaced"  # what a draft holds
 
 def make_folder(path: Path) -> None:
     """Create a folder and its missing parents durably, readable by their owner only."""
-    if path.is_dir():
-        return
-    make_folder(path.parent)
-    path.mkdir(mode=0o700, exist_ok=True)
-    path.chmod(0o700)  # mkdir applies the umask
-    sync(path.parent)
+    with paths_cut():
+        if path.is_dir():
+            return
+        make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+        path.chmod(0o700)  # mkdir applies the umask
+        sync(path.parent)
 
 
 def create_file(path: Path) -> BinaryIO:
@@ -110,6 +113,8 @@ def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterat
     that are empty at the end and were not there at the beginning. `discard` is called with each folder that
     `publish_folder` has replaced: others may have written into it until then.
     """
+    with paths_cut(), contextlib.suppress(FileNotFoundError):
+        target.lstat()  # no name, as it is too long or below a file
     above = [folder for folder in target.parents if not folder.exists()]
     make_folder(target.parent)
     clear_drafts(target, discard)

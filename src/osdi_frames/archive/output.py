@@ -22,9 +22,10 @@ from typing import Any, Literal, TypeAlias
 
 from osdi_frames.archive import durable
 from osdi_frames.archive.names import BY_MANAGERS, MANIFEST, is_address, local_path
-from osdi_frames.archive.remote import HTTP, asked, filesystem_of, shown
+from osdi_frames.archive.remote import HTTP, asked, filesystem_of, shown, without_credentials
 from osdi_frames.archive.source import Source
 from osdi_frames.errors import DestinationExists, InvalidArgument
+from osdi_frames.quoting import listed, located
 
 Kind: TypeAlias = Literal["export", "report", "sample"]
 
@@ -63,6 +64,7 @@ def output_folder(
 @contextlib.contextmanager
 def _published(destination: str, kind: Kind, source: Source, overwrite: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(destination))
+    destination = located(destination)
     _refuse_overlap(destination, target.as_posix(), _local_sources(source))
     _refuse_others(destination, target, kind, overwrite)
     with durable.draft(target, partial(_discard, destination, target)) as folder:
@@ -85,7 +87,7 @@ def _discard(destination: str, target: Path, replaced: Path) -> None:
         replaced.rename(kept)
         raise DestinationExists(
             f"{destination} was replaced; files in the earlier folder that osdi-frames did not create, or that were"
-            f" changed meanwhile, are in {kept} ({_some(_files(kept))})"
+            f" changed meanwhile, are in {located(kept)} ({listed(_files(kept))})"
         )
 
 
@@ -98,7 +100,7 @@ def _remove_written(folder: Path) -> None:
         modified = path.lstat().st_mtime_ns
         if _described(path) == written[name] and path.lstat().st_mtime_ns == modified:
             path.unlink()
-    for path in [path for path in folder.rglob("*") if path.name in _IGNORED and not path.is_dir()]:
+    for path in [path for path in folder.rglob("*") if path.name in BY_MANAGERS and not path.is_dir()]:
         path.unlink()
     inside = {parent for name in written for parent in Path(name).parents} - {Path()}
     for parent in sorted(inside, key=lambda parent: -len(parent.parts)):
@@ -160,7 +162,7 @@ def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, 
         if folder.startswith(other) or other.startswith(folder):
             where = "is inside" if folder.startswith(other) else "contains"
             raise DestinationExists(
-                f"{destination} {'is' if folder == other else where} the source {shown(named)};"
+                f"{destination} {'is' if folder == other else where} the source {located(without_credentials(named))};"
                 " choose a destination outside of it"
             )
 
@@ -199,17 +201,12 @@ def _earlier(
     if foreign or changed:
         names = foreign or sorted(changed)
         what = "osdi-frames did not create" if foreign else "were changed since osdi-frames wrote them"
-        reason = f"contains files that {what} ({_some(names)})"
+        reason = f"contains files that {what} ({listed(names)})"
         way = f"move them away, or {way}"
     if reason:
         option = " (--out)" if kind == "report" else ""
         raise DestinationExists(f"{destination} {reason}; {way}{option}; nothing was overwritten")
     return {*written}
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _files(folder: Path) -> list[str]:
@@ -260,7 +257,7 @@ def _listed(address: str) -> dict[str, dict[str, Any]]:
     filesystem.invalidate_cache()
     inside = len(path.rstrip("/")) + 1
     try:
-        found = asked(address, filesystem.find, path, detail=True)
+        found = asked(shown(address), filesystem.find, path, detail=True)
     except FileNotFoundError:
         return {}
     return {
@@ -277,4 +274,4 @@ def _ask(address: str, call: str, name: str, *data: bytes, source: Path | None =
     filesystem, path = filesystem_of(address)
     local = [] if source is None else [str(source)]
     target = f"{path.rstrip('/')}/{name}"
-    return asked(f"{shown(address).rstrip('/')}/{name}", getattr(filesystem, call), *local, target, *data)
+    return asked(f"{shown(address.rstrip('/'))}/{name}", getattr(filesystem, call), *local, target, *data)
