@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
-from osdi_frames.quoting import quoted
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.sandbox import admin, api, faults
 from osdi_frames.sandbox.form_body import parse_fields
 from osdi_frames.sandbox.kinds import KINDS
@@ -175,7 +175,7 @@ class _Endpoint:
                 what = self._path.split("/")[1] if self._path else "the entry point"
                 raise RequestRefused(405, f"{what} cannot be deleted")
             allowed = ", ".join(self._handlers)
-            raise RequestRefused(405, f"{method[:20]} is not possible here; these are: {allowed}")
+            raise RequestRefused(405, f"{cut(method)} is not possible here; these are: {allowed}")
         lenient = self._service.lenient and self._version != ADMIN
         body = await _body(request, self._version, lenient=lenient) if method in ("POST", "PUT") else {}
         path, query = request.scope["path"].removeprefix(f"/api/{self._version}/"), request.query_params
