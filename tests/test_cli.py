@@ -73,7 +73,7 @@ def test_report_leaves_a_folder_alone_that_holds_files_of_the_user(tmp_path):
     assert ran.returncode == 1
     assert ran.stderr == (
         "osdi-frames: report contains files that osdi-frames did not create (report.docx);"
-        " nothing was overwritten\n"
+        " move them away, or choose another folder (--out); nothing was overwritten\n"
     )
     assert (tmp_path / "report" / "report.docx").read_text() == "mine"
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "report").iterdir()} == {0o600, 0o644}

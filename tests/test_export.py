@@ -96,6 +96,27 @@ def test_lists_and_times_are_no_partitions(column, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("title", ["a" * 247, "/" * 83, "é" * 42, "日" * 28], ids=["letters", "/", "é", "日"])
+def test_a_value_too_long_for_the_name_of_a_folder_is_an_error_that_names_its_column(title, form, tmp_path):
+    by_title = {"tables": ["events"], "partition_by": "title", "format": form}
+    with pytest.raises(InvalidColumn, match=r"^title cannot be partitioned by: .* 255 bytes"):
+        of.export({"title": title, "total_accepted": 1}, tmp_path / "out", **by_title)
+    assert list(tmp_path.iterdir()) == []
+    assert of.export({"title": title[:-1], "total_accepted": 1}, tmp_path / "out", **by_title) == {
+        "events": 1
+    }
+
+
+def test_a_column_of_too_many_values_for_folders_is_an_error_that_names_it(tmp_path):
+    events = [{"title": str(number), "total_accepted": 1} for number in range((1 << 14) + 1)]
+    with pytest.raises(
+        InvalidColumn, match=r"^title cannot be partitioned by: it has more than 16,384 values"
+    ):
+        of.export(events, tmp_path / "out", tables=["events"], partition_by="title")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_unknown_partition_names_the_nearest(tmp_path):
     with pytest.raises(UnknownColumn, match=r"'regon'.*location_region"):
         of.export(SMALL, tmp_path / "out", partition_by="regon")
@@ -117,7 +138,7 @@ def test_overwrite_replaces_the_whole_export(tmp_path):
 
 def test_overwrite_never_replaces_a_folder_with_other_things_in_it(tmp_path):
     (tmp_path / "thesis.txt").write_text("five years of work")
-    with pytest.raises(DestinationExists, match=r"did not create \(thesis.txt\); nothing was overwritten"):
+    with pytest.raises(DestinationExists, match=r"did not create \(thesis.txt\); move them away"):
         of.export(SMALL, tmp_path, tables=["events"], overwrite=True)
     assert (tmp_path / "thesis.txt").read_text() == "five years of work"
 
@@ -133,8 +154,9 @@ def test_an_export_that_fails_leaves_nothing_behind(tmp_path):
 # What is to be on disk, next to the destination, when the process is killed.
 STAGES = {
     "draft": ".out.osdi-frames-*",
-    "table": ".out.osdi-frames-*/out/events.parquet",
-    "manifest": ".out.osdi-frames-*/out/.osdi-frames.json",
+    "table": ".out.osdi-frames-*/new/events.parquet",
+    "manifest": ".out.osdi-frames-*/new/.osdi-frames.json",
+    "replaced": ".out.osdi-frames-*/replaced",
 }
 
 

@@ -1,6 +1,7 @@
 """The structure: data flows one way, and the import stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -15,7 +16,8 @@ SOURCE = Path(of.__file__).parent
 
 #: The floors, from the ground up; a room imports from floors below its own only.
 FLOORS = [
-    {"errors", "collector", "escapes"},
+    {"quoting", "collector", "escapes"},
+    {"errors"},
     {"tables", "progress", "listening"},
     {"problems"},
     {"archive"},
@@ -78,6 +80,22 @@ def test_a_room_imports_from_floors_below_only(room):
             continue
         inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {room}
         assert all(FLOOR_OF[other] < FLOOR_OF[room] for other in inside), inside
+
+
+def quotes(node: ast.AST) -> bool:
+    """Return whether a part of a text is a value as Python writes it, or its beginning."""
+    if not isinstance(node, ast.FormattedValue):
+        return False
+    precision = node.format_spec and re.search(r"\.\d+'$", ast.unparse(node.format_spec))
+    slices = [part for part in ast.walk(node.value) if isinstance(part, ast.Slice)]
+    return node.conversion == ord("r") or bool(precision) or any(part.upper for part in slices)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_errors_quote_values_by_one_module_only(path):
+    errors = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise)]
+    found = [ast.unparse(error) for error in errors if any(map(quotes, ast.walk(error)))]
+    assert found == []
 
 
 @pytest.mark.parametrize("library", ONLY)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from osdi_frames.collector import without_collector
 from osdi_frames.errors import nearest
+from osdi_frames.quoting import quoted
 
 if TYPE_CHECKING:
     from osdi_frames import errors, plots, reports
@@ -82,4 +83,4 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_") and name in _reports():
         return _reports()[name]
     hint = "" if name.startswith("_") else f"; {nearest(name, __dir__())}"
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+    raise AttributeError(f"module {quoted(__name__)} has no attribute {quoted(name)}{hint}")

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable, Mapping
 from types import FrameType, TracebackType
 
+from osdi_frames.quoting import cut
+
 
 def _sentence(error: Exception) -> str:
     return printable(str(error.args[0])) if error.args else ""
@@ -236,12 +238,12 @@ def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = 
     'nearest: 5f (The March)'
     """
     titles = titles or {}
-    shown = {named: f"{named} ({titles[named]})" if named in titles else named for named in names}
+    shown = {named: cut(f"{named} ({titles[named]})" if named in titles else named) for named in names}
     spelled: dict[str, list[str]] = {}
     for named, text in shown.items():
         for spelling in (named, titles.get(named, named)):
             spelled.setdefault(spelling.casefold(), []).append(text)
-    wanted = name.casefold()
+    wanted = str(name).casefold()  # a caller can give anything
     near = difflib.get_close_matches(wanted, spelled, cutoff=0.5) or [
         text for text in spelled if wanted in text
     ]

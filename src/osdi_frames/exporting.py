@@ -12,6 +12,7 @@ import pyarrow as pa
 from osdi_frames.errors import UnknownColumn, nearest
 from osdi_frames.files import Format, Partition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
+from osdi_frames.quoting import quoted
 from osdi_frames.resolving.resolution import Rows, named_tables
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
@@ -85,5 +86,5 @@ def _partitions(
     if by not in (None, "month") and not any(found.values()):
         names = {"month", *(name for schema in schemas.values() for name in schema.names)}
         hint = nearest(str(by), sorted(names))
-        raise UnknownColumn(f"partition by month or by a column, not {by!r}; {hint}")
+        raise UnknownColumn(f"partition by month or by a column, not {quoted(by)}; {hint}")
     return found

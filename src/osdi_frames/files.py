@@ -12,7 +12,8 @@ from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
+from urllib.parse import quote
 
 import pandas as pd
 import pyarrow as pa
@@ -22,6 +23,7 @@ import pyarrow.parquet
 
 from osdi_frames.archive import durable
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
+from osdi_frames.quoting import quoted
 from osdi_frames.reading.interchange import as_frame
 
 Format = Literal["parquet", "csv", "xlsx"]
@@ -37,6 +39,7 @@ _FORMULA = (
 _BOM = "\ufeff".encode()
 _SHEET_ROWS, _CELL = 1 << 20, 32767  # rows of a sheet, characters of a cell
 _EXACT = 1 << 53  # larger integers are not exact in a spreadsheet
+_FOLDER_NAME, _FOLDERS = 255, 1 << 14  # bytes of a name, with its escapes; folders that are written together
 _TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
 
 
@@ -62,12 +65,24 @@ class Partition:
         values = pc.strftime(column, format="%Y-%m") if self.by_month else column.cast(pa.string())
         return rows.append_column(self.folder, pc.fill_null(values, "none"))
 
+    def check(self, rows: pa.Table) -> None:
+        """Refuse values that cannot be names of folders, or are too many to be written together."""
+        values = rows[self.folder].unique().to_pylist()
+        longest = max((len(quote(value, safe="")) for value in values), default=0)
+        if len(self.folder) + 1 + longest > _FOLDER_NAME:
+            self._refuse(f"a value is too long for the name of a folder, which has {_FOLDER_NAME} bytes")
+        if len(values) > _FOLDERS:
+            self._refuse(f"it has more than {_FOLDERS:,} values")
+
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema with the column that `add_to` adds."""
         kind = schema.field(self.column).type
         if pa.types.is_nested(kind) or (pa.types.is_temporal(kind) and not self.by_month):
-            raise InvalidColumn(f"{self.column} cannot be partitioned by: it holds {kind}")
+            self._refuse(f"it holds {kind}")
         return schema.append(pa.field(self.folder, pa.string()))
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise InvalidColumn(f"{self.column} cannot be partitioned by: {reason}")
 
 
 def write_tables(
@@ -108,7 +123,7 @@ def write_tables(
 def refuse_format(kind: str) -> None:
     """Raise InvalidArgument for an unknown format, MissingExtra for one whose library is not installed."""
     if kind not in FORMATS:
-        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {kind!r}")
+        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {quoted(kind)}")
     if kind == "xlsx" and find_spec("xlsxwriter") is None:
         raise MissingExtra.named("excel")
 
@@ -235,6 +250,7 @@ def _folder(
     def flush() -> None:
         rows = pa.concat_tables(waiting)
         del waiting[1:]
+        partition.check(rows)
         options = dataset.ParquetFileFormat().make_write_options(compression="zstd")
         if kind == "csv":
             rows, options = _as_text(rows, escape_formulas=escape_formulas), None
@@ -246,7 +262,7 @@ def _folder(
             partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
             basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{kind}",
             existing_data_behavior="overwrite_or_ignore",
-            max_partitions=1 << 14,
+            max_partitions=_FOLDERS,
         )
 
     def write(rows: pa.Table) -> None:

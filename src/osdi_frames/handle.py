@@ -18,6 +18,7 @@ from osdi_frames.archive.source import SIZE, Source
 from osdi_frames.archive.source import read as candidates
 from osdi_frames.errors import InvalidArgument, InvalidSource, nearest
 from osdi_frames.problems import Policy
+from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.reading.check import Inspection, Inspector
 from osdi_frames.reading.stream import Observer, types_among
@@ -34,7 +35,6 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
     from osdi_frames.reporting import Options, ReportRequest, ReportResult
 
 
-_SHOWN = 60  # characters of the source
 _FIRST = 10  # documents of a large archive that `contents` looks at
 _MANY = f"large: only the first {_FIRST} documents were looked at; check() reads all, scan() streams a table"
 _ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
@@ -50,9 +50,9 @@ class Archive(Reader):
 
     def __repr__(self) -> str:
         asked = {"prefix": self.prefix, **self.filters}
-        said = "".join(f", {name}={value!r}" for name, value in asked.items() if value is not None)
+        said = "".join(f", {name}={quoted(value)}" for name, value in asked.items() if value is not None)
         source = shown(", ".join(self.paths)) or type(self.source).__name__
-        return f"Archive({source if len(source) <= _SHOWN else f'{source[:_SHOWN]}…'}{said})"
+        return f"Archive({source}{said})"
 
     def _repr_html_(self) -> str:
         return self.contents.html
@@ -423,7 +423,9 @@ class Archive(Reader):
         Raises
         ------
         DestinationExists
-            Something at `destination` is not to be replaced, or it is, holds or lies in the source.
+            Something at `destination` is not to be replaced, or it is, holds or lies in the source: nothing was
+            overwritten. Or others wrote into the folder while it was replaced: their files are kept, and the message
+            says where.
 
         Examples
         --------
@@ -508,9 +510,13 @@ class Archive(Reader):
         ------
         DestinationExists
             Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
-            `destination` is, holds or lies in the source. Nothing was overwritten.
+            `destination` is, holds or lies in the source: nothing was overwritten. Or others wrote into the folder
+            while it was replaced: their files are kept, and the message says where.
         InvalidArgument
             An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
+        InvalidColumn
+            A column that cannot be partitioned by: of lists or times, of a value that is too long for the name of a
+            folder (255 bytes, with escapes), or of more than 16,384 values.
         UnknownTable, UnknownColumn, SourceNotFound, BadDocument
             As for `table`.
         UnknownValue
@@ -597,7 +603,7 @@ def _checked(function: str, options: Mapping[str, object], known: Collection[str
     for name in options:
         if name not in known:
             raise TypeError(
-                f"{function}() got an unexpected keyword argument {name!r}; {nearest(name, known)}"
+                f"{function}() got an unexpected keyword argument {quoted(name)}; {nearest(name, known)}"
             )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from osdi_frames import quoting
 from osdi_frames.errors import (
     BadDocument,
     InvalidArgument,
@@ -21,6 +22,7 @@ from osdi_frames.errors import (
     counted,
     is_inside,
 )
+from osdi_frames.quoting import cut, quoted
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
@@ -72,7 +74,7 @@ _NAMED_TYPE = (
 NOTHING: Any = object()
 
 _KINDS = 6  # of files not read that a message names
-_SHOWN = 60  # characters of a value that a message shows
+_OUTLINED = 60  # entries of an object or list that an outline has
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Place:
     source_line: int | None = None
 
     def __str__(self) -> str:
-        name = self.source_file or "<objects>"
+        name = quoting.named(self.source_file or "<objects>")
         return name if self.source_line is None else f"{name}:{self.source_line}"
 
 
@@ -148,7 +150,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
-            raise InvalidArgument(f"on_error is 'raise' or 'skip', not {self.on_error!r}")
+            raise InvalidArgument(f"on_error is 'raise' or 'skip', not {quoted(self.on_error)}")
 
     def handle(self, problem: Problem) -> None:
         """Stop at an error, or count it."""
@@ -191,7 +193,7 @@ def named(key: str) -> str:
     >>> named("signature: person.shoe_size"), named("signature: person.ann@example.org")
     ('signature: person.shoe_size', '(a key that is no name)')
     """
-    return key if _NAME.fullmatch(key) else UNNAMED
+    return ".".join(map(cut, key.split("."))) if _NAME.fullmatch(key) else UNNAMED
 
 
 def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
@@ -202,10 +204,10 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
     """
     match value:
         case dict() if depth:
-            first = itertools.islice(value.items(), _SHOWN)
+            first = itertools.islice(value.items(), _OUTLINED)
             return {named(key): outlined(inner, numbers=numbers, depth=depth - 1) for key, inner in first}
         case list() if depth:
-            return [outlined(entry, numbers=numbers, depth=depth - 1) for entry in value[:_SHOWN]]
+            return [outlined(entry, numbers=numbers, depth=depth - 1) for entry in value[:_OUTLINED]]
         case None | bool() | []:
             return value
         case int() | float() if abs(value) < numbers:
@@ -220,8 +222,7 @@ def shown(value: Any) -> str:
     '{"capacity": "lots"}'
     """
     text = value if isinstance(value, Verbatim) else json.dumps(value, ensure_ascii=False, default=str)
-    text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return cut(text.encode("utf-8", "backslashreplace").decode())
 
 
 class Verbatim(str):

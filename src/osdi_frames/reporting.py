@@ -17,6 +17,7 @@ from osdi_frames.client.folder import MANIFEST, manifests, read_manifest
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
+from osdi_frames.quoting import listed, quoted
 from osdi_frames.reading.check import Inspection
 from osdi_frames.reading.interchange import frame
 from osdi_frames.reports import STANDARD, Report, exclusion
@@ -241,7 +242,7 @@ def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], f
     headline = [name for name in _HEADLINE if name in tables]
     if all(tables[name].empty for name in headline):
         nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
-        named = ", ".join(paths) or "the source"
+        named = listed(paths) or "the source"
         why = " passes the filters" if filtering.asked else ""
         warn_caller(f"{nothing} in {named}{why}", SourceWarning)
 
@@ -380,7 +381,7 @@ def _refuse(reports: Sequence[Report]) -> None:
     """Refuse reports by columns that identify people."""
     for declared in reports:
         if not isinstance(declared, Report):
-            raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {reports!r:.80}")
+            raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {quoted(reports)}")
         for column in TABLES[declared.read_from].columns:
             if column.name in declared.keys and column.privacy.level == "identifying":
                 raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")

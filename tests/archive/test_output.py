@@ -10,6 +10,7 @@ import osdi_frames as of
 from osdi_frames.archive.durable import clear_drafts, try_lock, write_file
 from osdi_frames.archive.output import MANIFEST, output_folder
 from osdi_frames.errors import DestinationExists
+from tests.commands import run
 
 
 def write(destination, *, kind="report", source=(), overwrite=True, names=("report.html", "a/part-0.csv")):
@@ -142,13 +143,36 @@ def test_the_line_names_the_files(tmp_path):
         write(tmp_path / "out")
     assert str(raised.value) == (
         f"{tmp_path / 'out'} contains files that osdi-frames did not create (report.docx);"
-        " nothing was overwritten"
+        " move them away, or choose another folder (--out); nothing was overwritten"
     )
+
+
+@pytest.mark.parametrize("way", ["another folder", "moved away"])
+def test_the_line_names_the_ways_out_of_an_edited_report_and_each_works(way, tmp_path):
+    (tmp_path / "a.json").write_text('{"total_accepted": 1}')
+    report = ["report", "a.json", "--format", "csv", "--out"]
+    assert run(*report, "out", cwd=tmp_path).returncode == os.EX_OK
+    edited = tmp_path / "out" / "rsvps_by_month.csv"
+    edited.write_text("mine")
+    refused = run(*report, "out", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "osdi-frames: out contains files that were changed since osdi-frames wrote them (rsvps_by_month.csv);"
+        " move them away, or choose another folder (--out); nothing was overwritten\n"
+    )
+    if way == "moved away":
+        edited = edited.rename(tmp_path / "mine.csv")
+    again = run(*report, "other" if way == "another folder" else "out", cwd=tmp_path)
+    assert again.returncode == os.EX_OK
+    assert edited.read_text() == "mine"
 
 
 def test_a_report_does_not_replace_an_export(tmp_path):
     write(tmp_path / "out", kind="export")
-    with pytest.raises(DestinationExists, match="contains no report; nothing was overwritten"):
+    with pytest.raises(
+        DestinationExists,
+        match="contains no report; choose another folder \\(--out\\); nothing was overwritten",
+    ):
         write(tmp_path / "out", kind="report")
 
 
@@ -264,3 +288,10 @@ def test_a_run_that_fails_leaves_no_folder_that_it_made(tmp_path):
     assert list((tmp_path / "there").iterdir()) == []
     write(out)
     assert names(out.parent) == ["out"]
+
+
+@pytest.mark.parametrize("name", ["lock", "new", "replaced"])
+def test_a_folder_may_be_called_as_what_a_draft_holds(name, tmp_path):
+    for _ in range(2):
+        write(tmp_path / name)
+    assert names(tmp_path) == [name]

@@ -178,7 +178,7 @@ def test_a_service_that_repeats_the_key_does_not_bring_it_into_an_error(tmp_path
 def test_a_key_that_is_repeated_where_words_are_cut_is_not_shown_in_part():
     words = json.dumps({"error": "x " * 98 + CANARY}).encode()
     with listening(lambda _: (400, {}, words)) as good, client_of(good.base_url) as client:
-        with pytest.raises(ServiceError, match=r"x …$") as caught:
+        with pytest.raises(ServiceError, match=r"…$") as caught:
             client.events()
         assert CANARY[:4] not in str(caught.value)
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+from osdi_frames.quoting import paths_cut
 
 if sys.platform != "win32":
     import fcntl
@@ -22,18 +25,18 @@ if sys.platform != "win32":
 #: Ends the hidden name of a file that is being written.
 PARTIAL = ".partial"
 
-_LOCK = "lock"
-_REPLACED = "replaced"
+_LOCK, _NEW, _REPLACED = "lock", "new", "replaced"  # what a draft holds
 
 
 def make_folder(path: Path) -> None:
     """Create a folder and its missing parents durably, readable by their owner only."""
-    if path.is_dir():
-        return
-    make_folder(path.parent)
-    path.mkdir(mode=0o700, exist_ok=True)
-    path.chmod(0o700)  # mkdir applies the umask
-    sync(path.parent)
+    with paths_cut():
+        if path.is_dir():
+            return
+        make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+        path.chmod(0o700)  # mkdir applies the umask
+        sync(path.parent)
 
 
 def create_file(path: Path) -> BinaryIO:
@@ -83,47 +86,57 @@ def publish_file(new: Path, path: Path) -> None:
 
 
 def publish_folder(new: Path, target: Path) -> None:
-    """Move a finished folder to its place; one that is there takes the place of `new`, in one step.
+    """Move the finished folder of a draft to its place; one that is there moves into the draft.
 
-    A folder that is replaced passes its mode on.
+    That is one step where the system has it, so that there is a folder at any time. A folder that is replaced
+    passes its mode on.
     """
     for path in (new, *new.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
         sync(path)
-    if target.exists():
+    if target.is_dir():
         new.chmod(target.stat().st_mode & 0o7777)
+    try:
+        new.rename(target)  # where nothing is, or an empty folder
+    except OSError:
+        if not os.path.lexists(target):
+            raise
         _exchange(new, target)
-    else:
-        new.rename(target)
     sync(target.parent)
 
 
 @contextlib.contextmanager
-def draft(target: Path) -> Iterator[Path]:
-    """Create a hidden folder next to `target` to prepare it in; it is removed at the end.
+def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterator[Path]:
+    """Create a folder in a hidden one next to `target`, to prepare it or its content; it is removed at the end.
 
     Drafts of the same target that killed processes left are removed at the beginning, and folders above `target`
-    that are empty at the end and were not there at the beginning.
+    that are empty at the end and were not there at the beginning. `discard` is called with each folder that
+    `publish_folder` has replaced: others may have written into it until then.
     """
+    with paths_cut(), contextlib.suppress(FileNotFoundError):
+        target.lstat()  # no name, as it is too long or below a file
     above = [folder for folder in target.parents if not folder.exists()]
     make_folder(target.parent)
-    clear_drafts(target)
+    clear_drafts(target, discard)
     descriptor = None
     while descriptor is None:  # else another process took it for a dead one's before it was locked
         folder = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         with contextlib.suppress(FileNotFoundError):
             descriptor = try_lock(folder / _LOCK)
     try:
-        yield folder
+        make_folder(folder / _NEW)
+        yield folder / _NEW
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
-        with contextlib.suppress(OSError):  # in one that is not empty
-            for made in above:
-                made.rmdir()
+        try:
+            _clear(folder, target, discard)
+        finally:
+            os.close(descriptor)
+            with contextlib.suppress(OSError):  # in one that is not empty
+                for made in above:
+                    made.rmdir()
 
 
-def clear_drafts(target: Path) -> None:
+def clear_drafts(target: Path, discard: Callable[[Path], None] | None = None) -> None:
     """Remove the drafts of `target` whose processes ended without removing them."""
     for folder in target.parent.iterdir():
         descriptor = None
@@ -131,10 +144,25 @@ def clear_drafts(target: Path) -> None:
             with contextlib.suppress(OSError):  # another's, or a file system without locks
                 descriptor = try_lock(folder / _LOCK)
         if descriptor is not None:
-            if (folder / _REPLACED).is_dir() and not target.exists():
-                (folder / _REPLACED).rename(target)  # killed between the two steps of `_exchange`
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(descriptor)
+            try:
+                _clear(folder, target, discard)
+            finally:
+                os.close(descriptor)
+
+
+def _clear(folder: Path, target: Path, discard: Callable[[Path], None] | None) -> None:
+    """Remove a draft; put back what it replaced if nothing took its place, else discard it."""
+    shutil.rmtree(folder / _NEW, ignore_errors=True)
+    try:
+        for replaced in sorted(folder.glob(f"{_REPLACED}*")):
+            if not os.path.lexists(target):
+                replaced.rename(target)
+            elif discard:
+                discard(replaced)
+    finally:
+        with contextlib.suppress(OSError):  # what was not discarded stays
+            (folder / _LOCK).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def _prefix(target: Path) -> str:
@@ -173,12 +201,29 @@ def try_lock(path: Path, *, shared: bool = False) -> int | None:
     return descriptor if taken else None
 
 
-def _exchange(new: Path, old: Path) -> None:
-    if sys.platform == "linux":
-        rename = getattr(ctypes.CDLL(None), "renameat2", None)  # not in every libc
-        here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-        if rename and rename(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
+def _exchange(new: Path, target: Path) -> None:
+    """Let what is at two paths change places; what was at `target` is in the draft then."""
+    replaced = new.with_name(_REPLACED)
+    new.rename(replaced)  # whoever clears the draft looks at it from here on, whichever of the two it is
+    if _swapped(replaced, target):
+        return
+    replaced.rename(new)
+    for number in itertools.count():  # again where others have made something between the two steps
+        with contextlib.suppress(FileNotFoundError):
+            target.rename(new.with_name(f"{_REPLACED}-{number}"))
+        try:
+            new.rename(target)
+        except OSError:
+            if not os.path.lexists(target):
+                raise
+        else:
             return
-    # Two steps where the system has no single one; `clear_drafts` completes them for a killed process.
-    old.rename(new.with_name(_REPLACED))
-    new.rename(old)
+
+
+def _swapped(path: Path, other: Path) -> bool:
+    """Exchange two paths in one step, and return whether the system can do that."""
+    if sys.platform != "linux":
+        return False
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)  # not in every libc
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename) and rename(here, os.fsencode(path), here, os.fsencode(other), exchange) == 0

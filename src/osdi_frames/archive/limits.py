@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+from osdi_frames.quoting import quoted
+
 _LARGEST_DOCUMENT = 1 << 30  # Arrow counts the bytes of a chunk in 31 bits
 _RATIO_FROM = 128 << 20  # decompressed bytes below which any ratio is harmless
 
@@ -34,10 +36,12 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             if getattr(self, field.name) < 1:
-                raise ValueError(f"Limits.{field.name} is at least 1, not {getattr(self, field.name)}")
+                raise ValueError(
+                    f"Limits.{field.name} is at least 1, not {quoted(getattr(self, field.name))}"
+                )
         if self.document_bytes > _LARGEST_DOCUMENT:
             raise ValueError(
-                f"Limits.document_bytes is at most {_LARGEST_DOCUMENT}, not {self.document_bytes}"
+                f"Limits.document_bytes is at most {_LARGEST_DOCUMENT}, not {quoted(self.document_bytes)}"
             )
 
 

@@ -30,6 +30,7 @@ from osdi_frames.archive.names import (
 )
 from osdi_frames.archive.remote import HTTP, PULL, Remote, listed, shown
 from osdi_frames.errors import InvalidSource, SourceNotFound
+from osdi_frames.quoting import located, named
 
 File: TypeAlias = str | Remote
 
@@ -56,7 +57,7 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     if tables:
         path, kind = printable(min(tables)), suffix(min(tables))[1:].replace("xlsx", "excel")
         raise InvalidSource(
-            f"{path} is an exported table, and no archive; pandas.read_{kind}({path!r}) reads it"
+            f"{named(path)} is an exported table, and no archive; pandas.read_{kind} reads it"
         )
     second = {f"{file}{SEALED}" for file in found if SEGMENT.fullmatch(os.path.basename(str(file)))}
     return sorted(found - second, key=str)
@@ -98,14 +99,14 @@ class _Listing:
         elif glob.has_magic(path):
             found = self._matching(path)
             if not found:
-                raise SourceNotFound(f"no file matches {printable(path)}")
+                raise SourceNotFound(f"no file matches {printable(located(path))}")
             for path in found:
                 if os.path.isdir(path):
                     yield from self._in_folder(path)
                 elif self._is_file(path):
                     yield os.path.normpath(path)
         else:
-            raise SourceNotFound(f"there is no file or folder {printable(path)}{_hint(path)}")
+            raise SourceNotFound(f"there is no file or folder {printable(located(path))}{_hint(path)}")
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder and those inside it; report others."""

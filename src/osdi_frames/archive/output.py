@@ -11,22 +11,26 @@ import glob
 import hashlib
 import json
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from osdi_frames.archive import durable
 from osdi_frames.archive.names import BY_MANAGERS, MANIFEST, is_address, local_path
-from osdi_frames.archive.remote import HTTP, asked, filesystem_of, shown
+from osdi_frames.archive.remote import HTTP, asked, filesystem_of, shown, without_credentials
 from osdi_frames.archive.source import Source
 from osdi_frames.errors import DestinationExists, InvalidArgument
+from osdi_frames.quoting import listed, located
 
 Kind: TypeAlias = Literal["export", "report", "sample"]
 
 _NAMED = 3  # files that a message names
+_NAME = 40  # characters of a folder's name within another: file systems allow 255 bytes
 _AT_ONCE = 8  # uploads
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
 
@@ -48,8 +52,8 @@ def output_folder(
     Raises
     ------
     DestinationExists
-        Something at `destination` is not to be replaced, or it is, holds or lies in the source; nothing was
-        overwritten.
+        Something at `destination` is not to be replaced, or it is, holds or lies in the source: nothing was
+        overwritten. Or others wrote into a folder while it was replaced: their files are kept, the message says where.
     """
     path = os.fspath(destination)
     if is_address(path):
@@ -60,16 +64,52 @@ def output_folder(
 @contextlib.contextmanager
 def _published(destination: str, kind: Kind, source: Source, overwrite: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(destination))
+    destination = located(destination)
     _refuse_overlap(destination, target.as_posix(), _local_sources(source))
     _refuse_others(destination, target, kind, overwrite)
-    with durable.draft(target) as drafts:
-        folder = drafts / (target.name or "root")
-        durable.make_folder(folder)
+    with durable.draft(target, partial(_discard, destination, target)) as folder:
         yield folder
         with durable.create_file(folder / MANIFEST) as file:
             file.write(_manifest(kind, {name: _described(folder / name) for name in _files(folder)}))
         _refuse_others(destination, target, kind, overwrite)  # what came in the meantime
         durable.publish_folder(folder, target)
+
+
+def _discard(destination: str, target: Path, replaced: Path) -> None:
+    """Remove what an earlier run wrote into a folder that was replaced; keep the rest, and raise where it is.
+
+    Only names that were looked at are removed: what comes into the folder meanwhile stays, too.
+    """
+    if replaced.is_dir() and not replaced.is_symlink():
+        _remove_written(replaced)
+    if os.path.lexists(replaced):
+        kept = target.with_name(f"{target.name[:_NAME]}.replaced-{secrets.token_hex(4)}")
+        replaced.rename(kept)
+        raise DestinationExists(
+            f"{destination} was replaced; files in the earlier folder that osdi-frames did not create, or that were"
+            f" changed meanwhile, are in {located(kept)} ({listed(_files(kept))})"
+        )
+
+
+def _remove_written(folder: Path) -> None:
+    """Remove the files that a run wrote into a folder and that are unchanged, and what is empty then."""
+    manifest = folder / MANIFEST
+    kind, written = _parsed(manifest.read_bytes() if manifest.is_file() else None)
+    for name in written.keys() & _files(folder):
+        path = folder / name
+        modified = path.lstat().st_mtime_ns
+        if _described(path) == written[name] and path.lstat().st_mtime_ns == modified:
+            path.unlink()
+    for path in [path for path in folder.rglob("*") if path.name in BY_MANAGERS and not path.is_dir()]:
+        path.unlink()
+    inside = {parent for name in written for parent in Path(name).parents} - {Path()}
+    for parent in sorted(inside, key=lambda parent: -len(parent.parts)):
+        with contextlib.suppress(OSError):  # not empty
+            (folder / parent).rmdir()
+    if kind:
+        manifest.unlink()  # last: of what a killed process has left, the next knows the rest
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _refuse_others(destination: str, target: Path, kind: Kind, overwrite: bool) -> None:
@@ -122,7 +162,7 @@ def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, 
         if folder.startswith(other) or other.startswith(folder):
             where = "is inside" if folder.startswith(other) else "contains"
             raise DestinationExists(
-                f"{destination} {'is' if folder == other else where} the source {shown(named)};"
+                f"{destination} {'is' if folder == other else where} the source {located(without_credentials(named))};"
                 " choose a destination outside of it"
             )
 
@@ -157,14 +197,15 @@ def _earlier(
     was, written = _parsed(manifest)
     foreign = sorted(name for name in found if name not in written)
     changed = [name for name in found if written.get(name) not in (None, described(name))]
-    reason = f"contains no {kind}" if was != kind else ""
+    reason, way = f"contains no {kind}" if was != kind else "", "choose another folder"
     if foreign or changed:
         names = foreign or sorted(changed)
-        more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         what = "osdi-frames did not create" if foreign else "were changed since osdi-frames wrote them"
-        reason = f"contains files that {what} ({', '.join(names[:_NAMED])}{more})"
+        reason = f"contains files that {what} ({listed(names)})"
+        way = f"move them away, or {way}"
     if reason:
-        raise DestinationExists(f"{destination} {reason}; nothing was overwritten")
+        option = " (--out)" if kind == "report" else ""
+        raise DestinationExists(f"{destination} {reason}; {way}{option}; nothing was overwritten")
     return {*written}
 
 
@@ -216,7 +257,7 @@ def _listed(address: str) -> dict[str, dict[str, Any]]:
     filesystem.invalidate_cache()
     inside = len(path.rstrip("/")) + 1
     try:
-        found = asked(address, filesystem.find, path, detail=True)
+        found = asked(shown(address), filesystem.find, path, detail=True)
     except FileNotFoundError:
         return {}
     return {
@@ -233,4 +274,4 @@ def _ask(address: str, call: str, name: str, *data: bytes, source: Path | None =
     filesystem, path = filesystem_of(address)
     local = [] if source is None else [str(source)]
     target = f"{path.rstrip('/')}/{name}"
-    return asked(f"{shown(address).rstrip('/')}/{name}", getattr(filesystem, call), *local, target, *data)
+    return asked(f"{shown(address.rstrip('/'))}/{name}", getattr(filesystem, call), *local, target, *data)

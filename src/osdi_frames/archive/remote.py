@@ -20,6 +20,7 @@ from osdi_frames.archive.content import HEAD, holds_documents
 from osdi_frames.archive.names import is_ignored, printable, suffix_inside
 from osdi_frames.archive.streams import Pieces, ahead
 from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
+from osdi_frames.quoting import cut
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
 _PIECE = 1 << 20  # bytes taken from a stream at once
@@ -121,16 +122,16 @@ def listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
 def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
     """List what is at an address, with what is known of each."""
     if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
-        matches: dict[str, dict[str, Any]] = asked(address, filesystem.glob, path, detail=True)
+        matches: dict[str, dict[str, Any]] = asked(shown(address), filesystem.glob, path, detail=True)
         return matches
-    return {path: asked(address, filesystem.info, path)}
+    return {path: asked(shown(address), filesystem.info, path)}
 
 
 def _in_folder(
     address: str, filesystem: Any, folder: str, pass_over: Callable[[str], object]
 ) -> Iterator[Remote]:
     inside = len(folder.rstrip("/")) + 1
-    found = asked(address, filesystem.find, folder, detail=True)
+    found = asked(shown(address), filesystem.find, folder, detail=True)
     files = {_remote(address, path, info): path[inside:] for path, info in found.items()}
     nameless = [file for file, name in files.items() if not (suffix_inside(name) or is_ignored(name))]
     heads = ahead(Remote.head, nameless, _AT_ONCE)
@@ -143,7 +144,7 @@ def _in_folder(
 
 def _remote(address: str, path: str, info: Mapping[str, Any]) -> Remote:
     name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
-    return Remote(shown(name), path, address, info.get("size"))
+    return Remote(without_credentials(name), path, address, info.get("size"))
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:
@@ -154,9 +155,9 @@ def filesystem_of(address: str) -> tuple[Any, str]:
         found: tuple[Any, str] = url_to_fs(address)
     except ImportError as error:
         hint = f"pip install 'osdi-frames[cloud]', or in a clone '.[cloud]', brings what opens it; {PULL}"
-        raise MissingExtra(f"{shown(address)}: {error}; {hint}") from error
+        raise MissingExtra(f"{shown(address)}: {without_credentials(str(error))}; {hint}") from None
     except ValueError as error:
-        raise InvalidSource(f"{shown(address)}: {error}") from error
+        raise InvalidSource(f"{shown(address)}: {shown(str(error))}") from None
     return found
 
 
@@ -178,14 +179,19 @@ def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) 
             raise
         reason = shown(str(cause if is_failure else error) or type(error).__name__)
         # Without its cause: a traceback would show the whole address.
-        raise ServiceUnreachable(f"{shown(str(what))}: {reason}") from None
+        raise ServiceUnreachable(f"{what}: {reason}") from None
 
 
 def shown(text: str) -> str:
+    """Return an address, or a message with some, as a message quotes it: without credentials, and cut."""
+    return cut(without_credentials(text))
+
+
+def without_credentials(text: str) -> str:
     """Return an address, or a message with some, without users, passwords and signatures.
 
-    >>> shown("ftp://ann:secret@host/a.json"), shown("https://host/a.json?X-Amz-Signature=5f")
-    ('ftp://host/a.json', 'https://host/a.json')
+    >>> [without_credentials(text) for text in ("ftp://ann:secret@host/a.json", "https://host/a?X-Amz-Signature=5f")]
+    ['ftp://host/a.json', 'https://host/a']
     """
     return printable(_QUERY.sub(r"\1", _USER.sub(r"\1", text)))
 

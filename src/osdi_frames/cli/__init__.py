@@ -15,6 +15,7 @@ import click
 
 from osdi_frames.cli.options import HELP, Group, with_options
 from osdi_frames.errors import BadDocument, OsdiError, printable
+from osdi_frames.quoting import cut_within, with_paths_cut
 
 #: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
 #: the command is asked for: the list of commands needs no pandas, and no optional dependency.
@@ -105,6 +106,8 @@ def _status() -> int:
     try:
         return int(group.main(prog_name="osdi-frames", standalone_mode=False) or Status.DONE)
     except click.ClickException as error:
+        words = [part for word in sys.argv[1:] for part in (word, *word.split("=", 1))]
+        error.message = cut_within(error.message, words)
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
@@ -112,7 +115,7 @@ def _status() -> int:
         _end_at_once(Status.STOPPED)
     except (OsdiError, OSError) as error:
         hint = " (--on-error skip passes over it, osdi-frames check lists all)"
-        said = f"osdi-frames: {error}{hint if isinstance(error, BadDocument) else ''}"
+        said = f"osdi-frames: {with_paths_cut(error)}{hint if isinstance(error, BadDocument) else ''}"
         _complain(said, *getattr(error, "__notes__", []))
         return Status.FAILED
 

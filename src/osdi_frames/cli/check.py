@@ -10,6 +10,7 @@ from osdi_frames.cli import Status
 from osdi_frames.cli.options import as_json, print_json, progress, runs, sources
 from osdi_frames.errors import counted, printable
 from osdi_frames.handle import open as open_archive
+from osdi_frames.problems import Place
 
 
 @runs("osdi-frames check data")
@@ -32,9 +33,9 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
     else:
         click.echo(str(inspection))
         for row in found.to_dict("records"):
-            line = "" if pd.isna(row["source_line"]) else f":{row['source_line']}"
+            line = None if pd.isna(row["source_line"]) else row["source_line"]
             what = f"{row['severity']:<7}  {row['count']:>6} ×  {row['problem']}: {row['detail']}"
-            click.echo(printable(f"{what}  ({row['source_file']}{line})"))
+            click.echo(printable(f"{what}  ({Place(row['source_file'], line)})"))
         click.echo(
             f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, "
             f"{counted(left, 'value')} that no table takes (info: they stay in the archive)"

@@ -8,6 +8,7 @@ import click
 
 from osdi_frames.cli.options import FILTERS, bom, natural, reading, runs, sources
 from osdi_frames.files import FORMATS
+from osdi_frames.quoting import located
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.shortcuts import export
 
@@ -17,7 +18,8 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
     if path is None:
         return None
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        click.echo(f"osdi-frames: warning: others can read {path}; chmod 600 {path}", err=True)
+        shown = located(path)
+        click.echo(f"osdi-frames: warning: others can read {shown}; chmod 600 {shown}", err=True)
     key = path.read_bytes()
     return key.rstrip(b"\r\n") if key.isascii() else key
 
@@ -50,4 +52,4 @@ def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], 
         click.echo(line)
     for name, rows in counts.items():
         click.echo(f"{name:<24}  {rows:>9,} {'row' if rows == 1 else 'rows'}")
-    click.echo(f"written to {destination}")
+    click.echo(f"written to {located(destination)}")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from osdi_frames.errors import nearest
+from osdi_frames.quoting import quoted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -160,5 +161,5 @@ class Group(click.Group):
         """Find the command that the first argument names."""
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"there is no command {args[0]!r}; {nearest(args[0], names)}")
+            ctx.fail(f"there is no command {quoted(args[0])}; {nearest(args[0], names)}")
         return super().resolve_command(ctx, args)

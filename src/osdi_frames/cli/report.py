@@ -21,13 +21,13 @@ from osdi_frames.cli.options import (
 )
 from osdi_frames.errors import counted, printable
 from osdi_frames.files import FORMATS, Format
+from osdi_frames.quoting import cut, located
 from osdi_frames.reports import Report
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.shortcuts import report, write_report
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
-_WIDTH = 60  # characters of a label
 
 
 @runs("osdi-frames report data --out report")
@@ -84,7 +84,9 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
     if out:
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in formats)
-        (note if as_json else click.echo)(f"\nwritten to {out}: {count}, each as {kinds}, and report.html")
+        (note if as_json else click.echo)(
+            f"\nwritten to {located(out)}: {count}, each as {kinds}, and report.html"
+        )
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
@@ -109,5 +111,4 @@ def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
 
 
 def _label(value: object) -> str:
-    text = printable(show_key(value))
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    return cut(printable(show_key(value)))

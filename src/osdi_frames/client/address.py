@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress, MissingKey
 from osdi_frames.listening import is_loopback
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables.fields import VERSIONS, Version
 
 #: Where a key is looked for when none is given.
@@ -100,7 +101,7 @@ class Address:
         path = parts.path.rstrip("/")
         if inside := re.match(r"(.*/v[12])/.", path):
             raise BadAddress(
-                f"{shown(text)} lies below a service: the service root is {scheme}://{parts.netloc}{inside[1]}"
+                f"{shown(text)} lies below a service: the service root is {shown(f'{scheme}://{parts.netloc}{inside[1]}')}"
             )
         stated = version or path.rpartition("/")[2]
         if stated not in VERSIONS:
@@ -140,8 +141,8 @@ class Address:
                 found = _origin(joined)
         if found != (self.scheme, self.host, self.port):
             raise ForeignAddress(
-                f"a link of {shown(redact(at))} does not lead to {self.origin}, where alone the key goes:"
-                f" {shown(redact(link))!r}"
+                f"a link of {shown(redact(at))} does not lead to {shown(self.origin)}, where alone the key goes:"
+                f" {quoted(shown(redact(link)))}"
             )
         parts = urlsplit(joined)
         query = f"?{quote(parts.query, safe=_UNRESERVED)}" if parts.query else ""
@@ -151,22 +152,23 @@ class Address:
 def segment(resource_id: str) -> str:
     """Return an id as a part of a path; `BadAddress` where it is blank, or would be another place in the path."""
     if not resource_id.strip().strip("."):
-        raise BadAddress(f"{resource_id!r:.60} is no id")
+        raise BadAddress(f"{quoted(resource_id)} is no id")
     return quote(resource_id, safe="")
 
 
 def shown(address: str) -> str:
-    """Show an address on one line, cut, without name, password and the values of its query.
+    """Show an address on one line, its parts cut, without name, password and the values of its query.
 
     >>> shown("https://me:secret@example.org/api/v2/events?page=2&filter=title eq 'x'")
     'https://example.org/api/v2/events?page&filter'
     """
-    plain = "".join(character if character.isprintable() else "·" for character in address[:200])
+    plain = "".join(character if character.isprintable() else "·" for character in address)
     head, _, query = plain.partition("#")[0].partition("?")
     scheme, slashes, rest = head.partition("//")
     authority, slash, path = rest.partition("/")
     names = "&".join(name for name, _ in parse_qsl(query, keep_blank_values=True))
-    return f"{scheme}{slashes}{authority.rpartition('@')[2]}{slash}{path}{'?' if names else ''}{names}"
+    host = authority.rpartition("@")[2]
+    return f"{cut(scheme)}{slashes}{cut(host)}{slash}{cut(path)}{'?' if names else ''}{cut(names)}"
 
 
 def asked_page(address: str) -> int | None:
@@ -206,9 +208,9 @@ def _origin(address: str) -> tuple[str, str, int]:
         parts, port = urlsplit(address), urlsplit(address).port or 0
     host = re.sub(r":\d*$", "", parts.netloc.rpartition("@")[2].lower())
     if parts.scheme not in _PORTS or not host:
-        raise BadAddress(f"not an address of a service: {shown(address)!r}; write https://…/v2")
+        raise BadAddress(f"not an address of a service: {quoted(shown(address))}; write https://…/v2")
     if "@" in parts.netloc:
         raise InsecureAddress(f"no name and no password in an address: {shown(address)}")
     if not _HOST.fullmatch(host):
-        raise BadAddress(f"write the host in its ASCII form (xn--…): {shown(address)!r}")
+        raise BadAddress(f"write the host in its ASCII form (xn--…): {quoted(shown(address))}")
     return parts.scheme, host, port or _PORTS[parts.scheme]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,15 +14,17 @@ from typing import Any
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
 from osdi_frames.privacy import without_addresses
+from osdi_frames.quoting import cut
 
-_WORDS = 200  # characters of the service's words that an error repeats
+#: Characters of the words of a service, or of the network, that an error repeats.
+WORDS = 200
 _SAYING = ("error", "errors", "message", "error_description", "description", "detail", "title")
 _ELEMENT = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP response, read to its end; `redact` strikes the key from the service's words."""
+    """An HTTP response, read to its end; `redact` strikes the key from the service's words, and cuts what was sent."""
 
     method: str
     url: str
@@ -130,7 +131,7 @@ def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:
         text = html.unescape(_ELEMENT.sub(" ", text))
     line = "".join(character if character.isprintable() else " " for character in text)
     # The key first, and whole: of one with an address in it, or that is cut, the rest would not be found.
-    return textwrap.shorten(without_addresses(redact(line)), _WORDS, placeholder=" …")
+    return cut(" ".join(without_addresses(redact(line)).split()), WORDS)
 
 
 def _said(body: Any) -> str:

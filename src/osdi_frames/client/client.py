@@ -30,6 +30,7 @@ from osdi_frames.errors import (
     ServiceWarning,
 )
 from osdi_frames.problems import warn_caller
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.resolution import Resolution
 from osdi_frames.tables import known_prefixes
@@ -191,7 +192,7 @@ class Client:
             for answer in answers:
                 yield answer.body
         if collection.ledger.is_cut:
-            raise IncompletePull(f"{path}: {self._transport.redact(collection.ledger.lack())}")
+            raise IncompletePull(f"{cut(path)}: {collection.ledger.lack(self._transport.redact)}")
 
     def pull(
         self,
@@ -381,7 +382,7 @@ class Client:
                 )
                 if collection.resolve() is None:
                     raise IncompletePull(
-                        f"{path}: {self._transport.redact(collection.ledger.lack())}; pull keeps what there is"
+                        f"{cut(path)}: {collection.ledger.lack(self._transport.redact)}; pull keeps what there is"
                     )
         return self._table(lines)
 
@@ -392,9 +393,9 @@ class Client:
         """Warn where another person than the one that a link leads to has become the creator (interface 4, rule 2)."""
         asked, made = unquote(urlsplit(link).path.rstrip("/").rpartition("/")[2]), row["creator_id"][0]
         if asked != made:
-            said = "does not name the creator" if pd.isna(made) else f"has {made!r:.60} for its creator"
+            said = "does not name the creator" if pd.isna(made) else f"has {quoted(made)} for its creator"
             warn_caller(
-                f"the service ignored the creator {asked!r:.60}: the event {row['event_id'][0]!r:.60}, which it"
+                f"the service ignored the creator {quoted(asked)}: the event {quoted(row['event_id'][0])}, which it"
                 f" created, {said}",
                 ServiceWarning,
             )
@@ -449,5 +450,5 @@ def _campaign_path(campaign_id: str) -> str:
 def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:
     """Refuse a text in place of a list of them: it would be read letter by letter."""
     if isinstance(values, str):
-        raise TypeError(f"{of} are given as a list: [{values!r}]")
+        raise TypeError(f"{of} are given as a list: [{quoted(values)}]")
     return tuple(dict.fromkeys(values))

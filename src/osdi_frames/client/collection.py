@@ -22,6 +22,7 @@ from osdi_frames.client.answers import Answer, utc
 from osdi_frames.client.transport import Transport
 from osdi_frames.errors import BadAnswer, OsdiError, counted
 from osdi_frames.progress import bar
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables.forms import PAGE_KEYS, value_at
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
@@ -190,8 +191,8 @@ class Ledger:
         reported = _were(total, "record")
         return f"rows moved meanwhile; {reported} reported at the end; {_were(total)} read"
 
-    def lack(self) -> str:
-        """Return what is missing, so far as it is known."""
+    def lack(self, redact: Callable[[str], str] = str) -> str:
+        """Return what is missing, so far as it is known; `redact` strikes the key from ids."""
         parts = []
         if self.is_cut:
             parts.append(f"stopped at {self.max_pages} pages (max_pages)")
@@ -206,8 +207,9 @@ class Ledger:
             parts.append(f"no totals were reported; {_were(len(self.ids), 'distinct record')} read")
         if straddling := self._straddling():
             # As Python writes them: an id of the service must not command the terminal that shows it.
+            ids = ", ".join(quoted(redact(row_id)) for row_id in straddling[:5])
             more = f" and {len(straddling) - 5} more" if len(straddling) > 5 else ""
-            parts.append(f"rows on more than one page: {', '.join(map(repr, straddling[:5]))}{more}")
+            parts.append(f"rows on more than one page: {ids}{more}")
         if self.rows_without_id:
             parts.append(f"{counted(self.rows_without_id, 'row')} without an id")
         return "; ".join(parts) or "rows moved while the pages were read"
@@ -338,7 +340,7 @@ class Collection:
         answer = self.transport.send("GET", self._address(number), wanted=lambda: not self._left)
         if not _OF_PAGES & answer.body.keys():
             path = self.transport.redact(self.path)
-            raise BadAnswer(f"{path}, page {number}: not a page of a collection", address=path)
+            raise BadAnswer(f"{cut(path)}, page {number}: not a page of a collection", address=path)
         page = read_page(answer.body, number=number, prefixes=self.transport.prefixes)
         self.keep(answer)
         return answer, page

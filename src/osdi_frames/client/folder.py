@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 from osdi_frames.archive.durable import create_file, publish_file, write_file
 from osdi_frames.client.answers import stamp
 from osdi_frames.errors import ArchiveLocked, counted, printable
+from osdi_frames.quoting import located
 
 #: The name of a manifest: hidden, so that no reader of archives takes it for a document.
 MANIFEST = ".manifest.json"
@@ -47,7 +48,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            raise ArchiveLocked(f"another pull is writing into {folder} ({error})") from error
+            raise ArchiveLocked(f"another pull is writing into {located(folder)} ({error})") from error
         yield
 
 
@@ -199,7 +200,7 @@ class Manifest:
         said = "yes" if self.complete else "no"
         came = f"{counted(self.requests, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
         each = " (of each collection)" if len(self.collections) > 1 else ""  # an event can be in two of them
-        return f"{self.folder}: {came}{each}\ncomplete: {said}\n{self.why}"
+        return f"{located(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}"
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the values of JSON that its file holds."""

@@ -23,6 +23,7 @@ from osdi_frames.errors import (
     UnknownValue,
     nearest,
 )
+from osdi_frames.quoting import cut, located, quoted
 from osdi_frames.tables.fields import DATES, Version
 
 #: In place of a time: since the last pull.
@@ -88,7 +89,7 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
     """
     for name in names:
         if name not in NAMES:
-            raise UnknownValue(f"there is no collection {name!r}; {nearest(name, NAMES)}")
+            raise UnknownValue(f"there is no collection {quoted(name)}; {nearest(name, NAMES)}")
     wanted = set(names)
     for resource in reversed(RESOURCES.values()):
         if resource.name in wanted:
@@ -107,9 +108,9 @@ def moment(since: datetime | str | None) -> datetime | str | None:
         return since
     try:
         return utc(datetime.fromisoformat(since) if isinstance(since, str) else since)
-    except ValueError as error:
-        why = f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {since!r}"
-        raise InvalidField(why) from error
+    except ValueError:
+        why = f"since is a time such as 2026-05-01T18:30:00Z, or 'last', not {quoted(since)}"
+        raise InvalidField(why) from None
 
 
 def pull(
@@ -142,7 +143,7 @@ def pull(
         try:
             _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
         except (OsdiError, OSError, KeyboardInterrupt) as error:
-            error.add_note(f"what was read stays in {manifest.folder}; pull again to go on")
+            error.add_note(f"what was read stays in {located(manifest.folder)}; pull again to go on")
             raise
         finally:
             batches.close()
@@ -240,10 +241,10 @@ class _Tally:
         if proof is not None:
             self.proof = proof
             return
-        reasons = [failure, ledger.lack() if ledger.pages else "not read"]
-        at = f"{collection.path}: " if self.resource.parents else ""
         redact = collection.transport.redact  # ids are the service's words
-        self.lacking.append(redact(at + "; ".join(filter(None, reasons))))
+        reasons = [redact(failure), ledger.lack(redact) if ledger.pages else "not read"]
+        at = f"{cut(redact(collection.path))}: " if self.resource.parents else ""
+        self.lacking.append(at + "; ".join(filter(None, reasons)))
 
     def result(self) -> CollectionPulled:
         """Return what came, and whether it is all."""

@@ -22,6 +22,7 @@ from osdi_frames.errors import (
     nearest,
 )
 from osdi_frames.progress import bar
+from osdi_frames.quoting import quoted
 from osdi_frames.reading.interchange import as_frame
 from osdi_frames.tables import fields
 from osdi_frames.tables.events import EVENTS
@@ -149,7 +150,7 @@ def _refuse_repeated_identifiers(
             owner, at = owners.setdefault(identifier, (event, label))
             if owner != event and row.body and "identifiers" in row.body:
                 row.error = (
-                    f"the identifier {identifier!r:.60} is that of the row {at!r:.60}, too; it is unique"
+                    f"the identifier {quoted(identifier)} is that of the row {quoted(at)}, too; it is unique"
                 )
                 row.body = None
                 break
@@ -191,7 +192,7 @@ def _checked(frame: pd.DataFrame, *, new: bool) -> pd.DataFrame:
     known = [column.name for column in EVENTS.columns]
     for name in frame.columns:
         if name not in known:
-            raise UnknownColumn(f"the table events has no column {name!r:.60}; {nearest(str(name), known)}")
+            raise UnknownColumn(f"the table events has no column {quoted(name)}; {nearest(str(name), known)}")
     if not new and "event_id" not in frame.columns:
         raise UnknownColumn("the rows have no column 'event_id', which says which event each is")
     if "fetched_at" in frame.columns:  # of a CSV file it is text

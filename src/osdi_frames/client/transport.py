@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import ssl
 import threading
 import time
@@ -19,13 +20,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from queue import SimpleQueue
 from typing import Any
+from urllib.parse import unquote
 
 import httpcore
 import httpx
 import stamina
 
 from osdi_frames.client.address import Address, ApiKey, shown
-from osdi_frames.client.answers import Answer, Reply, answer
+from osdi_frames.client.answers import WORDS, Answer, Reply, answer
 from osdi_frames.errors import (
     BadAnswer,
     ClientClosed,
@@ -34,6 +36,7 @@ from osdi_frames.errors import (
     ServiceTimeout,
     ServiceUnreachable,
 )
+from osdi_frames.quoting import cut, cut_within, quoted
 from osdi_frames.tables.fields import KEY_HEADERS
 
 # Python prints warnings that nobody handles; a retry is no news, and the error that ends retries says so itself.
@@ -120,12 +123,13 @@ class Transport:
         self._request.begin()
         try:
             with self._http.stream(method, url, json=body) as response:
+                sent = (*_texts(body), *map(unquote, re.split("[/?&=]", url)))
                 return Reply(
                     method,
                     asked,
                     response.status_code,
                     _read(response, method, shown(asked)),
-                    self.redact,
+                    lambda said: cut_within(self.redact(said), sent),
                     response.headers.get("retry-after", ""),
                     response.extensions.get(_LOCATION, ""),
                 )
@@ -141,7 +145,9 @@ class Transport:
             return ServiceTimeout(
                 f"{where}: {late if self._request.is_late else 'no answer in time'}{unsure}"
             )
-        return ServiceUnreachable(f"{where}: {self.redact(str(error)) or type(error).__name__}{unsure}")
+        return ServiceUnreachable(
+            f"{where}: {cut(self.redact(str(error)), WORDS) or type(error).__name__}{unsure}"
+        )
 
     def _may_ask_again(self, error: Exception, method: str) -> bool | float:
         """Return whether stamina is to ask again, or after how many seconds (Retry-After)."""
@@ -204,9 +210,9 @@ class RateLimit:
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         if calls is not None and not (isinstance(calls, int) and calls >= 1):
-            raise ValueError(f"rate is a whole number of calls from 1 on, or None, not {calls!r}")
+            raise ValueError(f"rate is a whole number of calls from 1 on, or None, not {quoted(calls)}")
         if not (per > 0 and math.isfinite(per)):
-            raise ValueError(f"per is a number of seconds above 0, not {per!r}")
+            raise ValueError(f"per is a number of seconds above 0, not {quoted(per)}")
         self._per = per
         self._clock = clock
         self._sleep = sleep
@@ -292,6 +298,15 @@ class _Limited:
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._request.is_sent = True
         self._inner.write(buffer, self._request.wait(timeout))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def _set_location_aside(response: httpx.Response) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from osdi_frames.errors import InvalidField, nearest
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import fields
 from osdi_frames.tables.fields import VERSIONS, Field, Version, same
 from osdi_frames.tables.schema import spelled
@@ -75,29 +76,29 @@ class Writer:
         by_name = {name: field for field in declared for name in self.accepted(field)}
         body: dict[str, Any] = {}
         for key, value in given.items():
-            field = by_name.get(key)
+            field, place = by_name.get(key), cut(f"{at}{key}")
             name = self._sent(field) if field else None
             counts = field and self.version in field.set_by and (self.is_new or key != "_links")
             if field is None or name is None or not counts:
                 if self.strict:
-                    raise InvalidField(self._why_ignored(f"{at}{key}", field, by_name))
+                    raise InvalidField(self._why_ignored(place, field, by_name))
                 continue
             if value is None and self.is_new:
                 continue
-            written = self._value(value, field.kind, f"{at}{key}")
+            written = self._value(value, field.kind, place)
             if field.kind == "location" and not written:
                 continue  # not strict: nothing of it would count
             if body.setdefault(name, written) != written:
-                raise InvalidField(f"{at}{key} contradicts the same field under its other name")
+                raise InvalidField(f"{place} contradicts the same field under its other name")
         return body
 
     def _why_ignored(self, key: str, field: Field | None, known: Mapping[str, Field]) -> str:
         if field is None:
             editable = [name for name, known_field in known.items() if {*VERSIONS} & {*known_field.set_by}]
-            return f"an event has no field {key!r:.60}; {nearest(key.rpartition('.')[2], editable)}"
+            return f"an event has no field {quoted(key)}; {nearest(key.rpartition('.')[2], editable)}"
         if self._sent(field) is None:
-            return f"{key!r:.60} does not exist in {self.version}"
-        return f"the service ignores {key!r:.60}: it is not editable; strict=False leaves it out"
+            return f"{quoted(key)} does not exist in {self.version}"
+        return f"the service ignores {quoted(key)}: it is not editable; strict=False leaves it out"
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
         """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
@@ -117,7 +118,7 @@ class Writer:
                 return self._creator(value, key)
             case "identifiers", [*texts] if all(map(_is_text, texts)):
                 if bad := [text for text in texts if not all(map(_is_seen, text.partition(":")))]:
-                    raise InvalidField(f"{key} have the form system:id, not {bad[0]!r:.60}")
+                    raise InvalidField(f"{key} have the form system:id, not {quoted(bad[0])}")
                 return texts
             case "lines", [*texts] if all(
                 map(_is_text, texts)
@@ -130,12 +131,12 @@ class Writer:
                 return value
             case "string", _ if _is_text(value):
                 return value
-        raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {value!r:.60}")
+        raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {quoted(value)}")
 
     def _creator(self, links: Mapping[str, Any], key: str) -> dict[str, Any]:
         """Keep of the links what a client can set: the creator (interface 4, rule 2)."""
         if self.strict and (others := [name for name in links if name != _CREATOR]):
-            raise InvalidField(f"the service ignores {key}.{others[0]!s:.60}; strict=False leaves it out")
+            raise InvalidField(f"the service ignores {key}.{cut(str(others[0]))}; strict=False leaves it out")
         match links.get(_CREATOR):
             case None:
                 return {}
@@ -155,11 +156,13 @@ def _wall_clock(value: Any, key: str) -> str:
         with suppress(ValueError):
             moment = datetime.fromisoformat(value.strip().removesuffix("Z"))
     if not isinstance(moment, datetime) or pd.isna(moment) or moment.microsecond:
-        raise InvalidField(f"{key} is a time in whole seconds such as 2026-05-01T18:30:00, not {value!r:.60}")
+        raise InvalidField(
+            f"{key} is a time in whole seconds such as 2026-05-01T18:30:00, not {quoted(value)}"
+        )
     if moment.tzinfo is not None:
         raise InvalidField(
-            f"{key} is the wall clock at the place of the event, and has no zone: {value!s} would be shown there as"
-            f" {moment:%H:%M}; convert it to the zone of the place, then .replace(tzinfo=None)"
+            f"{key} is the wall clock at the place of the event, and has no zone: {cut(str(value))} would be shown"
+            f" there as {moment:%H:%M}; convert it to the zone of the place, then .replace(tzinfo=None)"
         )
     return f"{moment.isoformat(timespec='seconds')}Z"
 

@@ -8,6 +8,7 @@ from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, over_time
+from osdi_frames.quoting import quoted
 from osdi_frames.reports import Report
 from osdi_frames.reports.columns import time_levels
 from osdi_frames.reports.titles import labelled, words
@@ -59,7 +60,7 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
             library = f"{type(report).__module__.partition('.')[0]} " if hasattr(report, "columns") else ""
             raise _not_a_report(declared, f"is a {library}{type(report).__name__}", this="what it was given")
         if not isinstance(top, int) or top < 1:
-            raise InvalidArgument(f"top is how many values to show, 1 or more, not {top!r}")
+            raise InvalidArgument(f"top is how many values to show, 1 or more, not {quoted(top)}")
         count, subject, title = declared.count, declared.subject, declared.heading
         shown = report[[count]] if count in report.columns else report
         unit = f"{subject.unit} (without small counts)" if shown.isna().any(axis=None) else subject.unit

@@ -22,6 +22,7 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, UnknownColumn
 from osdi_frames.escapes import LAYERS, undo
+from osdi_frames.quoting import listed, quoted
 from osdi_frames.reading.arrays import one
 from osdi_frames.reading.interchange import as_frame
 from osdi_frames.reading.interchange import frame as to_frame
@@ -124,7 +125,7 @@ class Pseudonyms:
             The key is shorter than 32 bytes, both a key and `drop` are given, or one of the numbers is negative.
         """
         if drop not in (None, "identifying"):
-            raise InvalidArgument(f"drop is 'identifying', not {drop!r}")
+            raise InvalidArgument(f"drop is 'identifying', not {quoted(drop)}")
         if key is not None and drop is not None:
             raise InvalidArgument(
                 "drop='identifying' (--drop identifying) is without a key: there are no pseudonyms"
@@ -303,7 +304,7 @@ def _table_of(names: Sequence[str], table: str | None) -> Table:
     nearest = min(unknown, key=lambda name: len(unknown[name]))
     if missing := unknown[nearest]:
         raise UnknownColumn(
-            f"the table {nearest} has no column {', '.join(missing)}: what they hold is not known; "
+            f"the table {nearest} has no column {listed(missing)}: what they hold is not known; "
             "drop them first"
         )
     found = [table for table in tables if not unknown[table.name]]

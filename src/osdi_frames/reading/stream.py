@@ -14,6 +14,7 @@ from osdi_frames.archive.source import read as candidates
 from osdi_frames.archive.streams import ahead
 from osdi_frames.errors import SourceWarning, counted, printable
 from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, named, warn_caller
+from osdi_frames.quoting import listed, located, quoted
 from osdi_frames.reading.documents import Element, elements
 from osdi_frames.reading.group import GroupResult, grouped, read
 from osdi_frames.reading.plan import Plan
@@ -68,16 +69,16 @@ class Observer:
                 _warn_of_others(plan, self.first)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
-            warn_caller(f"{folder} holds {what}, not read", SourceWarning)
+            warn_caller(f"{located(folder)} holds {what}, not read", SourceWarning)
 
 
 def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
     """Warn that nothing was found of what was asked for, and say what there is."""
     declared, others = types_among(documents, plan.prefixes)
-    held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
+    held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         names = ", ".join(element.name for element in declared)
-        calls = ", ".join(f"open(source).table({main_table(element).name!r})" for element in declared)
+        calls = ", ".join(f"open(source).table({quoted(main_table(element).name)})" for element in declared)
         held = f"{names} elements, which {calls} reads"
     if declared or others:
         nothing = " and no ".join(element.name for element in plan.selects)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.errors import MissingExtra
+from osdi_frames.quoting import quoted
 from osdi_frames.receiver.erasure import erase
 from osdi_frames.receiver.verification import verify
 
@@ -21,7 +22,7 @@ __all__ = ["Limits", "create_app", "erase", "serve", "verify"]
 
 def __getattr__(name: str) -> Any:
     if name not in ("Limits", "create_app", "serve"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {quoted(__name__)} has no attribute {quoted(name)}")
     try:
         return getattr(import_module("osdi_frames.receiver.app"), name)
     except ModuleNotFoundError as error:

@@ -20,6 +20,7 @@ from pathlib import Path
 from osdi_frames.archive.durable import make_folder, sync, try_lock
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
+from osdi_frames.quoting import located, paths_cut, quoted
 from osdi_frames.receiver.segments import Log, check_identity
 
 #: The folder in a worker's in which the torn ends of files are kept.
@@ -105,21 +106,22 @@ class Worker:
 def check_name(name: str) -> None:
     """Raise `InvalidArgument` for a name that cannot be a folder's."""
     if not _NAME.fullmatch(name):
-        raise InvalidArgument(f"a worker's name is made of letters, digits and . _ -, not {name!r}")
+        raise InvalidArgument(f"a worker's name is made of letters, digits and . _ -, not {quoted(name)}")
 
 
 def worker_folders(archive: Path) -> list[Path]:
     """List the workers' folders of an archive; raise `SourceNotFound` where no receiver has written."""
-    found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
+    with paths_cut():
+        found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
-        raise SourceNotFound(f"{archive}: no archive of the receiver")
+        raise SourceNotFound(f"{located(archive)}: no archive of the receiver")
     return sorted(found)
 
 
 def locked(folder: Path) -> ArchiveLocked:
     """Return the error that says that another process owns a worker's folder."""
     return ArchiveLocked(
-        f"{folder}: another receiver writes here, or an erasure does; "
+        f"{located(folder)}: another receiver writes here, or an erasure does; "
         "give this one a name of its own with --worker"
     )
 

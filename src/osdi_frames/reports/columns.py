@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_list_like, is_numeric_dtype
 
 from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.reading.doubtful import FAR, trusted_years
 from osdi_frames.tables.schema import NO_DATE, NONE
 
@@ -81,7 +82,7 @@ def take(
     if missing:
         mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
         hint = nearest(missing[0], map(str, frame.columns)) if mistyped else reader
-        what = f"{report} needs {', '.join(missing)}, which the frame does not have"
+        what = f"{report} needs {', '.join(map(cut, missing))}, which the frame does not have"
         raise MissingColumn("; ".join(filter(None, [what, hint])))
     return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
 
@@ -92,7 +93,9 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
         return convert(column.reset_index(drop=True))
     except (TypeError, ValueError, OverflowError) as error:
         reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
-        raise InvalidColumn(f"{report} cannot use the column {column.name}: {reason}") from error
+        raise InvalidColumn(
+            f"{report} cannot use the column {cut(str(column.name))}: {cut(reason)}"
+        ) from None
 
 
 def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
@@ -208,8 +211,8 @@ def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) ->
     """Group the rows by period, each named by its start."""
     try:
         grouper = pd.Grouper(key=column, freq=freq, label="left")
-    except ValueError as error:
-        raise InvalidColumn(f"{report}: {freq!r} is no period; h, D, W, MS, QS and YS are") from error
+    except (TypeError, ValueError):
+        raise InvalidColumn(f"{report}: {quoted(freq)} is no period; h, D, W, MS, QS and YS are") from None
     number, labels = _binned(rows[column], grouper)
     # "W", "ME" and their like end with a day, and to the left of such a period is the day before it starts.
     labels = labels + pd.Timedelta(days=1) if grouper.closed == "right" else labels
@@ -274,7 +277,7 @@ def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> Ke
     if column.dtype == object and any(map(is_list_like, column)):
         name = column.name
         raise InvalidColumn(
-            f"{report}: {name} holds lists; to count each entry, explode it: frame.explode({name!r})"
+            f"{report}: {cut(str(name))} holds lists; to count each entry, explode it: frame.explode({quoted(name)})"
         )
     codes, known = coded(column)
     texts = pd.Series([*known, NONE], dtype="str")  # the last one is that of -1

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from osdi_frames.quoting import quoted
 from osdi_frames.reports import measures
 from osdi_frames.reports.columns import By, Period, named_keys
 from osdi_frames.reports.measures import Measure
@@ -184,7 +185,7 @@ class Report:
     def reader(self) -> str:
         """The call that reads its frame."""
         repeated = ", dedupe=False" if self.kind == "growth" else ""
-        return f"osdi_frames.open(source).table({self.read_from!r}{repeated})"
+        return f"osdi_frames.open(source).table({quoted(self.read_from)}{repeated})"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, counted, nearest
+from osdi_frames.quoting import quoted
 from osdi_frames.tables import element_types
 
 COLUMN: Final = "excluded"
@@ -32,7 +33,7 @@ def included(include: Iterable[str]) -> tuple[str, ...]:
     for reason in reasons:
         if reason not in REASONS:
             hint = nearest(reason, REASONS)
-            raise InvalidArgument(f"include takes {', '.join(REASONS)}, not {reason!r}; {hint}")
+            raise InvalidArgument(f"include takes {', '.join(REASONS)}, not {quoted(reason)}; {hint}")
     return reasons
 
 

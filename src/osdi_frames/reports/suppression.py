@@ -11,6 +11,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
+from osdi_frames.quoting import quoted
 from osdi_frames.reports.columns import time_levels
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
 from osdi_frames.reports.making import row_numbers
@@ -63,7 +64,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     {'email': 20, 'web': 9, 'ann': None, 'flyer': None}
     """
     if not isinstance(below, int) or below < 1:
-        raise InvalidArgument(f"below is the smallest count to show, not {below!r}")
+        raise InvalidArgument(f"below is the smallest count to show, not {quoted(below)}")
     if report.index.name == _PULL:
         return _without_steps(report, below)
     if _is_spread(report):

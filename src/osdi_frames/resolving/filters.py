@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from functools import reduce
-from textwrap import shorten
 from typing import Any, Final, TypeAlias, TypedDict
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.reading.plan import ELEMENT
 from osdi_frames.tables import element_types
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
@@ -72,7 +72,7 @@ class Filtering:
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
         if unknown := [name for name in filters if name not in FILTERS]:
-            raise TypeError(f"there is no filter {unknown[0]!r}; {nearest(unknown[0], FILTERS)}")
+            raise TypeError(f"there is no filter {quoted(unknown[0])}; {nearest(unknown[0], FILTERS)}")
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
         self.asked = {name: _texts(name, value) for name, value in given.items() if value not in (None, ())}
         """The values that were asked for; of a time its text."""
@@ -126,10 +126,10 @@ class Filtering:
             for value in asked if name not in _BOUNDS else ():
                 if value not in found:
                     hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
-                    hint = shorten(hint, _HINT, placeholder=" …")
+                    hint = cut(hint, _HINT)
                     if found and name in _LISTS and not self.titles:
                         hint += f"; {_LISTS[name]} lists ids with titles"
-                    raise UnknownValue(f"no {name} is {value!r}; {hint}")
+                    raise UnknownValue(f"no {name} is {quoted(value)}; {hint}")
 
     def lines(self, *elements: ElementType) -> list[str]:
         """Return a line about the filters, if there are any.
@@ -153,7 +153,7 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
         return (str(value),)
     values = (value,) if isinstance(value, str) else tuple(value)
     if not all(isinstance(text, str) for text in values):
-        raise InvalidArgument(f"{name} is a text or a list of texts, not {value!r}")
+        raise InvalidArgument(f"{name} is a text or a list of texts, not {quoted(value)}")
     return values
 
 
@@ -171,8 +171,8 @@ def _moment(name: str, text: str) -> int:
     try:
         period = pd.Period(text if _MOMENT.fullmatch(text) else "none")
         first = (period + int(name == "until")).to_timestamp(how="start").as_unit("us")
-    except ValueError as error:
+    except ValueError:
         raise InvalidArgument(
-            f"{name} is a year, a month, a day or a time (UTC), as 2026, 2026-05 or 2026-05-31, not {text!r}"
-        ) from error
+            f"{name} is a year, a month, a day or a time (UTC), as 2026, 2026-05 or 2026-05-31, not {quoted(text)}"
+        ) from None
     return int(first.asm8.astype("int64"))

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.quoting import quoted
 from osdi_frames.reading.engine import Engine
 from osdi_frames.reading.group import GroupResult
 from osdi_frames.reading.plan import ELEMENT, Plan
@@ -33,7 +34,7 @@ Rows: TypeAlias = Iterator[tuple[str, pa.Table]]
 def named_tables(tables: Tables) -> Mapping[str, Columns]:
     """Return the columns by table; None stands for all."""
     if isinstance(tables, str):
-        raise TypeError(f"tables is a list of names: tables=[{tables!r}]")
+        raise TypeError(f"tables is a list of names: tables=[{quoted(tables)}]")
     return tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
 
 
@@ -178,7 +179,7 @@ class Resolution:
 
 def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
     if dedupe not in (True, False, "message"):
-        raise InvalidArgument(f"dedupe is True, False or 'message', not {dedupe!r}")
+        raise InvalidArgument(f"dedupe is True, False or 'message', not {quoted(dedupe)}")
     if dedupe == "message" and not element.messages:
         raise InvalidArgument(
             f"dedupe='message' is about webhook messages; {element.name}s take True or False"

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
 from osdi_frames.sandbox.kinds import REFERRER_DATA, Shape, conform
@@ -43,7 +44,7 @@ def _sent(call: Call, name: str, shape: Shape = str, *, needed: bool = True) -> 
     """Return what a body has under a name; what has not that shape is refused."""
     value = call.body.get(name)
     if (needed or value is not None) and (not value or conform(value, shape) != value):
-        raise RequestRefused(400, f"{name} cannot be {str(value)[:40]!r}")
+        raise RequestRefused(400, f"{name} cannot be {quoted(str(value))}")
     return value
 
 
@@ -147,7 +148,7 @@ def add_webhook(service: Service, call: Call) -> Any:
     if not fits:
         raise RequestRefused(400, "url must be an http or https address")
     if not deliverable(url, service.webhook_hosts):
-        allowing = f"--allow-webhook-hosts {parts.hostname} allows it"
+        allowing = f"--allow-webhook-hosts {cut(parts.hostname or '')} allows it"
         raise RequestRefused(400, f"url must lead to this machine; {allowing}")
     trigger = {name: _sent(call, name, needed=False) for name in ("petition", "event", "account")}
     for kind, named in trigger.items():

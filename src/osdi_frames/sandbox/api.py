@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from osdi_frames.errors import RequestRefused
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.sandbox.faults import Injection, affect
 from osdi_frames.sandbox.kinds import KINDS, Kind, comparable
 from osdi_frames.sandbox.people import NOBODY, Account
@@ -107,7 +108,7 @@ def _asked(call: Call, name: str, default: int) -> int:
     """Return a number from 1 on of a query: its page, or how many records a page has."""
     asked = call.query.get(name, str(default))
     if not (asked.isascii() and asked.isdigit() and asked.strip("0")):
-        raise RequestRefused(400, f"{name} must be a number from 1 on, not {asked[:40]!r}")
+        raise RequestRefused(400, f"{name} must be a number from 1 on, not {quoted(asked)}")
     return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
 
 
@@ -117,16 +118,16 @@ def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:
     while rest:
         match = _CLAUSE.match(rest)
         if match is None:
-            raise _unclear(f"not understood from {rest[4:44]!r} on")
+            raise _unclear(f"not understood from {quoted(rest[4:])} on")
         name, operator, value = match.groups()
         for part, known in ((name, filters), (operator, _OPERATORS)):
             if part not in known:
-                raise _unclear(f"{part[:40]} is none of {', '.join(known) or 'no names'}")
+                raise _unclear(f"{cut(part)} is none of {', '.join(known) or 'no names'}")
         if name == "identifier":  # the service's own is kept without prefix
             value = value.removeprefix(f"{site.prefix}:")
         written = comparable(filters[name], value.replace("''", "'"))
         if written is None:
-            raise _unclear(f"{value[:40]!r} is no date or time of the calendar")
+            raise _unclear(f"{quoted(value)} is no date or time of the calendar")
         clauses.append((filters[name], _OPERATORS[operator], written))
         if len(clauses) > MOST_CLAUSES:
             raise _unclear(f"more than {MOST_CLAUSES} comparisons")

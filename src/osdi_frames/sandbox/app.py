@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
+from osdi_frames.quoting import cut, quoted
 from osdi_frames.sandbox import admin, api, faults
 from osdi_frames.sandbox.form_body import parse_fields
 from osdi_frames.sandbox.kinds import KINDS
@@ -86,7 +87,7 @@ def create_app(
     >>> app.state.service.store.close()  # whoever serves it does that
     """
     if not (prefix.isascii() and prefix.isidentifier()):
-        raise ValueError(f"a prefix is a word as in platform or action_network, not {prefix!r}")
+        raise ValueError(f"a prefix is a word as in platform or action_network, not {quoted(prefix)}")
     store = Store(Path(db) if db is not None else None)
     service = Service(
         store, prefix, per_page, retry_after, webhook_timeout, lenient, webhook_hosts, clock=now
@@ -174,7 +175,7 @@ class _Endpoint:
                 what = self._path.split("/")[1] if self._path else "the entry point"
                 raise RequestRefused(405, f"{what} cannot be deleted")
             allowed = ", ".join(self._handlers)
-            raise RequestRefused(405, f"{method[:20]} is not possible here; these are: {allowed}")
+            raise RequestRefused(405, f"{cut(method)} is not possible here; these are: {allowed}")
         lenient = self._service.lenient and self._version != ADMIN
         body = await _body(request, self._version, lenient=lenient) if method in ("POST", "PUT") else {}
         path, query = request.scope["path"].removeprefix(f"/api/{self._version}/"), request.query_params
@@ -216,7 +217,7 @@ def _check_sender(request: Request) -> None:
     here = is_loopback(re.sub(":[0-9]+$", "", host))
     own_page = origin in (None, f"{request.scope['scheme']}://{host}")
     if not here or not own_page:
-        why = f"of a page of {str(origin)[:40]!r}" if here else f"of the host {host[:40]!r}"
+        why = f"of a page of {quoted(str(origin))}" if here else f"of the host {quoted(host)}"
         raise RequestRefused(403, f"the admin interface answers requests of this machine only, not {why}")
 
 
@@ -243,7 +244,7 @@ async def _body(request: Request, version: str, *, lenient: bool) -> dict[str, A
             parsed = json.loads(body if body or version != ADMIN else "{}")
         text = json.dumps(parsed, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise RequestRefused(400, f"the body is not JSON: {str(error)[:100]}") from error
+        raise RequestRefused(400, f"the body is not JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise RequestRefused(400, "the body must be a JSON object")
     if _NOT_TEXT.search(text):

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope, Send
 
 from osdi_frames.errors import RequestRefused, nearest
+from osdi_frames.quoting import quoted
 from osdi_frames.sandbox.kinds import conform
 from osdi_frames.sandbox.site import Link
 
@@ -105,7 +106,7 @@ class Faults:
     def inject(self, name: str, /, **settings: Any) -> Injection:
         """Inject a fault; an unknown name or setting is refused with the ones that there are."""
         if name not in _BY_NAME:
-            raise RequestRefused(400, f"there is no fault {name!r}; {nearest(name, _BY_NAME)}")
+            raise RequestRefused(400, f"there is no fault {quoted(name)}; {nearest(name, _BY_NAME)}")
         fault = _BY_NAME[name]
         known = {**SELECTION, **fault.settings}
         for setting, value in settings.items():
@@ -136,7 +137,7 @@ def _among(number: int | None, chosen: int | list[int] | None) -> bool:
 
 def _check(setting: str, value: object, known: Mapping[str, Any]) -> None:
     if setting not in known:
-        raise RequestRefused(400, f"there is no setting {setting!r}; {nearest(setting, known)}")
+        raise RequestRefused(400, f"there is no setting {quoted(setting)}; {nearest(setting, known)}")
     shape = str if setting in ("method", "path") else type(known[setting])
     shape = int if shape is type(None) else shape
     least, most = (400, 599) if setting == "status" else (0, 3600 if shape is float else 10**6)
@@ -144,7 +145,7 @@ def _check(setting: str, value: object, known: Mapping[str, Any]) -> None:
         kept = conform(part, shape)
         within = kept is not None and (shape is str or least <= kept <= most)
         if not within and not (part is None is known[setting]):
-            raise RequestRefused(400, f"{setting} cannot be {str(value)[:40]!r}")
+            raise RequestRefused(400, f"{setting} cannot be {quoted(str(value))}")
 
 
 async def instead(injected: Sequence[Injection], seen: Seen) -> Response | None:

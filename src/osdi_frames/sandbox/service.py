@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from osdi_frames.errors import RequestRefused
+from osdi_frames.quoting import quoted
 from osdi_frames.sandbox.faults import Faults, Injection, Seen
 from osdi_frames.sandbox.gazetteer import Gazetteer
 from osdi_frames.sandbox.kinds import HELPER, KINDS, conform
@@ -246,7 +247,7 @@ class Service:
             event = self.store.find("event", resource_id=matched.pop(), account=account.account_id)
             if matched or event is None:
                 identifiers = ", ".join(entered["identifiers"])
-                raise RequestRefused(409, f"identifiers belong to another event: {identifiers}")
+                raise RequestRefused(409, f"identifiers belong to another event: {quoted(identifiers)}")
             return self._save(event, self._claimed(event, entered, site))
         creator_id, named = account.creator(named_creator(body, site, any_host=self.lenient), site.version)
         parent = campaign.resource_id if campaign else entered.pop("parent", None)
@@ -349,5 +350,5 @@ def _check_capacity(parent: Resource) -> None:
 def there(found: Found | None, what: str, resource_id: str) -> Found:
     """Return what was looked for; what is not there is refused."""
     if found is None:
-        raise RequestRefused(404, f"there is no {what} {resource_id!r} for this API key")
+        raise RequestRefused(404, f"there is no {what} {quoted(resource_id)} for this API key")
     return found

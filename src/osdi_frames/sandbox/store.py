@@ -17,6 +17,7 @@ from typing import Any
 
 from osdi_frames.archive.durable import create_file
 from osdi_frames.errors import DatabaseUnusable, RequestRefused
+from osdi_frames.quoting import located, paths_cut
 from osdi_frames.sandbox.resources import Resource, searched
 
 Stored = tuple[str, str | None, str]  # kind, person and document of a resource, which `read` reads
@@ -44,9 +45,10 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         try:
-            self._sql = _opened(path)
+            with paths_cut():
+                self._sql = _opened(path)
         except sqlite3.Error as error:
-            raise DatabaseUnusable(f"{path}: {error}") from error
+            raise DatabaseUnusable(f"{located(path or ':memory:')}: {error}") from error
         self.close = self._sql.close
 
     @contextmanager

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
+from osdi_frames.quoting import quoted
 from osdi_frames.tables.actions import ATTENDANCES, SIGNATURE_TABLES
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS, PETITIONS
 from osdi_frames.tables.events import EVENT_TABLES
@@ -41,7 +42,9 @@ def known_prefixes(prefix: str | None) -> tuple[str, ...]:
         return PREFIXES
     if not isinstance(prefix, str) or not re.fullmatch(r"[^\W\d][\w-]*", prefix):
         word = re.match(r"[^\W\d][\w-]*|", str(prefix))[0] or "change_desk"  # type: ignore[index] # it matches
-        raise InvalidArgument(f"prefix is one word, without a colon, such as {word!r}, not {prefix!r}")
+        raise InvalidArgument(
+            f"prefix is one word, without a colon, such as {quoted(word)}, not {quoted(prefix)}"
+        )
     return tuple(dict.fromkeys((prefix, *PREFIXES)))
 
 
@@ -66,7 +69,7 @@ def table(name: str) -> Table:
     try:
         return TABLES[name]
     except KeyError:
-        raise UnknownTable(f"there is no table {name!r}; {nearest(name, TABLES)}") from None
+        raise UnknownTable(f"there is no table {quoted(name)}; {nearest(name, TABLES)}") from None
 
 
 _table = table  # `describe` has an argument of its name

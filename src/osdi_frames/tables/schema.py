@@ -25,6 +25,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from osdi_frames.errors import UnknownColumn, nearest
+from osdi_frames.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,7 +101,7 @@ class Path:
         """Read the notation."""
         match = _PATH.fullmatch(text)
         if match is None:
-            raise ValueError(f"not a path: {text!r}")
+            raise ValueError(f"not a path: {quoted(text)}")
         steps = tuple(_INDEX.get(step, step) for step in _STEP.findall(match["steps"]))
         return cls(steps, match["function"], match["sibling"] is not None)
 
@@ -235,11 +236,11 @@ class Table:
         if names is None:
             return self.columns
         if isinstance(names, str) or not isinstance(names, Iterable):
-            raise TypeError(f"columns is a list of names: columns=[{names!r}]")
+            raise TypeError(f"columns is a list of names: columns=[{quoted(names)}]")
         declared, asked = {column.name: column for column in self.columns}, dict.fromkeys(names)
         for name in asked:
             if name not in declared:
-                raise UnknownColumn(f"{self.name} has no column {name!r}; {nearest(name, declared)}")
+                raise UnknownColumn(f"{self.name} has no column {quoted(name)}; {nearest(name, declared)}")
         return tuple(declared[name] for name in asked)
 
     def needed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
