@@ -97,6 +97,8 @@ class Finding:
     key: str = ""
     value: Any = NOTHING
     severity: Severity = "error"
+    count: int = 1
+    """How often it occurs in the document."""
 
     @property
     def detail(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,16 @@ def test_constants_after_a_broken_document_are_their_own_texts(broken: str) -> N
 def test_an_error_after_a_constant_keeps_its_place(constant: str) -> None:
     ((_, found),) = parts(f'{{"a": {constant}, "b": }}')
     assert found.value == f"Expecting value at column {14 + len(constant)}"
+
+
+def test_a_text_of_many_constants_needs_memory_in_proportion_to_its_size() -> None:
+    text = b"[%s]" % b", ".join([b"inf", b"-nan", b"NaN", b"1e400"] * 25_000)
+    tracemalloc.start()
+    (*warned, (_, values)) = split(text)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert {found.value: found.count for _, found in warned} == dict.fromkeys(values, 25_000)
+    assert most < 12 * len(text)
 
 
 def test_documents_with_constants_are_told_apart_without_line_breaks(tmp_path: Path) -> None:

@@ -255,10 +255,10 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
 
 
 def _warnings(decoder: Decoder) -> Iterator[Finding]:
-    for key in decoder.twice:
-        yield Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning")
-    for number in decoder.unusual:
-        yield Finding(ProblemKind.ODD_NUMBER, value=Verbatim(number), severity="warning")
+    for key, count in decoder.twice.items():
+        yield Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning", count=count)
+    for number, count in decoder.unusual.items():
+        yield Finding(ProblemKind.ODD_NUMBER, value=Verbatim(number), severity="warning", count=count)
 
 
 def _after_space(text: str, at: int) -> int:

@@ -96,7 +96,7 @@ class Inspector(Observer):
             self._add(Problem.at(place, finding), finding.key, count)
         for place, what, element in result.met:
             key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
-            self._add(Problem.at(place, replace(what, key=key) if element else what), key)
+            self._add(Problem.at(place, replace(what, key=key) if element else what), key, what.count)
             Observer.handle(self, Problem.at(place, what))
         for select, rows in result.rows:
             if select.table.element.month and not select.table.rows:

@@ -6,7 +6,7 @@ not fit are mended in Python, and read the same way.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -255,8 +255,10 @@ class _Reader:
         texts = documents["document"]
         unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in query.UNUSUAL))
         for document in documents.filter(unusual).to_pylist():
-            for text in unusual_numbers(document["document"]):
-                finding = Finding(ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning")
+            for text, times in Counter(unusual_numbers(document["document"])).items():
+                finding = Finding(
+                    ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning", count=times
+                )
                 self.result.met.append((_place(document), finding, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
