@@ -45,6 +45,8 @@ class Observer:
     quarantines: list[str] = field(default_factory=list)
     """The folders of bodies that no reader reads."""
     first: list[bytes] = field(default_factory=list)
+    others: dict[str, None] = field(default_factory=dict)
+    """What was met that no table declares, in words."""
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
@@ -61,6 +63,7 @@ class Observer:
         """Take notice of what was read of a group."""
         for place, finding, _ in reading.met:
             self.handle(Problem.at(place, finding))
+            self.others |= _called(finding)
         self.elements.update(reading.elements)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
@@ -75,30 +78,36 @@ class Observer:
         if self.policy:
             self.policy.close()
             if whole and not self.elements.total() and not self.policy.passed_over:
-                _warn_of_others(plan, self.first)
+                _warn_of_others(plan, self.first, self.others)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
             warn_caller(f"{folder} holds {what}, not read", SourceWarning)
 
 
-def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
+def _called(finding: Finding) -> dict[str, None]:
+    """Return as a key what something is called that no table declares; nothing of an empty page."""
+    if finding.problem is ProblemKind.OTHER_TYPE:
+        return {named(finding.key): None}
+    is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
+    return {} if is_empty else {"objects without elements": None}
+
+
+def _warn_of_others(plan: Plan, documents: list[bytes], others: dict[str, None]) -> None:
     """Warn that nothing was found of what was asked for, and say what there is."""
     declared: dict[str, str] = {}
-    others: dict[str, None] = {}
+    others = dict(itertools.islice(others.items(), _FIRST))
     for _, parsed in itertools.chain.from_iterable(map(split, documents)):
         for part in () if isinstance(parsed, Finding) else elements(parsed, plan.prefixes):
             if isinstance(part, Element):
                 declared[part.type.name] = f"read_table(source, {main_table(part.type).name!r})"
-            elif part.problem is ProblemKind.OTHER_TYPE:
-                others[named(part.key)] = None
-            elif part.problem is ProblemKind.NO_ELEMENTS and part.severity != "info":
-                others["objects without elements"] = None
+            else:
+                others |= _called(part)
     held = f"{', '.join(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         held = f"{', '.join(declared)} elements, which {', '.join(declared.values())} reads"
     if declared or others:
         nothing = " and no ".join(element.name for element in plan.selects)
-        warn_caller(f"no {nothing} was found; the source begins with {held}", SourceWarning)
+        warn_caller(f"no {nothing} was found; the source holds {held}", SourceWarning)
 
 
 def scan_tables(
