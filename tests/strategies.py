@@ -353,6 +353,25 @@ def identified(draw: st.DrawFn, of: Any) -> Any:
 
 
 @st.composite
+def collections(draw: st.DrawFn) -> dict[str, Any]:
+    """Return one or two collections, by their key or by that without its prefix."""
+    keys = draw(st.lists(st.sampled_from(sorted(RESOURCES)), min_size=1, max_size=2, unique=True))
+    names = {key: draw(st.sampled_from([key, key.partition(":")[2]])) for key in keys}
+    return {names[key]: draw(st.lists(identified(RESOURCES[key]), max_size=3)) for key in keys}
+
+
+@st.composite
+def resources(draw: st.DrawFn) -> dict[str, Any]:
+    """Return a resource of any type, perhaps without its address, perhaps with collections in it."""
+    value = draw(st.sampled_from([V1, V2, *RESOURCES.values()]).flatmap(identified))
+    if draw(st.booleans()):
+        del value["_links"]["self"]
+    if draw(st.booleans()):
+        value["_embedded"] = value.get("_embedded", {}) | draw(collections())
+    return value
+
+
+@st.composite
 def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
     """Return a document of any kind, in an envelope or without, in any spelling of the prefix."""
     events = st.sampled_from([V1, V2]).flatmap(identified)
@@ -372,11 +391,9 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
             st.sampled_from([{"total_pages": 1}, {"_embedded": {"osdi:tags": [PERSON]}}, {}, []]) | VALUES
         )
     elif kind == "resource":
-        body = draw(st.sampled_from(list(RESOURCES.values())).flatmap(identified))
+        body = draw(resources())
     elif kind == "resources":
-        names = draw(st.lists(st.sampled_from(sorted(RESOURCES)), min_size=1, max_size=2, unique=True))
-        held = {name: draw(st.lists(identified(RESOURCES[name]), max_size=3)) for name in names}
-        body = {"total_pages": 1, "page": 1, "_embedded": held}
+        body = draw(st.sampled_from([{"total_pages": 1, "page": 1}, {}])) | {"_embedded": draw(collections())}
     elif kind in ("page", "signature page"):
         name, each = ("osdi:events", events) if kind == "page" else ("osdi:signatures", signatures)
         body = {"total_pages": 1, "page": 1, "_embedded": {name: draw(st.lists(each, max_size=3))}}

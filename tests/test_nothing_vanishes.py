@@ -198,13 +198,27 @@ def test_what_no_table_takes_is_named_where_nothing_else_is_found(name, tmp_path
     document, called, severity = NOTHING[name]
     for source in both(document, tmp_path):
         for read in (of.read_events, of.read_signatures):
-            with pytest.warns(
-                SourceWarning, match=f"the source begins with {called}, which no table declares"
-            ):
+            with pytest.warns(SourceWarning, match=f"the source holds {called}, which no table declares"):
                 assert read(source).empty
         found = of.check(source)
         assert severity in found["severity"].tolist()
         assert "error" not in found["severity"].tolist()
+
+
+def test_what_no_table_takes_is_named_wherever_it_stands(tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_text("[]\n" * 100 + json.dumps(DONATION) + "\n")
+    with pytest.warns(SourceWarning, match="no event was found; the source holds donations"):
+        assert of.read_events(path).empty
+
+
+def test_a_petition_that_embeds_is_listed_without_what_is_read(tmp_path):
+    for source in both(PETITION | {"_embedded": {"osdi:signatures": [SIGNATURE]}}, tmp_path):
+        assert of.check(source).empty
+    for source in both(PETITION | {"_embedded": {"osdi:signatures": [SIGNATURE], "x:y": 1}}, tmp_path):
+        assert of.check(source)[["problem", "detail"]].to_numpy().tolist() == [
+            ["key not read", "petition: _embedded"]
+        ]
 
 
 def test_a_donation_among_events_is_a_warning_of_check(tmp_path):

@@ -190,10 +190,10 @@ class _Walk:
         lists = {name for name, _ in self._collections(body) if isinstance(embedded[name], list)}
         if lists:
             others = {name: value for name, value in embedded.items() if name not in lists}
-            yield replace(element, value=body | {"_embedded": others})
-            yield self._embedded(body, element.key)
-        else:
-            yield element
+            without = {name: value for name, value in body.items() if name != "_embedded"}
+            element = replace(element, value=without | ({"_embedded": others} if others else {}))
+        yield element
+        yield self._embedded(body, element.key)
 
     def _page(self, body: dict[str, Any], key: str) -> _Met:
         yield from _around_page(body, self.prefixes)
@@ -232,12 +232,8 @@ class _Walk:
             others = [value for name, value in body.items() if name not in PAGE_KEYS]
             holds_more = any(isinstance(value, dict | list) and value for value in others)
             is_page = _has(body, *COUNTS, "_embedded") and not holds_more
-            yield Finding(
-                ProblemKind.NO_ELEMENTS,
-                key,
-                NOTHING if is_page else body,
-                "info" if is_page else "warning",
-            )
+            shown, severity = (NOTHING, "info") if is_page else (body, "warning")
+            yield Finding(ProblemKind.NO_ELEMENTS, key, shown, severity)
 
     def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
         declared = {element.type_key: element for element in element_types()}

@@ -36,6 +36,8 @@ class Observer:
     quarantines: list[str] = field(default_factory=list)
     """The folders of bodies that no reader reads."""
     first: list[bytes] = field(default_factory=list)
+    others: dict[str, None] = field(default_factory=dict)
+    """What was met that no table declares, in words."""
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
@@ -52,6 +54,7 @@ class Observer:
         """Note the problems of a group, and its elements."""
         for place, finding, _ in result.met:
             self.handle(Problem.at(place, finding))
+            self.others |= _called(finding)
         self.elements.update(result.elements)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
@@ -66,15 +69,24 @@ class Observer:
         if self.policy:
             self.policy.close()
             if whole and not self.elements.total() and not self.policy.passed_over:
-                _warn_of_others(plan, self.first)
+                _warn_of_others(plan, self.first, self.others)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
             warn_caller(f"{located(folder)} holds {what}, not read", SourceWarning)
 
 
-def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
+def _called(finding: Finding) -> dict[str, None]:
+    """Return as a key what something is called that no table declares; nothing of an empty page."""
+    if finding.problem is ProblemKind.OTHER_TYPE:
+        return {named(finding.key): None}
+    is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
+    return {} if is_empty else {"objects without elements": None}
+
+
+def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -> None:
     """Warn that nothing was found of what was asked for, and say what there is."""
-    declared, others = types_among(documents, plan.prefixes)
+    declared, beginning = types_among(documents, plan.prefixes)
+    others = [*dict.fromkeys([*itertools.islice(others, _FIRST), *beginning])]
     held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         names = ", ".join(element.name for element in declared)
@@ -82,7 +94,7 @@ def _warn_of_others(plan: Plan, documents: list[bytes]) -> None:
         held = f"{names} elements, which {calls} reads"
     if declared or others:
         nothing = " and no ".join(element.name for element in plan.selects)
-        warn_caller(f"no {nothing} was found; the source begins with {held}", SourceWarning)
+        warn_caller(f"no {nothing} was found; the source holds {held}", SourceWarning)
 
 
 def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[list[ElementType], list[str]]:
@@ -93,10 +105,8 @@ def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[
         for part in () if isinstance(parsed, Finding) else elements(parsed, prefixes):
             if isinstance(part, Element):
                 declared[part.type] = None
-            elif part.problem is ProblemKind.OTHER_TYPE:
-                others[named(part.key)] = None
-            elif part.problem is ProblemKind.NO_ELEMENTS and part.severity != "info":
-                others["objects without elements"] = None
+            else:
+                others |= _called(part)
     return [*declared], [*others]
 
 
