@@ -83,7 +83,8 @@ EXPORT = {"destination": "out", "tables": ["events"], "format": "csv", "partitio
 PRIVACY = {"pseudonymize": None, "drop": None, "coordinate_decimals": 1, "postal_characters": 3}
 SERVICE = {"base_url": "http://127.0.0.1:9/api/v2", "api_key": "key"}
 
-#: Each public function with a call that is right; what the first ones hand on to a method is tried there. Those of reports and plots are made in one place each.
+#: Each public function with a call that is right; what a function hands on to a method of the handle is tried there.
+#: Those of reports and plots are made in one place each.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "open": (lambda **given: of.open(**given).check(), {"source": EVENT, **SETTINGS}),
     "check": (of.check, {"source": EVENT}),
@@ -366,7 +367,7 @@ def answering(status: int, body: Any = None, **headers: str) -> Iterator[of.Clie
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
     with (
         listening(lambda _: (status, headers, text)) as service,
-        client_of(service.base_url, timeout=0.5) as client,
+        client_of(service.base_url) as client,
     ):
         yield client
 
@@ -389,7 +390,10 @@ def read_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read_nothing() -> None:
-    with speaking(lambda _, __: time.sleep(0.2)) as base_url, client_of(base_url, timeout=0.05) as client:
+    with (
+        speaking(lambda *_: time.sleep(0.2)) as base_url,
+        of.Client(base_url, "key", retries=0, timeout=0.05) as client,
+    ):
         client.event(LONG)
 
 
@@ -579,6 +583,17 @@ def test_the_name_of_a_file_is_quoted_up_to_60_characters_of_each_part(kind: str
     for line in (["report", "."], ["check", "."], ["report", ".", "--on-error", "skip"]):
         ran = run(*line)
         assert f"{'x' * 60}…" in ran.stderr + ran.stdout
+        assert CANARY not in ran.stderr + ran.stdout
+
+
+def test_what_is_said_of_a_receivers_archive_quotes_60_characters_of_a_name_in_its_path() -> None:
+    worker = Path(LONG, "main")
+    (worker / "2026-05-01").mkdir(parents=True)
+    (worker / ".lock").touch()
+    (worker / "2026-05-01" / "000000000001.ndjson").write_text(f"damaged {LONG}\n" * 3)
+    assert f"{'x' * 60}…/main/2026-05-01/000000000001.ndjson:1: " in run("archive", "verify", LONG).stdout
+    for line in (["verify", LONG], ["erase", LONG, "--person", "p"], ["erase", LONG, "--email", LONG]):
+        ran = run("archive", *line)
         assert CANARY not in ran.stderr + ran.stdout
 
 

@@ -13,6 +13,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from osdi_frames.quoting import with_paths_cut
 from osdi_frames.receiver.envelope import Envelope, timestamp
 from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.validation import validate_body
@@ -169,7 +170,7 @@ class DeliveryQueue:
         try:
             task()
         except OSError as error:
-            failure = f"{otherwise}: {error}"
+            failure = f"{otherwise}: {with_paths_cut(error)}"
         # One line when it begins and one when it ends, not one a batch.
         if failure and not self._failure:
             logger.error("%s", failure)
@@ -190,7 +191,9 @@ class DeliveryQueue:
             for log in (self._worker.deliveries, self._worker.quarantine):
                 seal_finished(log, stopped=self._stopping.is_set)
         except OSError as error:
-            logger.warning("a segment stays uncompressed until the next is finished: %s", error)
+            logger.warning(
+                "a segment stays uncompressed until the next is finished: %s", with_paths_cut(error)
+            )
 
     async def health(self) -> dict[str, object]:
         """Return the receiver's state; an append and a sync are tried for it, see `Limits.probe_seconds`."""

@@ -20,6 +20,7 @@ from osdi_frames.archive.durable import PARTIAL, write_file
 from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.escapes import LAYERS, undo
+from osdi_frames.quoting import located, with_paths_cut
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
@@ -115,19 +116,20 @@ class _Eraser:
 
     def erase_from(self, segment: Segment) -> None:
         left: dict[int, tuple[bytes, int]] = {}
+        place = located(segment.path)
         try:
             for number, line in enumerate(segment.lines(), 1):
-                if rest := self._without_person(line, f"{segment.path}:{number}"):
+                if rest := self._without_person(line, f"{place}:{number}"):
                     left[number] = rest
         except FileNotFoundError:
             return  # a receiver took an empty one away since it was listed
         except OSError as error:
-            self.done.left.append(f"{segment.path}: {error}: cannot be read, so it was not searched")
+            self.done.left.append(f"{place}: {with_paths_cut(error)}: cannot be read, so it was not searched")
             return
         segment = segment.current()
         if left and not segment.sealed:
             what = "holds more, and a receiver still writes to it: stop it, then repeat this"
-            self.done.left.append(f"{segment.path}: {what}")
+            self.done.left.append(f"{place}: {what}")
         elif left:
             lines = enumerate(segment.lines(), 1)
             rewritten = (left[number][0] if number in left else line for number, line in lines)

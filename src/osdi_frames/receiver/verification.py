@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from osdi_frames.archive.names import QUARANTINE
+from osdi_frames.quoting import located
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.worker import TORN, is_locked, worker_folders
@@ -23,7 +24,7 @@ class Damage:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.what}"
+        return f"{located(self.path)}:{self.line}: {self.what}"
 
 
 @dataclass(slots=True)

@@ -88,7 +88,7 @@ class Worker:
             if is_locked(self.folder / ".erasing") and not is_said:  # else `is_locked` has it, for a moment
                 logger.warning(
                     "%s: an erasure holds the archive; waiting for it, %g s at most",
-                    self.folder,
+                    located(self.folder),
                     ERASURE_SECONDS,
                 )
                 is_said = True
