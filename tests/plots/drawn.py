@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pandas as pd
+from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from osdi_frames import plots, reports
+from osdi_frames.reports import Period
 
 #: What the reports are made of.
 EVENTS = pd.DataFrame(
@@ -67,10 +69,41 @@ DRAWN = {
 }
 
 
-def made(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Make a report; one that groups by what it is asked for, by region or source."""
-    by = {"rsvps_by": "location_region", "signatures_by": "source", "attendances_by": "source"}
-    return getattr(reports, name)(table, *filter(None, [by.get(name)]))
+#: What reports are asked for that group by anything.
+BY = {
+    "rsvps_by": ("location_region", ["location_country", "location_region"], ["location_region", MONTHLY]),
+    "signatures_by": ("source", ["source", "referrer"], [Period("created_date", "W"), "source"]),
+    "attendances_by": ("source", ["event_id", "source"], Period("created_date", "M")),
+    "signatures_over_time": (None, "source"),
+    "attendances_over_time": (None, "source"),
+}
+
+
+def made(name: str, table: pd.DataFrame) -> list[pd.DataFrame]:
+    """Make a report, by each of what it can be asked for."""
+    make = getattr(reports, name)
+    return [make(table, by) for by in BY[name]] if name in BY else [make(table)]
+
+
+_DAYS = st.sampled_from([None, "2026-03-04T18:00", "2026-05-09T10:00", "2026-05-02", "2026-02-28T23:59"])
+_VALUES = {
+    "str": st.sampled_from([None, "", "none", "a", "b", "(other: 2)", "$x$", "=1+1", "2026", "x" * 60]),
+    "int64": st.integers(0, 10**9),
+    "Int64": st.none() | st.integers(0, 10**9),
+    "float64": st.sampled_from([None, 12.5, -73.9]),
+    "datetime64[us]": _DAYS,
+    "datetime64[us, UTC]": _DAYS,
+}
+
+
+def generated(like: pd.DataFrame) -> st.SearchStrategy[pd.DataFrame]:
+    """Generate tables with the columns of another; no two rows are of one event."""
+    rows = st.lists(st.tuples(*(_VALUES[str(dtype)] for dtype in like.dtypes)), max_size=12)
+    frames = rows.map(lambda found: pd.DataFrame(found, columns=list(like)).astype(like.dtypes.to_dict()))
+    dated = [
+        name for name in like if name == "fetched_at"
+    ]  # without it no event can be followed through time
+    return frames.map(lambda table: table.assign(event_id=table.index.astype("str")).dropna(subset=dated))
 
 
 def axes(width: float = 8, height: float = 4.5) -> Axes:
@@ -106,6 +139,14 @@ def heights(ax: Axes) -> list[list[float]]:
 def texts(ax: Axes) -> list[str]:
     """Return what is written at bars."""
     return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def total(ax: Axes) -> float:
+    """Return what is drawn in all: of lines their ends, of bars those that count."""
+    if ax.lines:
+        return sum(line.get_ydata()[-1] for line in ax.lines)
+    upright = ax.containers and ax.containers[0].orientation == "vertical"
+    return sum(map(sum, heights(ax))) if upright else sum(widths(ax))
 
 
 def legend(ax: Axes) -> list[str]:

@@ -1,14 +1,17 @@
-"""A plot draws on the axes it was given, and leaves everything else as it was."""
+"""What is drawn sums to the total; a plot draws on the axes it was given, and leaves everything else as it was."""
 
 from __future__ import annotations
 
 import inspect
 import subprocess
 import sys
+from io import BytesIO
 
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from pandas.testing import assert_frame_equal
 
@@ -16,67 +19,102 @@ import osdi_frames as of
 from osdi_frames import plots, reports
 from osdi_frames.errors import InvalidArgument, MissingColumn, OsdiError
 
-from .drawn import DRAWN, EVENTS, TABLES, axes, draw, every_text, made, render, texts
+from .drawn import DRAWN, EVENTS, TABLES, axes, draw, every_text, generated, made, render, texts, total
 
 REPORTS = {report.name: report for report in reports.REPORTS}
 
-
-@pytest.fixture(params=DRAWN)
-def drawn(request) -> tuple[str, pd.DataFrame]:
-    name, make = DRAWN[request.param]
-    return name, make()
-
-
-@pytest.fixture(scope="module")
-def sample(data) -> dict[str, pd.DataFrame]:
-    events, signatures = of.read_events(data), of.read_signatures(data)
-    attendances = signatures.assign(event_id=signatures["petition_id"])  # as attendances have it
-    snapshots = events.dropna(subset="fetched_at")
-    return {"events": events, "snapshots": snapshots, "signatures": signatures, "attendances": attendances}
+#: Every plot, with a report to draw.
+EVERY = [(name, make()) for name, make in DRAWN.values()]
 
 
 def test_every_report_has_its_plot_and_every_plot_its_report():
     assert set(reports.FUNCTIONS) == set(REPORTS) <= set(of.__all__)
 
 
-@pytest.mark.parametrize("name", plots.__all__)
-def test_plots_are_called_alike(name):
-    first, *others = inspect.signature(getattr(plots, name)).parameters.values()
-    assert first.name == ("events" if name == "event_map" else "report")
-    assert all(other.kind is other.KEYWORD_ONLY for other in others)
-    assert others[0].name == "ax"
-    if name != "event_map":
-        assert (others[1].name, others[1].default) == ("top", 20)
+def test_plots_are_called_alike():
+    for name in plots.__all__:
+        first, *others = inspect.signature(getattr(plots, name)).parameters.values()
+        assert first.name == ("events" if name == "event_map" else "report")
+        assert all(other.kind is other.KEYWORD_ONLY for other in others), name
+        assert others[0].name == "ax"
+        assert name == "event_map" or (others[1].name, others[1].default) == ("top", 20)
 
 
-def test_the_callers_axes_are_drawn_on_and_pyplot_knows_of_none(drawn):
-    name, frame = drawn
-    ax, open_figures = axes(), plt.get_fignums()
-    assert draw(name, frame, ax=ax) is ax
-    assert ax.has_data()
-    assert len(ax.figure.axes) == 1
-    assert plt.get_fignums() == open_figures
+# -- what is drawn sums to the total --
 
 
-def test_without_axes_one_figure_is_made_that_pyplot_knows_so_that_notebooks_show_it(drawn):
-    name, frame = drawn
-    open_figures = plt.get_fignums()
-    ax = draw(name, frame, ax=None)
-    try:
-        assert len(plt.get_fignums()) == len(open_figures) + 1
-        assert plt.gcf() is ax.figure
+def counted(name: str, report: pd.DataFrame) -> int:
+    """Return what a report counts in all; of one that grows, at the end."""
+    declared = REPORTS[name]
+    counts = report[declared.count] if declared.count in report.columns else report
+    if declared.kind == "growth":
+        counts = counts[report.index.notna()].tail(1)
+    return int(counts.to_numpy().sum())
+
+
+def read_back(report: pd.DataFrame) -> pd.DataFrame:
+    file = BytesIO()
+    report.to_parquet(file)
+    return pd.read_parquet(file)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@settings(max_examples=3, deadline=None, phases=[Phase.generate])  # to shrink a failure takes minutes
+@given(data=st.data(), top=st.integers(1, 12))
+def test_what_is_drawn_sums_to_the_total(table, data, top):
+    rows = data.draw(generated(TABLES[table]))
+    of_table = [name for name, declared in REPORTS.items() if declared.table == table]
+    for name, report in [(each, report) for each in of_table for report in made(each, rows)]:
+        expected = counted(name, report)
+        for shown in (report, read_back(report.sample(frac=1, random_state=top))):
+            ax = draw(name, shown, top=top)
+            assert total(ax) == expected, name
+            said = f"{expected:,} in all" in f"{ax.get_xlabel()} {ax.get_ylabel()}"
+            assert said or texts(ax) == ["nothing to report"], name
+
+
+def test_every_report_of_the_sample_archive_is_drawn(data):
+    events, signatures = of.read_events(data), of.read_signatures(data)
+    read = {"events": events, "snapshots": events.dropna(subset="fetched_at"), "signatures": signatures}
+    read["attendances"] = signatures.assign(event_id=signatures["petition_id"])  # as attendances have it
+    for name, declared in REPORTS.items():
+        ax = draw(name, made(name, read[declared.table])[0])
         render(ax)
-    finally:
-        plt.close(ax.figure)
+        assert ax.has_data(), name
 
 
-def test_no_setting_is_changed_and_the_report_stays_as_it_was(drawn):
-    name, frame = drawn
+# -- what a plot does to what it was given --
+
+
+def test_the_callers_axes_are_drawn_on_and_pyplot_knows_of_none():
+    for name, frame in EVERY:
+        ax, open_figures = axes(), plt.get_fignums()
+        assert draw(name, frame, ax=ax) is ax
+        assert ax.has_data()
+        assert len(ax.figure.axes) == 1
+        assert plt.get_fignums() == open_figures
+
+
+def test_without_axes_one_figure_is_made_that_pyplot_knows_so_that_notebooks_show_it():
+    for name, frame in EVERY:
+        open_figures = plt.get_fignums()
+        ax = draw(name, frame, ax=None)
+        try:
+            assert len(plt.get_fignums()) == len(open_figures) + 1
+            assert plt.gcf() is ax.figure
+            render(ax)
+        finally:
+            plt.close(ax.figure)
+
+
+def test_no_setting_is_changed_and_the_report_stays_as_it_was():
     mpl.get_backend()  # chosen when first asked for
-    settings, before = mpl.rcParams.copy(), frame.copy(deep=True)
-    render(draw(name, frame))
-    assert mpl.rcParams == settings
-    assert_frame_equal(frame, before)
+    settings = mpl.rcParams.copy()
+    for name, frame in EVERY:
+        before = frame.copy(deep=True)
+        render(draw(name, frame))
+        assert mpl.rcParams == settings, name
+        assert_frame_equal(frame, before)
 
 
 def test_pyplot_is_not_imported_for_who_brings_axes():
@@ -93,55 +131,43 @@ print("matplotlib.pyplot" in sys.modules)
     assert ran.stdout.strip() == "False"
 
 
-def test_colours_of_text_are_those_of_the_style(drawn):
-    name, frame = drawn
-    with plt.style.context("dark_background"):
-        ax = draw(name, frame, ax=axes())
-        colours = {mpl.colors.to_hex(text.get_color()) for text in every_text(ax)}
-    assert colours == {"#ffffff"}
+def test_colours_of_text_are_those_of_the_style():
+    for name, frame in EVERY:
+        with plt.style.context("dark_background"):
+            ax = draw(name, frame, ax=axes())
+            colours = {mpl.colors.to_hex(text.get_color()) for text in every_text(ax)}
+        assert colours == {"#ffffff"}, name
 
 
-def test_an_empty_report_says_that_there_is_nothing(drawn):
-    name, frame = drawn
-    ax = draw(name, frame.head(0))
-    assert texts(ax) == ["nothing to report"]
-    assert ax.get_title(loc="left")
-    assert not ax.patches
-    render(ax)
+def test_an_empty_report_says_that_there_is_nothing():
+    for name, frame in EVERY:
+        ax = draw(name, frame.head(0))
+        assert texts(ax) == ["nothing to report"], name
+        assert ax.get_title(loc="left")
+        assert not ax.patches
+        render(ax)
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_a_report_of_an_empty_archive_says_that_there_is_nothing(name):
-    table = TABLES[REPORTS[name].table].head(0)
-    assert texts(draw(name, made(name, table))) == ["nothing to report"]
-    if name == "signatures_over_time":
-        by = reports.signatures_over_time(table, by="source")
-        assert texts(draw(name, by)) == ["nothing to report"]
+# -- what is refused --
 
 
-def test_one_row_is_drawn(drawn):
-    name, frame = drawn
-    ax = draw(name, frame.head(1))
-    assert ax.has_data()
-    render(ax)
-
-
-@pytest.mark.parametrize("name", REPORTS)
-def test_a_raw_frame_is_refused_with_what_to_call(name):
-    table = REPORTS[name].table
-    with pytest.raises(InvalidArgument, match=rf"of\.plots\.{name}\(of\.{name}\({table}") as caught:
-        draw(name, TABLES[table])
-    assert isinstance(caught.value, (OsdiError, ValueError))
-    assert "\n" not in str(caught.value)
+def test_a_raw_frame_is_refused_with_what_to_call():
+    for name, declared in REPORTS.items():
+        with pytest.raises(
+            InvalidArgument, match=rf"of\.plots\.{name}\(of\.{name}\({declared.table}"
+        ) as caught:
+            draw(name, TABLES[declared.table])
+        assert isinstance(caught.value, (OsdiError, ValueError))
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "given", [None, [1], "data", EVENTS["total_accepted"]], ids=["none", "list", "path", "series"]
 )
-@pytest.mark.parametrize("name", REPORTS)
-def test_what_is_no_frame_is_refused_with_what_to_call(name, given):
-    with pytest.raises(InvalidArgument, match=f"of.plots.{name}"):
-        draw(name, given)
+def test_what_is_no_frame_is_refused_with_what_to_call(given):
+    for name in REPORTS:
+        with pytest.raises(InvalidArgument, match=f"of.plots.{name}"):
+            draw(name, given)
 
 
 @pytest.mark.parametrize(
@@ -170,19 +196,3 @@ def test_a_report_whose_values_became_a_column_is_refused(drawn):
 def test_a_frame_that_is_no_table_of_events_has_no_map():
     with pytest.raises(MissingColumn, match="event_map needs location_longitude, location_latitude"):
         draw("event_map", EVENTS[["total_accepted"]])
-
-
-def test_a_report_read_back_from_parquet_is_drawn_the_same(drawn, tmp_path):
-    name, frame = drawn
-    frame.to_parquet(tmp_path / "report.parquet")
-    back = pd.read_parquet(tmp_path / "report.parquet")
-    assert [bar.get_extents().bounds for bar in draw(name, back).patches] == [
-        bar.get_extents().bounds for bar in draw(name, frame).patches
-    ]
-
-
-@pytest.mark.parametrize("name", REPORTS)
-def test_the_sample_archive_is_drawn(name, sample):
-    ax = draw(name, made(name, sample[REPORTS[name].table]))
-    render(ax)
-    assert ax.has_data()

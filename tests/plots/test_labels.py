@@ -43,16 +43,16 @@ REPLACED = {
 }
 
 
-@pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
-def test_a_label_is_drawn_as_it_stands(text):
-    ax = draw("signatures_by", counted({text: 2}))
-    assert names(ax) == [text]
-    render(ax)
+def test_a_label_is_drawn_as_it_stands():
+    for text in KEPT.values():
+        ax = draw("signatures_by", counted({text: 2}))
+        assert names(ax) == [text]
+        render(ax)
 
 
-@pytest.mark.parametrize(("text", "expected"), REPLACED.values(), ids=REPLACED)
-def test_what_would_be_obeyed_is_replaced(text, expected):
-    assert names(draw("signatures_by", counted({text: 2}))) == [expected]
+def test_what_would_be_obeyed_is_replaced():
+    for text, expected in REPLACED.values():
+        assert names(draw("signatures_by", counted({text: 2}))) == [expected]
 
 
 def test_no_text_of_a_hostile_report_is_parsed_and_none_makes_a_warning():

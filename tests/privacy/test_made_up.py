@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import osdi_frames as of
 
 ROOT = Path(__file__).parents[2]
@@ -16,11 +14,11 @@ RESERVED = re.compile(
 PHONE = re.compile(r"\+\d[\d ().-]{7,}\d")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.*")), ids=lambda path: path.name)
-def test_a_notebook_shows_no_address_and_no_number_that_can_be_somebodys(path):
-    text = path.read_bytes().decode("utf-8", "ignore") if path.suffix != ".png" else ""
-    assert [each for each in EMAIL.findall(text) if not RESERVED.search(each)] == []
-    assert [each for each in PHONE.findall(text) if "555" not in each] == []
+def test_no_notebook_shows_an_address_or_a_number_that_can_be_somebodys():
+    for path in (path for path in (ROOT / "notebooks").glob("*.*") if path.suffix != ".png"):
+        text = path.read_text("utf-8")
+        assert [each for each in EMAIL.findall(text) if not RESERVED.search(each)] == [], path.name
+        assert [each for each in PHONE.findall(text) if "555" not in each] == [], path.name
 
 
 def test_the_sample_archive_has_no_address_and_no_number_that_can_be_somebodys(data):
