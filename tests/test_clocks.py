@@ -20,7 +20,7 @@ MEASURING = {
 }
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns"}
 #: Programs whose own limits of time a test sets.
-SUBJECTS = {"Client", "client", "partial"}
+SUBJECTS = {"Client", "client", "client_of", "partial"}
 
 
 def modules(*words: str) -> Iterator[tuple[str, ast.Module]]:
