@@ -22,6 +22,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import osdi_frames as of
+from osdi_frames import sample
 from osdi_frames.errors import SourceWarning
 from osdi_frames.reading.check import Inspection
 from tests.clocks import GUARD
@@ -61,6 +62,14 @@ def own_umask() -> Iterator[None]:
 def data() -> Path:
     """Return the sample archive of the repository."""
     return Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="session")
+def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an archive like the sample, a tenth as large, for tests of what does not depend on how much there is."""
+    folder = tmp_path_factory.mktemp("little") / "data"
+    sample.write(folder, signatures=150, events=60)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -27,22 +29,32 @@ def read(path: Path) -> NotebookNode:
     return nbformat.read(path, as_version=4)
 
 
-def executed(path: Path, folder: Path) -> NotebookNode:
-    """Execute a notebook in a copy of its folder, so that nothing it leaves behind is in the repository."""
-    shutil.copytree(path.parent, folder / "notebooks", ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    (folder / "data").symlink_to(REPOSITORY / "data")
-    notebook = read(path)
+@contextmanager
+def kernel() -> Iterator[NotebookClient]:
+    """Start a kernel."""
     client = NotebookClient(
-        notebook,
+        nbformat.v4.new_notebook(),
         **PATIENT,
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,  # a busy kernel sends what it prints in pieces
         store_widget_state=False,
         extra_arguments=["--log-level=ERROR"],  # it warns of its unencrypted loopback ports
-        resources={"metadata": {"path": str(folder / "notebooks")}},
     )
-    client.execute()
+    with client.setup_kernel():
+        yield client
+
+
+def executed(path: Path, folder: Path, client: NotebookClient) -> NotebookNode:
+    """Execute a notebook in a copy of its folder, so that nothing it leaves behind is in the repository."""
+    shutil.copytree(path.parent, folder / "notebooks", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    (folder / "data").symlink_to(REPOSITORY / "data")
+    empty = nbformat.v4.new_code_cell(f"%reset -f\n%cd -q {folder / 'notebooks'}")
+    client.nb = nbformat.v4.new_notebook(cells=[empty])  # of a kernel that has executed others
+    client.execute_cell(empty, 0)
+    client.nb = notebook = read(path)
+    for number, cell in enumerate(code(notebook), 1):
+        client.execute_cell(cell, notebook.cells.index(cell), execution_count=number)
     # What the kernel tells of itself changes with each of its versions.
     notebook.metadata.language_info = {"name": "python"}
     for cell in code(notebook):
@@ -80,6 +92,6 @@ def _words(output: NotebookNode) -> str:
 
 if __name__ == "__main__":
     for notebook in NOTEBOOKS:
-        with tempfile.TemporaryDirectory() as scratch:
-            nbformat.write(executed(notebook, Path(scratch)), notebook)
+        with tempfile.TemporaryDirectory() as scratch, kernel() as fresh:
+            nbformat.write(executed(notebook, Path(scratch), fresh), notebook)
         print(f"{notebook.name}: {notebook.stat().st_size:,} bytes")

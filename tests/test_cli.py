@@ -17,16 +17,16 @@ from osdi_frames.cli import COMMANDS, Status, group
 from tests.commands import open_fifo, run
 
 
-def test_report_prints_the_totals_and_writes_every_report(data, tmp_path):
-    ran = run("report", data, "--out", tmp_path / "report", "--include", "test,cancelled,hidden")
+def test_report_prints_the_totals_and_writes_every_report(little, tmp_path):
+    ran = run("report", little, "--out", tmp_path / "report", "--include", "test,cancelled,hidden")
     assert (ran.returncode, ran.stderr) == (0, "")
-    events, signatures = of.read_events(data), of.read_signatures(data)
+    events, signatures = of.read_events(little), of.read_signatures(little)
     assert (
         f"{len(events)} events with {events.total_accepted.sum():,} RSVPs; {len(signatures):,} signatures"
         in ran.stdout
     )
     written = pd.read_parquet(tmp_path / "report" / "rsvps_by_campaign.parquet")
-    campaigns = of.read_table(data, "event_campaigns")
+    campaigns = of.read_table(little, "event_campaigns")
     assert any(f"\n{title}  " in ran.stdout for title in campaigns.title)
     expected = of.rsvps_by_campaign(events, campaigns, include=["cancelled", "hidden"]).reset_index()
     pd.testing.assert_frame_equal(written, expected, check_dtype=False)
@@ -52,12 +52,12 @@ def test_report_and_export_take_filters_and_say_them(tmp_path):
     assert "no petition is '55'; nearest: 5" in ran.stderr
 
 
-def test_what_is_counted_too_may_be_named_in_several_options(data):
+def test_what_is_counted_too_may_be_named_in_several_options(little):
     together, apart = (
-        run("report", data, "--include", "test,hidden"),
+        run("report", little, "--include", "test,hidden"),
         ["--include", "test", "--include", "hidden"],
     )
-    assert run("report", data, *apart).stdout == together.stdout
+    assert run("report", little, *apart).stdout == together.stdout
 
 
 def test_report_replaces_an_earlier_report(tmp_path):
@@ -369,14 +369,15 @@ def test_a_warning_and_a_report_name_the_option_and_not_the_argument(tmp_path):
     assert "Not counted: 1 cancelled event (they can be counted in another report)" in page
 
 
-def test_report_as_json_has_the_numbers_of_the_frames(data, reported):
-    ran = run("report", data, "--json")
+def test_report_as_json_has_the_numbers_of_the_frames(little):
+    reported = of.report(little)
+    ran = run("report", little, "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     found = json.loads(ran.stdout)
     assert list(found["reports"]) == list(reported)
     assert found["caveats"] == {name: frame.attrs["caveat"] for name, frame in reported.items()}
     campaigns = reported["rsvps_by_campaign"]
-    headline, *notes = run("report", data).stdout.partition("\n\n")[0].splitlines()
+    headline, *notes = run("report", little).stdout.partition("\n\n")[0].splitlines()
     people = found["summary"].pop("people")
     assert found["summary"] == {
         "events": campaigns["events"].sum(),

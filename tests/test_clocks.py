@@ -20,14 +20,15 @@ MEASURING = {
 }
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns"}
 #: Programs whose own limits of time a test sets.
-SUBJECTS = {"Client", "client", "partial"}
+SUBJECTS = {"Client", "client", "client_of", "partial"}
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
+def modules(*words: str) -> Iterator[tuple[str, ast.Module]]:
+    """Return the modules in which one of some words occurs."""
     for path in sorted(TESTS.rglob("*.py")):
-        name = path.relative_to(TESTS).as_posix()
-        if not name.startswith("benchmarks/"):
-            yield name, ast.parse(path.read_text())
+        name, text = path.relative_to(TESTS).as_posix(), path.read_text()
+        if not name.startswith("benchmarks/") and any(word in text for word in words):
+            yield name, ast.parse(text)
 
 
 def called(call: ast.Call) -> str:
@@ -47,7 +48,7 @@ def is_long(statement: ast.stmt) -> bool:
 
 def test_clocks_are_read_in_long_forms_only():
     found = {}
-    for name, module in modules():
+    for name, module in modules(*CLOCKS, ".time("):
         for statement in module.body:
             if any(map(reads_a_clock, ast.walk(statement))) and not is_long(statement):
                 found.setdefault(name, set()).add(getattr(statement, "name", ast.unparse(statement)))
@@ -57,7 +58,7 @@ def test_clocks_are_read_in_long_forms_only():
 def test_what_guards_against_hanging_waits_longer_than_any_machine_is_slow():
     short = [
         f"{name}: {ast.unparse(call)}"
-        for name, module in modules()
+        for name, module in modules("timeout=")
         for call in ast.walk(module)
         if isinstance(call, ast.Call) and called(call).rpartition(".")[2] not in SUBJECTS
         for given in call.keywords

@@ -261,7 +261,7 @@ def any_order_and_any_repeats_give_the_same(data: st.DataObject, files: list[lis
             assert_frame_equal(found, expected[name])
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(data=st.data(), files=archives())
 def test_any_order_of_files_and_any_repeats_of_them_give_the_same_frames_and_totals(
     data: st.DataObject, files: list[list[Any]]

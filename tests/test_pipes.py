@@ -29,6 +29,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         "report a.json",
         "report a.json --json --quiet",
         "report a.json --out out",
+        "check a.json",
         "describe",
         "--help",
         "--version",

@@ -28,9 +28,9 @@ def blocks(guide, language):
 
 
 @pytest.fixture
-def folder(data, tmp_path, monkeypatch):
+def folder(little, tmp_path, monkeypatch):
     """Stand in a folder with ``data`` in it, as a reader of the guides does."""
-    shutil.copytree(data, tmp_path / "data")
+    shutil.copytree(little, tmp_path / "data")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

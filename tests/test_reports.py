@@ -198,7 +198,8 @@ EVENT_FRAMES = st.lists(EVENT, max_size=12).map(lambda rows: frame(EVENTS, rows)
 SIGNATURE_FRAMES = st.lists(SIGNATURE, max_size=12).map(lambda rows: frame(SIGNATURES, rows))
 
 
-FEW = settings(max_examples=6)  # each example makes every report
+FEW = settings(max_examples=4)  # each example makes every report
+FEWER = settings(max_examples=2)  # in every form of its frame
 
 
 def same(report: pd.DataFrame, expected: pd.DataFrame) -> None:
@@ -671,7 +672,7 @@ def same_of_every_form(makers, table, form_has_values):
 
 
 @by_duckdb
-@FEW
+@FEWER
 @given(table=EVENT_FRAMES)
 def test_reports_on_events_are_the_same_whoever_made_the_frame(table):
     makers = [make for name, make in EVENT_REPORTS.items() if name not in ALIKE]
@@ -680,7 +681,7 @@ def test_reports_on_events_are_the_same_whoever_made_the_frame(table):
 
 
 @by_duckdb
-@FEW
+@FEWER
 @given(table=SIGNATURE_FRAMES)
 def test_reports_on_signatures_are_the_same_whoever_made_the_frame(table):
     makers = [make for name, make in SIGNATURE_REPORTS.items() if name not in ALIKE]

@@ -108,15 +108,3 @@ def test_an_interrupted_query_of_the_database_is_a_keyboard_interrupt():
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=GUARD, check=False
     )
     assert (ran.stdout, ran.returncode) == ("interrupted\n1\n", 0)
-
-
-@pytest.mark.parametrize("words", [["report"], ["check"], ["report", "--out", "out"]], ids=" ".join)
-def test_a_pipe_that_nobody_reads_any_more_ends_a_command_in_silence(words, data, tmp_path):
-    reader, writer = os.pipe()
-    os.close(reader)
-    ran = subprocess.run(
-        [*COMMAND, *words, data], stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, check=False
-    )
-    os.close(writer)
-    assert (ran.returncode, ran.stderr) == (141, b"")
-    assert [path.name for path in tmp_path.iterdir()] == words[2:]

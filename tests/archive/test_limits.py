@@ -103,7 +103,7 @@ def long_name(size: int) -> bytes:
 
 
 #: Bombs that are tried by default (the zips hold brackets in gz); the others go other ways to the same limits.
-QUICK = ("line breaks in gz", "zips in zips", "holes in tar", "brackets in bz2", "line breaks in xz")
+QUICK = ("zips in zips", "holes in tar", "brackets in bz2", "line breaks in xz")
 
 
 @pytest.mark.parametrize(

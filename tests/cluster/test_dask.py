@@ -152,10 +152,10 @@ def test_every_standard_report_is_that_of_pandas_on_a_cluster(count, in_pandas, 
         assert_frame_equal(function(read[report.table]), function(in_pandas[report.table]))
 
 
-def test_titles_may_be_a_dask_frame_too(data, here):
-    read = {name: of.open(data).dask(name, npartitions=2) for name in ("events", "event_campaigns")}
+def test_titles_may_be_a_dask_frame_too(little, here):
+    read = {name: of.open(little).dask(name, npartitions=2) for name in ("events", "event_campaigns")}
     made = of.rsvps_by_campaign(read["events"], read["event_campaigns"])
-    whole = of.rsvps_by_campaign(of.read_events(data), of.read_table(data, "event_campaigns"))
+    whole = of.rsvps_by_campaign(of.read_events(little), of.read_table(little, "event_campaigns"))
     assert_frame_equal(made, whole)
 
 

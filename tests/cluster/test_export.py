@@ -16,14 +16,14 @@ from osdi_frames.tables import TABLES
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Cut archives into small partitions, and compute in this process."""
-    monkeypatch.setattr(exporting, "SIZE", 1_000_000)
+    monkeypatch.setattr(exporting, "SIZE", 100_000)
     with dask.config.set(scheduler="sync"):
         yield
 
 
-def test_all_tables_are_those_of_one_machine(data, tmp_path):
-    counts = of.export(data, tmp_path / "out", engine="dask")
-    whole = of.export(data, tmp_path / "whole")
+def test_all_tables_are_those_of_one_machine(little, tmp_path):
+    counts = of.export(little, tmp_path / "out", engine="dask")
+    whole = of.export(little, tmp_path / "whole")
     assert counts == whole
     assert len(list((tmp_path / "out" / "signatures").iterdir())) > 3
     for name in TABLES:
@@ -31,10 +31,10 @@ def test_all_tables_are_those_of_one_machine(data, tmp_path):
         assert_frame_equal(pd.read_parquet(tmp_path / "out" / name), one)
 
 
-def test_months_and_filters_are_those_of_one_machine(data, tmp_path):
+def test_months_and_filters_are_those_of_one_machine(little, tmp_path):
     options = {"partition_by": "month", "since": "2025-07", "tables": ["signatures", "signature_tags"]}
-    counts = of.export(data / "deliveries", tmp_path / "out", engine="dask", **options)
-    assert counts == of.export(data / "deliveries", tmp_path / "whole", **options)
+    counts = of.export(little / "deliveries", tmp_path / "out", engine="dask", **options)
+    assert counts == of.export(little / "deliveries", tmp_path / "whole", **options)
     keys = ["idempotency_key", "signature_id", "element"]
     one, other = (
         pd.read_parquet(tmp_path / name / "signatures").sort_values(keys).reset_index(drop=True)

@@ -22,13 +22,13 @@ TABLES = ["signatures", "signature_tags", "people"]
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Cut archives into few partitions, and compute in this process."""
-    monkeypatch.setattr(exporting, "SIZE", 1_000_000)
+    monkeypatch.setattr(exporting, "SIZE", 100_000)
     with dask.config.set(scheduler="sync"):
         yield
 
 
 @pytest.fixture(scope="module")
-def archive(data, tmp_path_factory):
+def archive(little, tmp_path_factory):
     """Return sources of signatures and people."""
     people = [
         {"identifiers": [f"platform:p{number}"], "email_addresses": [{"address": f"Ann.{number}@b.org"}]}
@@ -37,7 +37,7 @@ def archive(data, tmp_path_factory):
     pages = [{"_embedded": {"osdi:people": people[start::3]}} for start in range(3)]
     path = tmp_path_factory.mktemp("people") / "people.ndjson"
     path.write_text("\n".join(map(json.dumps, pages)))
-    return [data / "deliveries", path]
+    return [little / "deliveries", path]
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_the_ids_of_a_dask_index_are_neither_in_the_cells_nor_in_the_divisions()
     assert_frame_equal(made.compute().reset_index(drop=True), whole)
 
 
-def test_neither_the_key_nor_its_hash_is_in_what_a_graph_prints(data):
-    read = of.open(data).dask("signatures", npartitions=2)
+def test_neither_the_key_nor_its_hash_is_in_what_a_graph_prints(little):
+    read = of.open(little).dask("signatures", npartitions=2)
     made, other = (of.pseudonymize(read, key) for key in (KEY, KEY[::-1]))
     assert made._name != other._name
     shown = [repr(made), str(made), made.expr.tree_repr(), repr(made.dask), repr([*made.dask.values()])]
