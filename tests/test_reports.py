@@ -861,7 +861,7 @@ def test_no_key_at_all_is_refused():
 
 def test_what_is_no_frame_is_refused():
     with pytest.raises(
-        InvalidColumn, match=r"signatures_by_source takes a DataFrame, as .* returns, not a str"
+        InvalidColumn, match=r"signatures_by_source takes a DataFrame, as .* returns, not str"
     ):
         reports.signatures_by_source("data")
 

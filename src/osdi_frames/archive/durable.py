@@ -226,4 +226,4 @@ def _swapped(path: Path, other: Path) -> bool:
         return False
     rename = getattr(ctypes.CDLL(None), "renameat2", None)  # not in every libc
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(rename) and rename(here, os.fsencode(path), here, os.fsencode(other), exchange) == 0
+    return rename is not None and rename(here, os.fsencode(path), here, os.fsencode(other), exchange) == 0

@@ -232,8 +232,10 @@ class _Walk:
             others = [value for name, value in body.items() if name not in PAGE_KEYS]
             holds_more = any(isinstance(value, dict | list) and value for value in others)
             is_page = _has(body, *COUNTS, "_embedded") and not holds_more
-            shown, severity = (NOTHING, "info") if is_page else (body, "warning")
-            yield Finding(ProblemKind.NO_ELEMENTS, key, shown, severity)
+            if is_page:
+                yield Finding(ProblemKind.NO_ELEMENTS, key, severity="info")
+            else:
+                yield Finding(ProblemKind.NO_ELEMENTS, key, body, "warning")
 
     def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
         declared = {element.type_key: element for element in element_types()}
