@@ -188,7 +188,8 @@ def _opened(transport: Transport, sending: _Request) -> httpx.Client:
     )
     for inner in (client._transport, *client._mounts.values()):  # those of proxies included
         if isinstance(inner, httpx.HTTPTransport):
-            # httpx has no argument for it; httpcore has, and the tests with slow servers see that it holds.
+            # httpx has no argument for it, and calls no trace between the parts of a head, which can go on without
+            # end; httpcore has, and the tests with slow servers see that it holds.
             inner._pool._network_backend = _Limited(inner._pool._network_backend, sending)  # type: ignore[assignment]
     return client
 
