@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,6 +21,7 @@ from osdi_frames.resolving import versions
 from tests.clocks import GUARD
 
 MANY = 3000
+ROOT = Path(__file__).parents[1]
 
 
 def delivery(number: int) -> list[Any]:
@@ -163,3 +165,21 @@ def test_elements_of_different_types_are_never_repeats_of_each_other(identified)
     assert {name: frame["title"].tolist() for name, frame in read.items()} == {
         name: [key] for name, key in keys.items()
     }
+
+
+@pytest.mark.long
+def test_the_oldest_duckdb_that_is_supported_reads_as_the_reference_does(tmp_path):
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path]
+    subprocess.run([*install, "duckdb==1.5.*"], check=True)
+    paths = os.pathsep.join(map(str, [tmp_path, Path(of.__file__).parents[1]]))
+    shown = [sys.executable, "-c", "import duckdb; print(duckdb.__version__)"]
+    environment = os.environ | {"PYTHONPATH": paths}
+    ran = subprocess.run(shown, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("1.5.")
+    tests = [
+        "tests/test_reference.py",
+        "tests/test_problems.py",
+        "tests/test_round_trip.py",
+        "tests/test_order.py",
+    ]
+    subprocess.run([sys.executable, "-m", "pytest", "-q", *tests], env=environment, cwd=ROOT, check=True)

@@ -107,7 +107,7 @@ def _status() -> int:
         return int(group.main(prog_name="osdi-frames", standalone_mode=False) or Status.DONE)
     except click.ClickException as error:
         words = [part for word in sys.argv[1:] for part in (word, *word.split("=", 1))]
-        vars(error)["message"] = cut_within(error.message, words)
+        vars(error)["message"] = cut_within(error.message, words)  # click declares it as final
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
