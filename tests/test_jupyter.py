@@ -19,6 +19,7 @@ ERRORS = {
     "of.rsvps_by_campaign(events.assign(capacity='many'))": "InvalidColumn: rsvps_by_campaign cannot use the ",
     "of.Client('http://127.0.0.1:9/api/v2', 'a-key-for-none', retries=0).events()": "ServiceUnreachable: GET ",
     "of.Client('http://127.0.0.1:9/api/v2', 'a-key-for-none').pull('x', since='now')": "InvalidField: since is a ",
+    "of.read_events({'title': print})": "InvalidSource: a source is a path, an open binary file, or parsed JSON",
 }
 IMPORT = "import osdi_frames as of"
 WHOLE = "import sys, traceback; print(''.join(traceback.format_exception(sys.last_value)))"
@@ -81,8 +82,8 @@ def test_the_lines_of_own_functions_are_shown_too(notebook):
 
 def test_the_whole_traceback_with_its_cause_is_still_there_to_be_asked_for(notebook):
     whole = notebook.shown(WHOLE)[0].text
-    assert "ValueError: Invalid isoformat string" in whole
-    assert "pull.py" in whole
+    assert "TypeError: Object of type builtin_function_or_method is not JSON serializable" in whole
+    assert "source.py" in whole
 
 
 def test_a_warning_of_passed_over_problems_names_the_own_line(notebook):

@@ -324,11 +324,11 @@ def test_of_a_campaign_what_changed_since_the_last_pull_is_asked_for(clocked, tm
     campaign = served.running.admin("POST", "campaigns", title="A", account=GROUP)["id"]
     client.update_event(clocked[3][0], {"title": "of no campaign"})
     first = served.add(1, **{"platform:event_campaign_id": campaign})
-    clock.advance(5)
+    clock.advance(days=5)
     latest = served.add(1, **{"platform:event_campaign_id": campaign})
-    clock.advance(5)
+    clock.advance(days=5)
     assert client.pull(tmp_path, campaigns=[campaign], since="last").complete
-    clock.advance(5)
+    clock.advance(days=5)
     manifest = client.pull(tmp_path, campaigns=[campaign], since="last")
     assert (manifest.complete, [collection.name for collection in manifest.collections]) == (
         True,
