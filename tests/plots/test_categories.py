@@ -198,7 +198,7 @@ def test_numbers_stay_inside_the_axes():
 COUNTS = st.lists(st.integers(0, 10**12), max_size=30)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(COUNTS, st.integers(1, 35))
 def test_the_bars_sum_to_the_total_whatever_top(counts, top):
     report = counted({f"v{number}": count for number, count in enumerate(counts)})

@@ -366,7 +366,7 @@ def answering(status: int, body: Any = None, **headers: str) -> Iterator[of.Clie
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
     with (
         listening(lambda _: (status, headers, text)) as service,
-        client_of(service.base_url, timeout=0.5) as client,
+        client_of(service.base_url) as client,
     ):
         yield client
 
@@ -530,7 +530,7 @@ def test_nothing_that_is_said_of_documents_quotes_what_is_long(way: str) -> None
     documents = list(odd_documents())
     assert len(documents) > 1000
     chosen = (
-        [[document] for document in documents[:: len(documents) // 30]]
+        [[document] for document in documents[:: len(documents) // 15]]
         if way == "each stops"
         else [documents]
     )
