@@ -68,8 +68,9 @@ def test_types_are_listed_with_counts_and_period(data):
     archive = of.open(data)
     types = archive.contents.types.set_index("table")
     assert list(types) == ["received", "rows", "excluded", "date", "first", "last"]
+    rows_of, received_of = archive.tables(list(types.index)), archive.tables(list(types.index), dedupe=False)
     for name, shown in types.iterrows():
-        rows, received = archive.table(name), archive.table(name, ["source_file"], dedupe=False)
+        rows, received = rows_of[name], received_of[name]
         days = rows[shown.date].dropna().dt.strftime("%Y-%m-%d")
         excluded = rows.excluded.notna().sum() if "excluded" in rows else 0
         counts = (len(received), len(rows), excluded)

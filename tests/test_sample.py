@@ -70,7 +70,7 @@ def test_another_seed_makes_other_bytes_and_other_identifiers(tmp_path: Path) ->
 # -- the world --
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(),
     count=st.integers(0, 60),
@@ -86,7 +86,7 @@ def test_every_world_is_sound(seed: int, count: int, prefix: str) -> None:
     assert world.events == World(seed=seed, event_count=count, prefix=prefix).events
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(days=st.lists(st.integers(-3500, 10), min_size=2, max_size=2).map(sorted))
 def test_rsvps_never_fall_and_come_with_a_newer_modified_date(days: list[int]) -> None:
     events = World(event_count=40).events

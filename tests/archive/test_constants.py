@@ -136,7 +136,7 @@ def parts(text: str) -> list[tuple[int, Any]]:
     return [(line, part) for line, part in found if getattr(part, "severity", "") != "warning"]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(made=st.lists(st.tuples(WHOLE, st.sampled_from([None, 0, 1]), st.sampled_from(["", "\n"]))))
 def test_every_constant_is_its_own_text(made: list[tuple[Any, int | None, str]]) -> None:
     text = "".join(written(value, indent) + between for value, indent, between in made)

@@ -280,7 +280,7 @@ SOME = st.lists(st.sampled_from(MORE), max_size=3, unique_by=lambda report: repo
 
 
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6)
 @given(ARCHIVES, SOME)
 def test_no_small_count_can_be_solved_for_with_the_frames_of_a_report(archive, more):
     check_frames(archive, more)
@@ -288,7 +288,7 @@ def test_no_small_count_can_be_solved_for_with_the_frames_of_a_report(archive, m
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 @given(ARCHIVES, SOME)
 def test_no_small_count_can_be_solved_for_with_the_frames_of_many_reports(archive, more):
     check_frames(archive, more)
@@ -399,7 +399,7 @@ def assert_rest_of_page_adds_nothing(archive: dict[str, Any], published: Publish
 
 
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2)
 @given(ARCHIVES, SOME)
 def test_no_small_count_can_be_solved_for_with_the_files_page_and_plots_of_a_report(archive, more):
     check_files(archive, more)
@@ -407,7 +407,7 @@ def test_no_small_count_can_be_solved_for_with_the_files_page_and_plots_of_a_rep
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(ARCHIVES, SOME)
 def test_no_small_count_can_be_solved_for_with_the_files_page_and_plots_of_many_reports(archive, more):
     check_files(archive, more)

@@ -534,7 +534,7 @@ def test_nothing_that_is_said_of_documents_quotes_what_is_long(way: str) -> None
     documents = list(odd_documents())
     assert len(documents) > 1000
     chosen = (
-        [[document] for document in documents[:: len(documents) // 30]]
+        [[document] for document in documents[:: len(documents) // 15]]
         if way == "each stops"
         else [documents]
     )

@@ -13,7 +13,7 @@ import openpyxl
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
@@ -49,7 +49,6 @@ def bounds(report, total):
     return max(1, rest - others * most), min(most, rest - others)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12))
 def test_a_hidden_row_is_open_with_all_others_and_the_total_known(values):
     counts = {f"s{number}": value for number, value in enumerate(values)}
@@ -151,7 +150,6 @@ TABLES = st.integers(2, 6).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(TABLES)
 def test_a_hidden_count_is_open_with_the_totals_of_its_row_and_its_column_known(rows):
     values = np.array(rows)

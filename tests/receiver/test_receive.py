@@ -24,7 +24,7 @@ from osdi_frames.cli.receive import _kept_tokens, command
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.receiver import verify, worker
 from osdi_frames.receiver.worker import Worker
-from tests.clocks import GUARD
+from tests.clocks import GUARD, wait_for
 
 from .process import SOURCE, Receiver, stored
 from .sender import delivery
@@ -32,7 +32,7 @@ from .sender import delivery
 _MAIN = """
 import functools, sys
 from osdi_frames.cli import main, receive
-receive.Limits = functools.partial(receive.Limits, answer_seconds=1200)  # no machine is too slow for it
+receive.Limits = functools.partial(receive.Limits, answer_seconds=1200, probe_seconds=1200)  # as in tests of serve
 sys.argv.insert(1, "receive")
 main()
 """
@@ -181,10 +181,8 @@ def test_a_receiver_that_starts_while_an_erasure_holds_the_archive_waits_for_it(
         assert erasing.stdout.readline() == "sealing\n"
 
         def go_on_once_it_waits() -> None:
-            for _ in range(1000):
-                if "an erasure holds the archive; waiting for it, 60 s at most" in receiver.log.read_text():
-                    break
-                time.sleep(0.02)
+            said = "an erasure holds the archive; waiting for it, 60 s at most"
+            wait_for(lambda: said in receiver.log.read_text())
             erasing.stdin.write("\n")
             erasing.stdin.flush()
 

@@ -96,7 +96,7 @@ SIGNATURES = st.fixed_dictionaries(
     },
 )
 
-examples = pytest.mark.parametrize("examples", [60, pytest.param(2000, marks=pytest.mark.long)])
+examples = pytest.mark.parametrize("examples", [30, pytest.param(2000, marks=pytest.mark.long)])
 
 
 def many(examples: int) -> settings:

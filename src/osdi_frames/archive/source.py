@@ -33,7 +33,7 @@ from osdi_frames.archive.streams import Pieces, Reader, ahead, pieces_of
 from osdi_frames.errors import InvalidSource, SourceWarning
 from osdi_frames.problems import Place, Problem, ProblemKind, warn_caller
 from osdi_frames.progress import bar
-from osdi_frames.quoting import listed
+from osdi_frames.quoting import listed, located
 from osdi_frames.tables.forms import form_of
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | Partition"
@@ -168,7 +168,8 @@ def read(
         return _of_streams(streams, handle, limits)
     parts = [Part(file) for file in files(paths, handle, quarantines)]
     if quarantines == [] and paths and not parts:
-        warn_caller(f"no documents in {listed(map(printable, paths))}: {_DOCUMENTS}", SourceWarning)
+        where = located(printable(paths[0])) if len(paths) == 1 else listed(map(printable, paths))
+        warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
     return _of_parts(parts, handle, limits, progress)
 
 
