@@ -119,9 +119,14 @@ def by_dask(source: Any, table: str, **options: Any) -> Any:
     return of.open(source).dask(table, **options)
 
 
-def frames(source: Path, read: Any, **options: Any) -> dict[str, Any]:
-    made = {name: read(source, name, **options) for name in ("events", "signatures", "attendances")}
-    return made | {"snapshots": read(source, "events", dedupe=False, **options).dropna(subset=["fetched_at"])}
+#: Where in the sample most of a table is.
+PLACES = {"events": "events", "signatures": "platform", "attendances": "attendances.ndjson.zst"}
+
+
+def frames(sample: Path, read: Any, **options: Any) -> dict[str, Any]:
+    made = {name: read(sample / place, name, **options) for name, place in PLACES.items()}
+    pulls = read(sample / "events" / "pulls", "events", dedupe=False, **options)
+    return made | {"snapshots": pulls.dropna(subset=["fetched_at"])}
 
 
 @pytest.fixture(scope="module")

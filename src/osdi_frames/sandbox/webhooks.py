@@ -177,15 +177,16 @@ class Deliverer:
         if not deliverable(url, self._service.webhook_hosts):
             return "the host is not this machine; --allow-webhook-hosts allows others"
         faults = self._service.faults.injected(("delivery",), "POST", url)
-        injected, limit = {injection.name for injection in faults}, self._service.webhook_timeout
+        injected = {injection.name for injection in faults}
         async with self._slots:
-            failure = await self._attempt(url, body, limit)
+            failure = await self._attempt(url, body)
             if "webhook_duplicate" in injected:
-                await self._attempt(url, body, limit)
+                await self._attempt(url, body)
         return failure or ("injected fault: webhook_retry" if "webhook_retry" in injected else None)
 
-    async def _attempt(self, url: str, body: str, seconds: float) -> str | None:
+    async def _attempt(self, url: str, body: str) -> str | None:
         """POST a message; return why that failed, or None."""
+        seconds = self._service.webhook_timeout
         if url.startswith("https:") and not self._tls.cert_store_stats()["x509_ca"]:
             self._tls.load_default_certs()  # takes a tenth of a second, which http is spared
         try:
