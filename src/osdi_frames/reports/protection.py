@@ -49,39 +49,47 @@ def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[Mask | None]
         kept.remove(closed)
 
 
-def hide_in_line(counts: Counts, hidden: Mask, *, below: int) -> Mask:
+def hide_in_line(counts: Counts, hidden: Mask, *, below: int, others: int = 0) -> Mask:
     """Return which of some counts with a known sum are hidden: some, and the smallest of the others as needed."""
     hidden = hidden.copy()
     for number in np.argsort(counts, kind="stable"):
-        if not hidden.any() or leaves_room(counts[hidden], below=below):
+        if not hidden.any() or leaves_room(counts[hidden], below=below, others=others):
             break
         hidden[number] |= counts[number] > 0
     return hidden
 
 
-def leaves_room(counts: Counts, *, below: int) -> bool:
+def leaves_room(counts: Counts, *, below: int, others: int = 0) -> bool:
     """Return whether hidden counts are open, whose sum is known.
 
-    Each is at least 1, as 0 is shown, and at most what is shown.
+    Each is at least 1, as 0 is shown, and at most what is shown. So are the `others`, hidden counts of other
+    reports that have rows in common with these: there has to be an act that is needed for none of them.
     """
-    return len(counts) > 1 and bool(counts.sum() >= max(below, len(counts) + 1))
+    return len(counts) > 1 and bool(counts.sum() >= max(below, len(counts) + others + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
     """What somebody knows of a report who sees others, too.
 
-    `kinds` are the kinds of rows: of each the group in the report, and then those in the others.
+    `kinds` are the kinds of rows: of each the group in the report, and then those in the others. They are public
+    where the reports have a key in common.
     """
 
     breakdown: Breakdown
     others: Sequence[Breakdown]
     kinds: Numbers
+    is_public: bool
 
     @classmethod
-    def of(cls, breakdown: Breakdown, others: Sequence[Breakdown]) -> _View:
+    def of(cls, breakdown: Breakdown, others: Sequence[Breakdown], *, is_public: bool) -> _View:
         groups = pd.DataFrame({number: seen.group for number, seen in enumerate([breakdown, *others])})
-        return cls(breakdown, others, groups.drop_duplicates().to_numpy())
+        return cls(breakdown, others, groups.drop_duplicates().to_numpy(), is_public)
+
+    def hidden_with(self, rows: Mask) -> int:
+        """Return how many hidden groups of the other reports some kinds of rows are in, if that is public."""
+        groups = zip(self.others, self.kinds[rows, 1:].T, strict=True) if self.is_public else ()
+        return sum(int(other.hidden[np.unique(numbers)].sum()) for other, numbers in groups)
 
     def seen(self) -> Numbers:
         """Return the groups in which each kind of row is seen in the other reports, -1 for a hidden one."""
@@ -111,10 +119,10 @@ def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_V
     others = [other for other in breakdowns if other is not breakdown]
     related = [other for other in others if keys & other.keys]
     if related or not others:
-        yield _View.of(breakdown, related)
+        yield _View.of(breakdown, related, is_public=True)
     for other in others:
         if other not in related:
-            yield _View.of(breakdown, [other])
+            yield _View.of(breakdown, [other], is_public=False)
 
 
 def _open(view: _View, below: int) -> bool:
@@ -123,9 +131,10 @@ def _open(view: _View, below: int) -> bool:
     parts = _connected(len(breakdown.counts), group, _numbered(seen))
     for part in np.unique(parts[breakdown.hidden]):
         inside = np.flatnonzero(parts == part)
-        hidden = hide_in_line(breakdown.counts[inside], breakdown.hidden[inside], below=below)
+        others = view.hidden_with((parts[group] == part) & breakdown.hidden[group])
+        hidden = hide_in_line(breakdown.counts[inside], breakdown.hidden[inside], below=below, others=others)
         breakdown.hidden[inside] = hidden
-        if not leaves_room(breakdown.counts[inside][hidden], below=below):
+        if not leaves_room(breakdown.counts[inside][hidden], below=below, others=others):
             return _connect(view, seen, parts[group] == part)
     return True
 
