@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, settings
 import osdi_frames as of
 from osdi_frames import sample
 from osdi_frames.errors import SourceWarning
-from osdi_frames.reading.check import Inspection
+from osdi_frames.parsing.check import Inspection
 from tests.clocks import GUARD
 
 # How long an example or an answer takes depends on what else the machine does.

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 import pytest
 
 import osdi_frames as of
-from osdi_frames.client.folder import CollectionPulled, Manifest
 from osdi_frames.errors import SourceNotFound, SourceWarning
+from osdi_frames.sources.manifest import CollectionPulled, Manifest
 
 _OPENED: list[str] = []
 _COUNTING = [False]

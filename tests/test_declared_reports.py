@@ -14,7 +14,7 @@ import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.cli.report import table
 from osdi_frames.errors import MissingColumn, printable
-from osdi_frames.files import write_tables
+from osdi_frames.output.files import write_tables
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reports import STANDARD, Period, Report, function_of, measures

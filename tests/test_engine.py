@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 import osdi_frames as of
-from osdi_frames.reading import engine as engines
-from osdi_frames.reading import group
+from osdi_frames.parsing import engine as engines
+from osdi_frames.parsing import group
 from osdi_frames.resolving import versions
 from tests.clocks import GUARD
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import osdi_frames as of
-from osdi_frames.archive.output import output_folder
 from osdi_frames.errors import DestinationExists, InvalidColumn, UnknownColumn
+from osdi_frames.output.folder import output_folder
 from osdi_frames.tables import TABLES
 from tests.clocks import wait_for
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.reading import group
-from osdi_frames.reading.engine import Engine, refused
+from osdi_frames.parsing import group
+from osdi_frames.parsing.engine import Engine, refused
 from osdi_frames.tables.forms import Form
 from tests import reference
 from tests.fuzz.oracle import documents_at

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from osdi_frames.reading.check import Inspection
+from osdi_frames.parsing.check import Inspection
 from osdi_frames.sample.words import WORDS
 from osdi_frames.tables import TABLES
 from tests import showcase

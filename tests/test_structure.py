@@ -14,39 +14,39 @@ from tests import code_lines
 
 SOURCE = Path(of.__file__).parent
 
-#: The floors, from the ground up; a room imports from floors below its own only.
-FLOORS = [
+#: The layers, from the ground up; a package or module imports from layers below its own only.
+LAYERS = [
     {"quoting", "collector", "escapes"},
-    {"errors"},
+    {"errors", "durable"},
     {"tables", "progress", "listening"},
     {"problems"},
-    {"archive"},
-    {"reading", "sample"},
+    {"sources"},
+    {"parsing"},
     {"resolving"},
     {"reader", "privacy"},
-    {"reports", "files", "client"},
-    {"exporting", "local_time", "plots", "reporting"},
-    {"dask", "page", "contents", "sandbox", "receiver"},
-    {"handle"},
+    {"reports", "output"},
+    {"local_time", "plots", "sample"},
+    {"client", "contents", "dask", "page", "receiver", "sandbox"},
+    {"archive"},
     {"shortcuts"},
     {"cli"},
     {"__main__"},
 ]
 
-#: Libraries that one room alone imports, so that a successor is one room away.
+#: Libraries that one package alone imports, so that a successor is one package away.
 ONLY = {
-    "duckdb": {"reading"},
+    "duckdb": {"parsing"},
     "click": {"cli"},
     "httpx": {"client", "sandbox"},
     "jinja2": {"page"},
     "matplotlib": {"plots", "page"},
-    "pyarrow.parquet": {"files"},
+    "pyarrow.parquet": {"output"},
     "tqdm": {"progress"},
     "tzfpy": {"local_time"},
-    "xlsxwriter": {"files"},
+    "xlsxwriter": {"output"},
 }
 
-FLOOR_OF = {room: floor for floor, here in enumerate(FLOORS) for room in here}
+LAYER_OF = {package: layer for layer, packages in enumerate(LAYERS) for package in packages}
 
 
 def imports(path: Path) -> set[str]:
@@ -60,8 +60,8 @@ def imports(path: Path) -> set[str]:
 
 
 @cache
-def rooms() -> list[tuple[str, set[str]]]:
-    """Return the room of each file, and what it imports."""
+def modules() -> list[tuple[str, set[str]]]:
+    """Return the package of each file, or its module, and what it imports."""
     return [
         (path.relative_to(SOURCE).parts[0].removesuffix(".py"), imports(path))
         for path in sorted(SOURCE.rglob("*.py"))
@@ -69,17 +69,17 @@ def rooms() -> list[tuple[str, set[str]]]:
     ]
 
 
-def test_every_room_has_its_floor():
-    assert {room for room, _ in rooms()} == set(FLOOR_OF)
+def test_every_package_has_its_layer():
+    assert {package for package, _ in modules()} == set(LAYER_OF)
 
 
-@pytest.mark.parametrize("room", sorted(FLOOR_OF))
-def test_a_room_imports_from_floors_below_only(room):
-    for here, names in rooms():
-        if here != room:
+@pytest.mark.parametrize("package", sorted(LAYER_OF))
+def test_a_package_imports_from_layers_below_only(package):
+    for here, names in modules():
+        if here != package:
             continue
-        inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {room}
-        assert all(FLOOR_OF[other] < FLOOR_OF[room] for other in inside), inside
+        inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {package}
+        assert all(LAYER_OF[other] < LAYER_OF[package] for other in inside), inside
 
 
 def quotes(node: ast.AST) -> bool:
@@ -99,8 +99,10 @@ def test_errors_quote_values_by_one_module_only(path):
 
 
 @pytest.mark.parametrize("library", ONLY)
-def test_a_library_is_imported_in_its_room_only(library):
-    users = {room for room, names in rooms() if any(f"{name}.".startswith(f"{library}.") for name in names)}
+def test_a_library_is_imported_in_its_package_only(library):
+    users = {
+        package for package, names in modules() if any(f"{name}.".startswith(f"{library}.") for name in names)
+    }
     assert users <= ONLY[library]
 
 
@@ -110,8 +112,8 @@ def test_the_package_shows_what_it_promises_and_nothing_else():
 
 
 def test_a_public_function_has_no_module_of_its_name():
-    modules = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert modules & set(of.__all__) == {"plots"}
+    found = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert found & set(of.__all__) == {"plots"}
 
 
 def loaded(program: str, names: list[str]) -> list[str]:

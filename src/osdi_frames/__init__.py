@@ -9,13 +9,11 @@ from osdi_frames.quoting import quoted
 
 if TYPE_CHECKING:
     from osdi_frames import errors, plots, reports
-    from osdi_frames.archive.limits import Limits
+    from osdi_frames.archive import Archive, open
     from osdi_frames.client.client import Client
-    from osdi_frames.client.folder import Manifest
     from osdi_frames.errors import OsdiError, ProblemsWarning, ServiceWarning, SourceWarning
-    from osdi_frames.files import write_csv, write_excel
-    from osdi_frames.handle import Archive, open
     from osdi_frames.local_time import local_to_utc
+    from osdi_frames.output.files import write_csv, write_excel
     from osdi_frames.privacy import pseudonymize
     from osdi_frames.shortcuts import (
         check,
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
         report,
         write_report,
     )
+    from osdi_frames.sources.limits import Limits
+    from osdi_frames.sources.manifest import Manifest
     from osdi_frames.tables import describe
 
     __version__: str
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 #: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots. The
 #: functions of reports are declared in `reports`.
 _HOMES = {
-    "archive.limits": ("Limits",),
+    "sources.limits": ("Limits",),
     "client.client": ("Client",),
-    "client.folder": ("Manifest",),
+    "sources.manifest": ("Manifest",),
     "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
-    "files": ("write_csv", "write_excel"),
-    "handle": ("Archive", "open"),
+    "output.files": ("write_csv", "write_excel"),
+    "archive": ("Archive", "open"),
     "local_time": ("local_to_utc",),
     "privacy": ("pseudonymize",),
     "shortcuts": (

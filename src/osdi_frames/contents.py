@@ -12,13 +12,13 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.archive.listing import files
-from osdi_frames.archive.source import Part, Partition
-from osdi_frames.client.folder import MANIFEST, Manifest, read_manifest
 from osdi_frames.errors import counted, printable
+from osdi_frames.parsing.check import Inspection
 from osdi_frames.reader import Reader
-from osdi_frames.reading.check import Inspection
 from osdi_frames.reports import exclusion
+from osdi_frames.sources.listing import files
+from osdi_frames.sources.manifest import MANIFEST, Manifest, read_manifest
+from osdi_frames.sources.source import Part, Partition
 from osdi_frames.tables import element_types, main_table
 
 #: Of each main table the column that says when, and the one that says what reports leave out.

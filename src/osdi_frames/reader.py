@@ -10,16 +10,16 @@ from typing import Any, Self, TypedDict
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.archive.limits import Limits
-from osdi_frames.archive.source import SIZE, Map, Partition, Source, cut
-from osdi_frames.archive.source import read as candidates
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.parsing.engine import engine
+from osdi_frames.parsing.interchange import frame
+from osdi_frames.parsing.stream import Observer, parse
 from osdi_frames.problems import OnError, Policy
-from osdi_frames.reading.engine import engine
-from osdi_frames.reading.interchange import frame
-from osdi_frames.reading.stream import Observer, parse
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
+from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.source import SIZE, Map, Partition, Source, cut
+from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import known_prefixes
 from osdi_frames.tables.schema import ElementType
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import pandas as pd
 
-from osdi_frames.archive.source import Source
-from osdi_frames.handle import Archive, open  # noqa: A004 (it is called of.open)
+from osdi_frames.archive import Archive, open  # noqa: A004 (it is called of.open)
 from osdi_frames.reader import Settings
 from osdi_frames.resolving.filters import FILTERS, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe
+from osdi_frames.sources.source import Source
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from osdi_frames.exporting import Privacy
-    from osdi_frames.files import Format
-    from osdi_frames.reporting import Options, ReportResult
+    from osdi_frames.output.exporting import Privacy
+    from osdi_frames.output.files import Format
+    from osdi_frames.reports.standard import Options, ReportResult
 
     class ReportOptions(Options, Settings, Filters, total=False):
         """Keywords of `report`: those of `open`, `Archive.where` and `Archive.report`."""

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osdi_frames import Manifest, sandbox
-from osdi_frames.client.folder import manifests
 from osdi_frames.errors import OsdiError
 from osdi_frames.sandbox.faults import FAULTS
 from osdi_frames.shortcuts import read_table
+from osdi_frames.sources.manifest import manifests
 
 from .conftest import GROUP, Stocked
 

@@ -20,9 +20,10 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from osdi_frames import Client
-from osdi_frames.client.folder import Batches, locked, manifests
+from osdi_frames.client.folder import Batches, locked
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.shortcuts import read_table
+from osdi_frames.sources.manifest import manifests
 from tests.clocks import GUARD, wait_for
 
 from .conftest import Pulls, Stocked, comparable

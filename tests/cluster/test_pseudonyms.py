@@ -12,8 +12,8 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.dask import exporting
+from osdi_frames.parsing.interchange import frame as to_frame
 from osdi_frames.privacy import Pseudonyms
-from osdi_frames.reading.interchange import frame as to_frame
 
 KEY = b"a key that is 32 bytes long, yes"
 TABLES = ["signatures", "signature_tags", "people"]

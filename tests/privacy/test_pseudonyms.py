@@ -17,8 +17,8 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, SourceWarning, UnknownColumn
+from osdi_frames.parsing.interchange import frame as to_frame
 from osdi_frames.privacy import hide_addresses, hide_in_rows, without_addresses
-from osdi_frames.reading.interchange import frame as to_frame
 from osdi_frames.tables import TABLES
 
 KEY = b"a key that is 32 bytes long, yes"

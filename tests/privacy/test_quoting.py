@@ -32,9 +32,9 @@ import stamina
 
 import osdi_frames as of
 from osdi_frames import errors, receiver, sample, sandbox
-from osdi_frames.archive.durable import try_lock
 from osdi_frames.cli import COMMANDS
 from osdi_frames.cli import group as commands
+from osdi_frames.durable import try_lock
 from osdi_frames.errors import OsdiError
 from tests.client.hostile import listening, speaking
 from tests.commands import run

@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 
 import osdi_frames
-from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.receiver import Limits, envelope, serve
 from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.worker import worker_folders
+from osdi_frames.sources.names import QUARANTINE
 from tests.clocks import GUARD, wait_for
 
 from .sender import TOKEN

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.cli.archive import command
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.receiver import erase, erasure, verify
@@ -20,6 +19,7 @@ from osdi_frames.receiver.envelope import Envelope, read
 from osdi_frames.receiver.segments import Segment, seal_finished, segments
 from osdi_frames.receiver.validation import elements, validate_body
 from osdi_frames.receiver.worker import TORN, Worker
+from osdi_frames.sources.names import QUARANTINE
 
 from .process import quarantined, stored
 

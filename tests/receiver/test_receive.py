@@ -19,8 +19,8 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from osdi_frames.archive.durable import try_lock
 from osdi_frames.cli.receive import _kept_tokens, command
+from osdi_frames.durable import try_lock
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.receiver import verify, worker
 from osdi_frames.receiver.worker import Worker

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from osdi_frames.archive.names import QUARANTINE
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.receiver import erase, erasure, verification
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import TORN, Worker
+from osdi_frames.sources.names import QUARANTINE
 
 from .process import stored
 

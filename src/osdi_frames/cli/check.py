@@ -6,10 +6,10 @@ import sys
 import click
 import pandas as pd
 
+from osdi_frames.archive import open as open_archive
 from osdi_frames.cli import Status
 from osdi_frames.cli.options import as_json, print_json, progress, runs, sources
 from osdi_frames.errors import counted, printable
-from osdi_frames.handle import open as open_archive
 from osdi_frames.problems import Place
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from osdi_frames import receiver
-from osdi_frames.archive.durable import make_folder, sync, write_file
 from osdi_frames.cli.options import is_quiet, note, port, runs
+from osdi_frames.durable import make_folder, sync, write_file
 from osdi_frames.quoting import located
 from osdi_frames.receiver.delivery_queue import Limits
 from osdi_frames.receiver.worker import is_locked, locked

@@ -20,7 +20,7 @@ from osdi_frames.cli.options import (
     with_options,
 )
 from osdi_frames.errors import counted, printable
-from osdi_frames.files import FORMATS, Format
+from osdi_frames.output.files import FORMATS, Format
 from osdi_frames.quoting import cut, located
 from osdi_frames.reports import Report
 from osdi_frames.reports.measures import show, show_key

@@ -15,6 +15,7 @@ from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
 from osdi_frames.privacy import without_addresses
 from osdi_frames.quoting import cut
+from osdi_frames.sources.manifest import stamp
 
 #: Characters of the words of a service, or of the network, that an error repeats.
 WORDS = 200
@@ -109,11 +110,6 @@ def retry_after(header: str, *, now: datetime) -> float | None:
 def utc(moment: datetime) -> datetime:
     """Return a moment in UTC; one without a zone is taken to be there."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-def stamp(moment: datetime) -> str:
-    """Write a moment as archives and manifests have it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:

@@ -17,7 +17,6 @@ import pandas as pd
 from osdi_frames.client.address import Address, ApiKey, segment
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
-from osdi_frames.client.folder import Manifest
 from osdi_frames.client.pull import RESOURCES, moment, needed, pull
 from osdi_frames.client.rows import LastRead, write_rows
 from osdi_frames.client.transport import RateLimit, Transport
@@ -33,6 +32,7 @@ from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.resolution import Resolution
+from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).

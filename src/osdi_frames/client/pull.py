@@ -9,12 +9,12 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
-from osdi_frames.archive.durable import make_folder
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
 from osdi_frames.client.collection import Collection, Ledger, Page, latest, read_page
-from osdi_frames.client.folder import Batches, CollectionPulled, Manifest, locked, manifests
+from osdi_frames.client.folder import Batches, locked
 from osdi_frames.client.transport import Transport
+from osdi_frames.durable import make_folder
 from osdi_frames.errors import (
     InvalidField,
     KeyRefused,
@@ -24,6 +24,7 @@ from osdi_frames.errors import (
     nearest,
 )
 from osdi_frames.quoting import cut, located, quoted
+from osdi_frames.sources.manifest import CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
 
 #: In place of a time: since the last pull.

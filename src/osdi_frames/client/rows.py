@@ -21,9 +21,9 @@ from osdi_frames.errors import (
     UnknownColumn,
     nearest,
 )
+from osdi_frames.parsing.interchange import as_frame
 from osdi_frames.progress import bar
 from osdi_frames.quoting import quoted
-from osdi_frames.reading.interchange import as_frame
 from osdi_frames.tables import fields
 from osdi_frames.tables.events import EVENTS
 

@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from dask.delayed import Delayed
 
-from osdi_frames.archive.names import is_address
-from osdi_frames.archive.output import output_folder, remove, upload
-from osdi_frames.archive.source import SIZE
 from osdi_frames.dask.graph import graph, surveyed
-from osdi_frames.exporting import ExportRequest
-from osdi_frames.files import write_tables
+from osdi_frames.output.exporting import ExportRequest
+from osdi_frames.output.files import write_tables
+from osdi_frames.output.folder import output_folder, remove, upload
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Request, Rows
+from osdi_frames.sources.names import is_address
+from osdi_frames.sources.source import SIZE
 
 
 class Written(NamedTuple):

@@ -29,13 +29,13 @@ from matplotlib.axes import Axes
 
 from osdi_frames import plots
 from osdi_frames.errors import counted
-from osdi_frames.files import Format, refuse_format, write_tables
+from osdi_frames.output.files import Format, refuse_format, write_tables
 from osdi_frames.page import figures, tables
+from osdi_frames.parsing.check import Inspection
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.problems import ProblemKind
-from osdi_frames.reading.check import Inspection
-from osdi_frames.reporting import ReportResult
 from osdi_frames.reports import Report
+from osdi_frames.reports.standard import ReportResult
 
 #: What a line that names what is not counted says to those who call functions or commands.
 _HOW_TO_INCLUDE = re.compile("; include=.*")

@@ -22,10 +22,10 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, UnknownColumn
 from osdi_frames.escapes import LAYERS, undo
+from osdi_frames.parsing.arrays import one
+from osdi_frames.parsing.interchange import as_frame
+from osdi_frames.parsing.interchange import frame as to_frame
 from osdi_frames.quoting import listed, quoted
-from osdi_frames.reading.arrays import one
-from osdi_frames.reading.interchange import as_frame
-from osdi_frames.reading.interchange import frame as to_frame
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Column, Table

@@ -16,8 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from osdi_frames.archive.durable import PARTIAL, write_file
-from osdi_frames.archive.names import QUARANTINE
+from osdi_frames.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.escapes import LAYERS, undo
 from osdi_frames.quoting import located, with_paths_cut
@@ -26,6 +25,7 @@ from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
+from osdi_frames.sources.names import QUARANTINE
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _RECEIVED = re.compile(rb'"received":"([A-Za-z0-9+/]*)')  # see `envelope`

@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from osdi_frames.archive.durable import PARTIAL, make_folder, replacing, sync, write_file
-from osdi_frames.archive.names import SEALED, SEGMENT
-from osdi_frames.archive.streams import zstd
+from osdi_frames.durable import PARTIAL, make_folder, replacing, sync, write_file
 from osdi_frames.receiver import envelope
+from osdi_frames.sources.names import SEALED, SEGMENT
+from osdi_frames.sources.streams import zstd
 
 _COMPRESSION: dict[int, int] = {
     zstd.CompressionParameter.compression_level: 1,

@@ -17,11 +17,11 @@ import re
 import time
 from pathlib import Path
 
-from osdi_frames.archive.durable import make_folder, sync, try_lock
-from osdi_frames.archive.names import QUARANTINE
+from osdi_frames.durable import make_folder, sync, try_lock
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
 from osdi_frames.quoting import located, paths_cut, quoted
 from osdi_frames.receiver.segments import Log, check_identity
+from osdi_frames.sources.names import QUARANTINE
 
 #: The folder in a worker's in which the torn ends of files are kept.
 TORN = f"{QUARANTINE}/torn"

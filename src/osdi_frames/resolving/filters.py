@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
+from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.quoting import cut, quoted
-from osdi_frames.reading.plan import ELEMENT
 from osdi_frames.tables import element_types
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION

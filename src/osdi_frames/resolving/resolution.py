@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.parsing.engine import Engine
+from osdi_frames.parsing.group import GroupResult
+from osdi_frames.parsing.plan import ELEMENT, Plan
 from osdi_frames.quoting import quoted
-from osdi_frames.reading.engine import Engine
-from osdi_frames.reading.group import GroupResult
-from osdi_frames.reading.plan import ELEMENT, Plan
 from osdi_frames.resolving.exclusion import excluded
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.versions import Versions, without

@@ -10,8 +10,8 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.reading.engine import Engine, engine
-from osdi_frames.reading.plan import ELEMENT
+from osdi_frames.parsing.engine import Engine, engine
+from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.tables.schema import ElementType, Identities, Table
 
 _IN_MEMORY = 32 << 20  # bytes of the rows that wait of a type, and as many of what was seen of it

@@ -12,7 +12,7 @@ from itertools import groupby
 from math import isqrt
 from operator import itemgetter
 
-from osdi_frames.archive.durable import make_folder
+from osdi_frames.durable import make_folder
 from osdi_frames.progress import bar
 from osdi_frames.sample import pulls
 from osdi_frames.sample.deliveries import deliveries
@@ -65,7 +65,7 @@ def write(
     ...     sorted(path.name for path in pathlib.Path(folder).glob("[!.]*"))
     ['deliveries', 'event_campaigns.ndjson', 'events', 'petitions.ndjson', 'signatures.ndjson']
     """
-    from osdi_frames.archive.output import output_folder  # imports libraries that the sandbox does without
+    from osdi_frames.output.folder import output_folder  # imports libraries that the sandbox does without
 
     petitions = max(isqrt(signatures) * 5 // 8 - 2, 5)
     world = World(seed=seed, event_count=events, petition_count=petitions)

@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from osdi_frames.archive.durable import create_file
+from osdi_frames.durable import create_file
 from osdi_frames.errors import DatabaseUnusable, RequestRefused
 from osdi_frames.quoting import located, paths_cut
 from osdi_frames.sandbox.resources import Resource, searched

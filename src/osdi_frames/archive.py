@@ -1,0 +1,641 @@
+"""The handle of an archive, and `open`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Unpack
+
+import pandas as pd
+import pyarrow as pa
+
+from osdi_frames.errors import InvalidArgument, InvalidSource, nearest
+from osdi_frames.parsing.check import Inspection, Inspector
+from osdi_frames.parsing.stream import Observer, types_among
+from osdi_frames.problems import Policy
+from osdi_frames.quoting import quoted
+from osdi_frames.reader import Reader, Settings
+from osdi_frames.resolving.filters import Filtering, Filters
+from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
+from osdi_frames.sources.remote import shown
+from osdi_frames.sources.source import SIZE, Source
+from osdi_frames.sources.source import read as candidates
+from osdi_frames.tables import known_prefixes, main_table
+
+if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
+    import dask.dataframe as dd
+
+    from osdi_frames.contents import Contents
+    from osdi_frames.output.exporting import Privacy
+    from osdi_frames.output.files import Format
+    from osdi_frames.reports.standard import Options, ReportRequest, ReportResult
+
+
+_FIRST = 10  # documents of a large archive that `contents` looks at
+_MANY = f"large: only the first {_FIRST} documents were looked at; check() reads all, scan() streams a table"
+_ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
+
+
+class Archive(Reader):
+    """An archive, or the part of it that passes filters.
+
+    `open` returns it; nothing is read until asked. In a notebook it shows what is inside, see `contents`.
+
+    In a notebook it shows what is inside, see `contents`.
+    """
+
+    def __repr__(self) -> str:
+        asked = {"prefix": self.prefix, **self.filters}
+        said = "".join(f", {name}={quoted(value)}" for name, value in asked.items() if value is not None)
+        source = shown(", ".join(self.paths)) or type(self.source).__name__
+        return f"Archive({source}{said})"
+
+    def _repr_html_(self) -> str:
+        return self.contents.html
+
+    def where(self, **filters: Unpack[Filters]) -> Archive:
+        """Return the part of the archive that passes filters.
+
+        The rows of child tables are kept with their element.
+
+        Parameters
+        ----------
+        since, until
+            A year, month, day or time, as ``"2026-05"``, the last one included; by the start_date of events (wall
+            clock) and the created_date of signatures and attendances (UTC). What has no date is left out.
+        petition, campaign, status
+            An id or status, or a list of them; of signatures and petitions, of events and event campaigns, and of
+            events. Elements of other types are all kept: of one campaign's attendances, choose those whose `event_id`
+            is among its events.
+
+        Raises
+        ------
+        InvalidArgument
+            For a time that cannot be read. An id that occurs nowhere is an UnknownValue when it is read.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> march = {"title": "March", "status": "tentative", "total_accepted": 3}
+        >>> of.open([march, {**march, "title": "Picnic", "status": "confirmed"}]).where(
+        ...     status="tentative"
+        ... ).events(["title"])
+           title
+        0  March
+        """
+        return replace(self, filters=Filters(**{**self.filters, **filters}))
+
+    # ------------------------------------------------------------------------------------------- tables
+
+    def table(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+        """Read any declared table.
+
+        The columns and their dtypes are the same whatever rows come: `str`, `Int64`, `boolean`, `float64`,
+        ``datetime64[us, UTC]``, ``datetime64[us]`` for wall clocks, and `object` for lists of text.
+
+        Parameters
+        ----------
+        name
+            The name of a declared table; `describe` lists them.
+        columns
+            The columns to read, in the order wanted; all when not given. Others are not parsed.
+        dedupe
+            True gives one row an event or signature: the newest, by `modified_date`, then `received_at` and
+            `fetched_at`, then the last read. ``"message"`` collapses only the retries of a webhook message, False
+            nothing.
+
+        Returns
+        -------
+        DataFrame
+            One row a row of the table, numbered from 0. Rows that reports leave out have the reason in the column
+            `excluded`.
+
+        Raises
+        ------
+        UnknownTable, UnknownColumn
+            With the names that are nearest.
+        SourceNotFound
+            There is nothing at a path.
+        BadDocument
+            With file, line, key and value.
+        ServiceUnreachable
+            The network failed, and did so again; whatever `on_error` says.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> delivery = [{"osdi:signature": {"add_tags": ["river", "new"]}, "idempotency_key": "5f"}]
+        >>> of.open(delivery).table("signature_tags", ["idempotency_key", "tag"])
+          idempotency_key    tag
+        0              5f  river
+        1              5f    new
+        """
+        return self.tables({name: columns}, dedupe=dedupe)[name]
+
+    def tables(self, names: Tables = None, *, dedupe: Dedupe = True) -> dict[str, pd.DataFrame]:
+        """Read several tables in one pass.
+
+        Each file is opened and each document parsed once.
+
+        Parameters
+        ----------
+        names
+            Names of tables, or a mapping of these to the columns to read (None for all of them); every declared
+            table when not given.
+        dedupe
+            As for `table`.
+
+        Returns
+        -------
+        dict
+            A DataFrame by the name of each table, as `table` returns it.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> delivery = [{"osdi:signature": {"comments": "Yes!", "add_tags": ["river"]}, "idempotency_key": "5f"}]
+        >>> of.open(delivery).tables({"signatures": ["comments"], "signature_tags": ["tag"]})["signature_tags"]
+             tag
+        0  river
+        """
+        resolution = Resolution(self.request(named_tables(names), dedupe=dedupe))
+        return self.frames(resolution)
+
+    def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+        """Read the events; see `table`.
+
+        Events of versions 2 and 1 are in one frame (interface 2.1, 2.8).
+
+        `start_date` and `end_date` are the wall clock at the place of the event, as the service means them,
+        though it writes a Z. The columns:
+
+        event_id, identifiers, api_version, origin_system, created_date, modified_date, name, title,
+        description, instructions, browser_url, featured_image_url, start_date, end_date, location_venue,
+        location_address, location_locality, location_region, location_postal_code, location_country,
+        location_latitude, location_longitude, location_accuracy, location_language, total_accepted,
+        event_campaign_id, status, transparence, visibility, guests_can_invite_others, capacity, hidden,
+        sponsor_title, sponsor_url, creator_id, organizer_id, self_url, attendances_url,
+        record_attendance_url, event_campaign_url, embed_url, targeting_label, excluded, fetched_at,
+        source_file, source_line.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> pull = {"title": "March", "start_date": "2026-05-01T18:00:00Z", "location": {"locality": "Oakland"}}
+        >>> of.open(pull).events(["title", "start_date", "location_locality"])
+           title          start_date location_locality
+        0  March 2026-05-01 18:00:00           Oakland
+        """
+        return self.table("events", columns, dedupe=dedupe)
+
+    def signatures(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+        """Read the petition signatures; see `table`.
+
+        They come from webhook deliveries and API pages (interface 2.7).
+
+        One signature is one row, however often its message was retried and however many webhooks delivered it.
+        The columns:
+
+        idempotency_key, element, signature_id, identifiers, petition_id, person_id, created_date,
+        modified_date, comments, source, referrer, website, email_referrer, mobile_message_referrer,
+        given_name, family_name, person_created_date, person_modified_date, email, email_status, phone,
+        phone_type, phone_status, location_address, location_locality, location_region,
+        location_postal_code, location_country, location_latitude, location_longitude,
+        location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title, sponsor_url,
+        self_url, person_url, petition_url, excluded, received_at, fetched_at, source_file, source_line.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> signed = {"osdi:signature": {"platform:referrer_data": {"source": "email"}, "add_tags": ["river"]}}
+        >>> of.open([signed]).signatures(["source", "add_tags"])
+          source add_tags
+        0  email  [river]
+        """
+        return self.table("signatures", columns, dedupe=dedupe)
+
+    def attendances(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+        """Read the attendances; see `table`.
+
+        One is the RSVP of one person to one event.
+        """
+        return self.table("attendances", columns, dedupe=dedupe)
+
+    def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+        """Read the people of people pages; see `table`."""
+        return self.table("people", columns, dedupe=dedupe)
+
+    def campaigns(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+        """Read the event campaigns; see `table`."""
+        return self.table("event_campaigns", columns, dedupe=dedupe)
+
+    def petitions(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+        """Read the petitions; see `table`."""
+        return self.table("petitions", columns, dedupe=dedupe)
+
+    def scan(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pa.RecordBatchReader:
+        """Read one table as a stream of record batches.
+
+        polars, DuckDB and pyarrow take the reader as it is. With `dedupe` the first batch comes when all has
+        been read: the rows wait in a temporary file until it is known which of them are kept. Parameters and
+        errors are those of `table`; a BadDocument comes while reading.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            Its schema carries the meaning of each column.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> page = {"_embedded": {"osdi:events": [{"title": "March", "total_accepted": 12}]}}
+        >>> of.open(page).scan("events", ["title", "total_accepted"]).read_all().to_pylist()
+        [{'title': 'March', 'total_accepted': 12}]
+        """
+        resolution = Resolution(self.request({name: columns}, dedupe=dedupe))
+        rows = self.rows(resolution, Observer(Policy(self.on_error)))
+        batches = (batch for _, some in rows for batch in some.to_batches())
+        return pa.RecordBatchReader.from_batches(resolution.schemas[name], batches)
+
+    # ----------------------------------------------------------------------------- problems and contents
+
+    def check(self) -> pd.DataFrame:
+        """List every problem and undeclared key.
+
+        Unlike the readers it looks at everything in every document, so it is slower, and nothing stops it.
+
+        Returns
+        -------
+        DataFrame
+            One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
+            `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
+            mended, is a date more than ten years away from most others, or bodies that are not deliveries, which a
+            receiver keeps in its quarantine; ``info`` are keys and element types that no table takes: new fields of
+            the service show up here first. The kinds of problems: `osdi_frames.problems.ProblemKind`. To see long
+            details whole: ``pd.set_option("display.max_colwidth", None)``. Its ``attrs`` say how much was read:
+            `files`, `documents`, and `elements`, how often each type was received.
+
+        Raises
+        ------
+        SourceNotFound
+            There is nothing at a path.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> event = {"title": "March", "total_accepted": "lots", "mood": "good"}
+        >>> of.open(event).check()[["severity", "problem", "detail"]]
+          severity         problem                          detail
+        0    error  not an integer  event: total_accepted = "lots"
+        1     info  undeclared key                     event: mood
+        """
+        found = self.inspect()
+        found.problems.attrs |= found.counts
+        return found.problems
+
+    def inspect(self) -> Inspection:
+        """Check every document, and count its elements."""
+        inspector, resolution = Inspector(None), Resolution(self.request({}, inspects=True))
+        for _ in self.rows(resolution, inspector):
+            pass
+        return inspector.inspection(resolution.kept)
+
+    @cached_property
+    def contents(self) -> Contents:
+        """What is inside; one pass finds it and is made once.
+
+        Types with counts and period, files, pulls and problems.
+
+        ``print(archive.contents)`` shows it outside of notebooks. Of more than 300 MB of files it shows the files,
+        their size, and the types of the first documents; of a stream that can be read only once, nothing.
+        """
+        from osdi_frames.contents import COLUMNS, Contents, Files, pulls_of, types_of
+
+        found = Files.of(self)
+        filtered = Filtering(self.filters).lines()
+        opened = Contents(repr(self), found, filtered, pulls_of(self, found), pd.DataFrame())
+        if self.is_read_once:
+            return replace(opened, note=_ONCE)
+        if found.are_large:
+            return replace(opened, types=self._first_types(), note=_MANY)
+        inspector, resolution = Inspector(None), Resolution(self.request(COLUMNS, inspects=True))
+        frames = self.frames(resolution, inspector)
+        inspection = inspector.inspection(resolution.kept)
+        return replace(opened, types=types_of(inspection, frames), inspection=inspection)
+
+    def _first_types(self) -> pd.DataFrame:
+        """Return the tables of the first documents."""
+        chunks = candidates(self.source, lambda _: None, limits=self.limits, progress=False)
+        documents = itertools.chain.from_iterable(chunk.documents.to_pylist() for chunk in chunks)
+        found, _ = types_among([*itertools.islice(documents, _FIRST)], known_prefixes(self.prefix))
+        return pd.DataFrame({"table": [main_table(element).name for element in found]})
+
+    # ------------------------------------------------------------------------------ reports and exports
+
+    def report(self, **options: Unpack[Options]) -> ReportResult:
+        """Make the standard reports in one pass.
+
+        Parameters
+        ----------
+        reports
+            The reports to make; the standard set when not given. `osdi_frames.reports.Report` declares others.
+        show_addresses
+            Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
+            websites and titles as they are. By default they are hidden, and what then looks alike is one row.
+        min_count
+            Hide smaller counts of people, and whatever reveals them: rows, columns, and reports, which then have no
+            rows. All reports of a call are published together; see `osdi_frames.reports.suppress`.
+        include
+            What is not counted by default: some of ``test`` (what the service's "send test" sent), ``cancelled``
+            and ``hidden`` (events), the values of the column `excluded`. The attribute `note` of each frame says how
+            many were left out.
+
+        Returns
+        -------
+        Mapping
+            The frame of each report, by its name. Its attribute `caveat` says what else is to be known of its
+            counts. What has none of what `where` asks for, as signatures have no campaign, is not reported.
+
+        Raises
+        ------
+        UnknownValue
+            A petition, campaign or status to filter by occurs nowhere.
+        InvalidColumn
+            A report by a column that identifies people, or with `min_count` one that has a column per value.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> pull = {"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"}
+        >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
+        {'2026-05': 12}
+        """
+        from osdi_frames.reports.standard import Options, ReportRequest
+
+        _checked("report", options, Options.__annotations__)
+        return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
+
+    def _report(self, wanted: ReportRequest) -> ReportResult:
+        from osdi_frames.reports.standard import collect, make_reports
+
+        observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
+        resolution = Resolution(wanted.request(self.prefix))
+        tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
+        inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
+        return make_reports(wanted, tables, inspection=inspection, paths=self.paths)
+
+    def write_report(
+        self,
+        destination: str | os.PathLike[str],
+        *,
+        formats: Iterable[Format] = ("csv", "parquet"),
+        bom: bool = False,
+        now: datetime | None = None,
+        **options: Unpack[Options],
+    ) -> ReportResult:
+        """Write the standard reports into a folder.
+
+        They are a page with plots, and CSV and Parquet of each report.
+
+        An earlier report in the folder is replaced as a whole; if the folder contains other files, or a file was
+        changed since, nothing is written.
+
+        Parameters
+        ----------
+        destination
+            The folder to make.
+        formats, bom
+            The formats of each report's files: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
+        now
+            The time that the page says it was made at; the present when not given.
+        **options
+            As for `report`.
+
+        Returns
+        -------
+        Mapping
+            The frame of each report, by its name.
+
+        Raises
+        ------
+        DestinationExists
+            Something at `destination` is not to be replaced, or it is, holds or lies in the source: nothing was
+            overwritten. Or others wrote into the folder while it was replaced: their files are kept, and the message
+            says where.
+
+        Examples
+        --------
+        >>> import osdi_frames as of, os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = of.open({"title": "March", "total_accepted": 12}).write_report(f"{folder}/report")
+        ...     "report.html" in os.listdir(f"{folder}/report")
+        True
+        """
+        from osdi_frames import page
+        from osdi_frames.output.folder import output_folder
+        from osdi_frames.reports.standard import Options, ReportRequest
+
+        _checked("write_report", options, Options.__annotations__)
+        formats = page.checked(formats)
+        wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
+        with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
+            result = self._report(wanted)
+            page.write(result, folder, formats=formats, bom=bom, now=now)
+        return result
+
+    def export(
+        self,
+        destination: str | os.PathLike[str],
+        *,
+        tables: Iterable[str] | None = None,
+        format: Format = "parquet",  # noqa: A002 (the word that pandas users know)
+        partition_by: str | Literal["month"] | None = None,
+        dedupe: Dedupe = True,
+        overwrite: bool = False,
+        engine: Literal["dask"] | None = None,
+        escape_formulas: bool = True,
+        bom: bool = False,
+        **privacy: Unpack[Privacy],
+    ) -> dict[str, int]:
+        """Write tables into a folder.
+
+        The files are ``events.parquet``, ``signatures.parquet`` and so on.
+
+        The folder appears whole at the end, or not at all: an export that is killed leaves an old one as it
+        was. All tables are read in one pass and streamed, so the archive may be larger than memory. The files are
+        readable by their owner only (a folder that exists keeps its mode), and listed in a manifest,
+        ``.osdi-frames.json``.
+
+        Parameters
+        ----------
+        destination
+            The folder to make, or an address, as ``s3://bucket/tables``: there the files are uploaded at the end,
+            and the manifest last.
+        tables
+            The tables to write; all when not given.
+        format
+            ``"parquet"`` (zstd; fields carry their meaning and privacy class, the schema its version), ``"csv"``
+            or ``"xlsx"`` (extra ``excel``; see `write_excel`).
+        partition_by
+            A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
+            ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` or a signature's
+            `created_date`. A table without the column is one file all the same.
+        dedupe
+            As for `table`.
+        overwrite
+            Replace an earlier export at `destination`. It is refused if the folder contains anything that
+            osdi-frames did not write, or a file that was changed since.
+        engine
+            ``"dask"`` (extra ``dask``): the workers of the current Dask cluster read and write, each table into a
+            folder with a Parquet file of each partition; `destination` is an address, or a folder that they all
+            reach.
+        escape_formulas
+            CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
+            with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
+        bom
+            CSV: begin with a byte-order mark, by which Excel knows that the file is UTF-8.
+        pseudonymize, drop, coordinate_decimals, postal_characters
+            Replace what identifies a person by pseudonyms with this key, or drop it: as `pseudonymize` does.
+
+        Returns
+        -------
+        dict
+            The number of rows of each table.
+
+        Raises
+        ------
+        DestinationExists
+            Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
+            `destination` is, holds or lies in the source: nothing was overwritten. Or others wrote into the folder
+            while it was replaced: their files are kept, and the message says where.
+        InvalidArgument
+            An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
+        InvalidColumn
+            A column that cannot be partitioned by: of lists or times, of a value that is too long for the name of a
+            folder (255 bytes, with escapes), or of more than 16,384 values.
+        UnknownTable, UnknownColumn, SourceNotFound, BadDocument
+            As for `table`.
+        UnknownValue
+            A petition, campaign or status to filter by occurs nowhere; nothing was written.
+
+        Examples
+        --------
+        >>> import osdi_frames as of, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     of.open({"title": "March", "total_accepted": 3}).export(f"{folder}/out", tables=["events"])
+        {'events': 1}
+        """
+        from osdi_frames.output.exporting import ExportRequest
+        from osdi_frames.output.folder import output_folder
+
+        wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
+        request = self.request(wanted.columns, dedupe=dedupe)
+        if engine is not None:
+            if engine != "dask" or format != "parquet":
+                raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
+            from osdi_frames.dask import exporting
+
+            return exporting.export(self, destination, request, wanted, overwrite=overwrite)
+        rows = self.rows(Resolution(request), Observer(Policy(self.on_error)))
+        with output_folder(destination, kind="export", source=self.source, overwrite=overwrite) as folder:
+            return wanted.write(rows, folder, format, escape_formulas=escape_formulas, bom=bom)
+
+    def dask(
+        self,
+        name: str,
+        columns: Columns = None,
+        *,
+        dedupe: Dedupe = True,
+        npartitions: int | None = None,
+        blocksize: int = SIZE,
+    ) -> dd.DataFrame:
+        """Read any declared table as a Dask DataFrame.
+
+        It needs the extra ``dask``.
+
+        The archive is listed and cut now, and read when something is computed: a partition by each thread of a
+        worker, with one thread of the database. Columns that are not used are not parsed. With `dedupe` the workers
+        exchange a few bytes of each element; rows stay where they were read, in the order of the archive, until it is
+        known which of them are kept.
+
+        Parameters
+        ----------
+        name, columns, dedupe
+            As for `table`; with ``on_error="skip"`` there is a warning for each partition with problems.
+        npartitions
+            How many partitions to make; fewer where there are fewer documents, or files that cannot be cut.
+        blocksize
+            The bytes of a partition where `npartitions` is not given; what is compressed counts eightfold.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            The rows and dtypes of `table`, lists as lists. The rows of each partition are numbered from 0.
+
+        Raises
+        ------
+        InvalidSource
+            The source is an open file or parsed objects, which workers do not have.
+        MissingExtra
+            Dask is not installed.
+
+        Examples
+        --------
+        >>> import osdi_frames as of, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "a.json").write_text('{"title": "March", "total_accepted": 12}')
+        ...     of.open(folder).dask("events", ["title", "total_accepted"]).compute()
+           title  total_accepted
+        0  March              12
+        """
+        from osdi_frames import dask
+
+        chosen = None if columns is None else tuple(dict.fromkeys(columns))
+        return dask.read(self, self.request({name: chosen}, dedupe=dedupe), count=npartitions, size=blocksize)
+
+
+def _checked(function: str, options: Mapping[str, object], known: Collection[str]) -> None:
+    """Refuse an unknown keyword; name the nearest."""
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {quoted(name)}; {nearest(name, known)}"
+            )
+
+
+def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
+    source: Source, **settings: Unpack[Settings]
+) -> Archive:
+    """Open an archive; nothing is read yet.
+
+    Parameters
+    ----------
+    source
+        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, or parsed
+        JSON (a page, a list of pages, a delivery). Folders are read recursively, sorted by name.
+    prefix
+        The service's own prefix, in addition to ``platform`` and ``action_network``.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
+        over a document that cannot be read, and warns once with the count. `Archive.check` lists all.
+    limits
+        Bounds on the documents and on what is decompressed from one file; see `Limits`.
+    progress
+        A progress bar: None shows one on a terminal or in a notebook, and for long work only.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> archive = of.open({"title": "March", "total_accepted": 12})
+    >>> archive.events(["title", "total_accepted"])
+       title  total_accepted
+    0  March              12
+    """
+    _checked("open", settings, Settings.__annotations__)
+    if isinstance(source, Reader):
+        raise InvalidSource("this is an open archive already; call its methods, as archive.events()")
+    return Archive(source, **settings)

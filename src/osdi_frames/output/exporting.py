@@ -1,0 +1,90 @@
+"""Which tables an export writes, and in which form: what is asked for, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import pyarrow as pa
+
+from osdi_frames.errors import UnknownColumn, nearest
+from osdi_frames.output.files import Format, Partition, write_tables
+from osdi_frames.privacy import Drop, Key, Pseudonyms
+from osdi_frames.quoting import quoted
+from osdi_frames.resolving.resolution import Rows, named_tables
+from osdi_frames.tables import main_table
+from osdi_frames.tables import table as declared
+from osdi_frames.tables.schema import Table
+
+
+class Privacy(TypedDict, total=False):
+    """Keywords of `export` that are about people; see `pseudonymize`."""
+
+    pseudonymize: Key | None
+    drop: Drop | None
+    coordinate_decimals: int
+    postal_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """The tables to write, with the schema of each, how they are partitioned, and what stands in place of people."""
+
+    tables: Mapping[str, Table]
+    schemas: Mapping[str, pa.Schema]
+    partitions: Mapping[str, Partition | None]
+    pseudonyms: Pseudonyms | None
+
+    @classmethod
+    def of(
+        cls, tables: Iterable[str] | None, *, partition_by: str | None, **privacy: Unpack[Privacy]
+    ) -> ExportRequest:
+        """Compile a request.
+
+        Raises
+        ------
+        UnknownTable, UnknownColumn, InvalidArgument
+            As `Archive.export` says.
+        """
+        chosen = {name: declared(name) for name in named_tables(tables)}
+        key, drop = privacy.pop("pseudonymize", None), privacy.pop("drop", None)
+        coarsened: Any = {"coordinate_decimals": 1, "postal_characters": 3, **privacy}
+        pseudonyms = Pseudonyms.of(key, drop, **coarsened)
+        schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
+        return cls(chosen, schemas, _partitions(chosen.values(), schemas, partition_by), pseudonyms)
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The columns to read of each table."""
+        return {name: schema.names for name, schema in self.schemas.items()}
+
+    def replaced(self, rows: Rows) -> Rows:
+        """Yield rows with pseudonyms in place of what identifies people."""
+        for name, some in rows:
+            yield name, self.pseudonyms.replace(some, self.tables[name]) if self.pseudonyms else some
+
+    def write(self, rows: Rows, folder: Path, format: Format, **options: Any) -> dict[str, int]:  # noqa: A002
+        """Write rows as the files of a folder; return how many there are of each table."""
+        return write_tables(
+            self.schemas, self.replaced(rows), folder, format, partitions=self.partitions, **options
+        )
+
+
+def _partitions(
+    tables: Iterable[Table], schemas: Mapping[str, pa.Schema], by: str | None
+) -> dict[str, Partition | None]:
+    """Return how each table is partitioned; one without the column, or for a month a child table, is not."""
+    found: dict[str, Partition | None] = {}
+    for table in tables:
+        column = by
+        if by == "month":
+            column = table.element.month if table == main_table(table.element) else None
+        is_there = column in schemas[table.name].names
+        found[table.name] = Partition(str(column), by_month=by == "month") if is_there else None
+    if by not in (None, "month") and not any(found.values()):
+        names = {"month", *(name for schema in schemas.values() for name in schema.names)}
+        hint = nearest(str(by), sorted(names))
+        raise UnknownColumn(f"partition by month or by a column, not {quoted(by)}; {hint}")
+    return found

@@ -1,0 +1,355 @@
+"""Tables written to Parquet, CSV and Excel files: batches as they come, texts that no spreadsheet runs."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+from urllib.parse import quote
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from osdi_frames import durable
+from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
+from osdi_frames.parsing.interchange import as_frame
+from osdi_frames.quoting import quoted
+
+Format = Literal["parquet", "csv", "xlsx"]
+Write = Callable[[pa.Table], object]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "xlsx")
+
+#: What a spreadsheet takes for the beginning of a formula: a sign, also fullwidth or small, also after blanks
+#: and characters that are not seen; and the blanks that some programs drop before they look.
+_FORMULA = (
+    r"^([\pZ\p{Cc}\p{Cf}]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}\x{fe66}\x{fe62}\x{fe63}\x{fe6b}]|[\t\r\n])"
+)
+
+_BOM = "\ufeff".encode()
+_SHEET_ROWS, _CELL = 1 << 20, 32767  # rows of a sheet, characters of a cell
+_EXACT = 1 << 53  # larger integers are not exact in a spreadsheet
+_FOLDER_NAME, _FOLDERS = 255, 1 << 14  # bytes of a name, with its escapes; folders that are written together
+_TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A folder for each value of a column, or for each month of one.
+
+    The folders have a name of their own, and the column stays in the files: a reader that makes text or a
+    number of what a folder is called leaves the values alone, and what is missing stays missing.
+    """
+
+    column: str
+    by_month: bool = False
+
+    @property
+    def folder(self) -> str:
+        """What the folders are called, before their value."""
+        return "month" if self.by_month else f"by_{self.column}"
+
+    def add_to(self, rows: pa.Table) -> pa.Table:
+        """Add the values that the folders of rows are called by; none for what is missing."""
+        column = rows[self.column]
+        values = pc.strftime(column, format="%Y-%m") if self.by_month else column.cast(pa.string())
+        return rows.append_column(self.folder, pc.fill_null(values, "none"))
+
+    def check(self, rows: pa.Table) -> None:
+        """Refuse values that cannot be names of folders, or are too many to be written together."""
+        values = rows[self.folder].unique().to_pylist()
+        longest = max((len(quote(value, safe="")) for value in values), default=0)
+        if len(self.folder) + 1 + longest > _FOLDER_NAME:
+            self._refuse(f"a value is too long for the name of a folder, which has {_FOLDER_NAME} bytes")
+        if len(values) > _FOLDERS:
+            self._refuse(f"it has more than {_FOLDERS:,} values")
+
+    def schema(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema with the column that `add_to` adds."""
+        kind = schema.field(self.column).type
+        if pa.types.is_nested(kind) or (pa.types.is_temporal(kind) and not self.by_month):
+            self._refuse(f"it holds {kind}")
+        return schema.append(pa.field(self.folder, pa.string()))
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise InvalidColumn(f"{self.column} cannot be partitioned by: {reason}")
+
+
+def write_tables(
+    schemas: Mapping[str, pa.Schema],
+    rows: Iterable[tuple[str, pa.Table]],
+    folder: Path,
+    kind: Format,
+    *,
+    partitions: Mapping[str, Partition | None] | None = None,
+    part: str | None = None,
+    escape_formulas: bool = True,
+    bom: bool = False,
+) -> dict[str, int]:
+    """Write tables into a folder: ``name.parquet`` and so on, a partitioned one into the folder `name`.
+
+    `rows` are pairs of a table's name and some of its rows, in any order of the tables. With `part`, which
+    distinguishes the names of these files from those of others, each table is a folder. Returns the number of
+    rows of each table.
+    """
+    refuse_format(kind)
+    if (kind == "xlsx" or bom) and any((partitions or {}).values()):
+        raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
+    counts = dict.fromkeys(schemas, 0)
+    with contextlib.ExitStack() as stack:
+        write: dict[str, Write] = {}
+        for name, schema in schemas.items():
+            if partition := (partitions or {}).get(name):
+                file = _folder(schema, folder / name, kind, partition, escape_formulas, part)
+            else:
+                file = _file(schema, _path(folder, name, kind, part), kind, escape_formulas, bom)
+            write[name] = stack.enter_context(file)
+        for name, some in rows:
+            counts[name] += some.num_rows
+            write[name](some)
+    return counts
+
+
+def refuse_format(kind: str) -> None:
+    """Raise InvalidArgument for an unknown format, MissingExtra for one whose library is not installed."""
+    if kind not in FORMATS:
+        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {quoted(kind)}")
+    if kind == "xlsx" and find_spec("xlsxwriter") is None:
+        raise MissingExtra.named("excel")
+
+
+def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
+    if part is None:
+        return folder / f"{name}.{suffix}"
+    durable.make_folder(folder / name)
+    return folder / name / f"part-{part}.{suffix}"
+
+
+def write_csv(
+    frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formulas: bool = True, bom: bool = False
+) -> None:
+    """Write a report, or any frame, to a CSV file that is safe to open in a spreadsheet.
+
+    The file appears whole, replaces an earlier one, and is readable by its owner only. Lists are JSON,
+    datetimes ISO 8601.
+
+    Parameters
+    ----------
+    frame
+        The frame; an index that has a name is written before the columns.
+    path
+        The file to write.
+    escape_formulas
+        Write an apostrophe before a text, or a column's name, that a spreadsheet would run as a formula:
+        one that begins with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
+    bom
+        Begin with a byte-order mark, by which Excel knows that the file is UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv(pd.DataFrame({"source": ["=1+1"], "count": [-2]}), f"{folder}/a.csv")
+    ...     print(Path(f"{folder}/a.csv").read_text(), end="")
+    "source","count"
+    "'=1+1",-2
+    """
+    _write_frame(frame, path, "csv", "write_csv", escape_formulas=escape_formulas, bom=bom)
+
+
+def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a report, or any frame, to an Excel file (extra ``excel``).
+
+    Excel has no time zones: UTC times are written as they are, and their columns are named so,
+    ``created_date (UTC)``. Texts stay texts, also those that begin with ``=``; lists are JSON. The file
+    appears whole, replaces an earlier one, and is readable by its owner only.
+
+    Parameters
+    ----------
+    frame
+        The frame; an index that has a name is written before the columns.
+    path
+        The file to write.
+
+    Raises
+    ------
+    InvalidArgument
+        The frame has more rows than a sheet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> signed = pd.DataFrame({"created_date": [pd.Timestamp("2026-05-01T10:00Z")], "source": ["=1+1"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_excel(signed, f"{folder}/a.xlsx")
+    ...     pd.read_excel(f"{folder}/a.xlsx")
+       created_date (UTC) source
+    0 2026-05-01 10:00:00   =1+1
+    """
+    _write_frame(frame, path, "xlsx", "write_excel")
+
+
+def _write_frame(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    kind: Format,
+    caller: str,
+    *,
+    escape_formulas: bool = True,
+    bom: bool = False,
+) -> None:
+    refuse_format(kind)
+    frame = as_frame(frame, caller=caller)
+    named = any(name is not None for name in frame.index.names)
+    table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
+    target = Path(os.path.realpath(path))
+    with durable.draft(target) as drafts:
+        with _file(table.schema, drafts / target.name, kind, escape_formulas, bom) as write:
+            write(table)
+        durable.publish_file(drafts / target.name, target)
+
+
+@contextlib.contextmanager
+def _file(schema: pa.Schema, path: Path, kind: Format, escape_formulas: bool, bom: bool) -> Iterator[Write]:
+    """Open a file of a table; yield what writes some of its rows."""
+    if kind == "parquet":
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            yield writer.write_table
+    elif kind == "xlsx":
+        with _sheet(schema, path) as write:
+            yield write
+    else:
+        as_text = partial(_as_text, escape_formulas=escape_formulas)
+        with pa.OSFile(str(path), "wb") as sink:
+            sink.write(_BOM if bom else b"")
+            with pa.csv.CSVWriter(sink, as_text(schema.empty_table()).schema) as writer:
+                yield lambda rows: writer.write_table(as_text(rows))
+
+
+@contextlib.contextmanager
+def _folder(
+    schema: pa.Schema, path: Path, kind: Format, partition: Partition, escape_formulas: bool, part: str | None
+) -> Iterator[Write]:
+    """Open a file for each value of a table's partition, or several where there are many rows."""
+    from pyarrow import dataset  # takes its time, and few files are partitioned
+
+    schema = partition.schema(schema)
+    waiting = [schema.empty_table()]
+    numbers = itertools.count()
+
+    def flush() -> None:
+        rows = pa.concat_tables(waiting)
+        del waiting[1:]
+        partition.check(rows)
+        options = dataset.ParquetFileFormat().make_write_options(compression="zstd")
+        if kind == "csv":
+            rows, options = _as_text(rows, escape_formulas=escape_formulas), None
+        dataset.write_dataset(
+            rows,
+            path,
+            format=kind,
+            file_options=options,
+            partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
+            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{kind}",
+            existing_data_behavior="overwrite_or_ignore",
+            max_partitions=_FOLDERS,
+        )
+
+    def write(rows: pa.Table) -> None:
+        waiting.append(partition.add_to(rows))
+        if sum(table.nbytes for table in waiting) > _TOGETHER:
+            flush()
+
+    yield write
+    flush()
+
+
+def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
+    """Convert to what CSV can hold: lists to JSON, datetimes to ISO 8601; names and texts without formulas."""
+    names, columns = rows.schema.names, [_text(column) for column in rows.columns]
+    if escape_formulas:
+        names = _escaped(pa.array(names, pa.string())).to_pylist()
+        columns = [_escaped(column) if column.type == pa.string() else column for column in columns]
+    return pa.table(columns, names=names)
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _text(column.cast(kind.value_type))
+    if pa.types.is_nested(kind):
+        return pa.chunked_array([_json(part) for part in column.chunks], pa.string())
+    if pa.types.is_timestamp(kind):
+        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ" if kind.tz else "%Y-%m-%dT%H:%M:%S")
+    is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return column.cast(pa.string()) if is_text else column
+
+
+def _json(column: pa.Array) -> pa.Array:
+    values = column.to_pylist()
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
+    return pa.array(texts, pa.string())
+
+
+def _escaped(texts: pa.Array) -> pa.Array:
+    """Write an apostrophe before texts that a spreadsheet would run as a formula."""
+    return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
+
+
+@contextlib.contextmanager
+def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
+    """Open an Excel file of one sheet, which is written row by row."""
+    import xlsxwriter  # an extra
+
+    # Texts stay texts; what waits to be written is not kept where others could read it.
+    options = {
+        "constant_memory": True,
+        "tmpdir": str(path.parent),
+        "default_date_format": "yyyy-mm-dd hh:mm:ss",
+    }
+    with xlsxwriter.Workbook(str(path), options) as book:
+        sheet, numbers = book.add_worksheet(), iter(range(_SHEET_ROWS))
+        sheet.freeze_panes(1, 0)
+
+        def write_row(values: Iterable[Any]) -> None:
+            row = next(numbers, None)
+            if row is None:
+                raise InvalidArgument(f"{path.stem} has more rows than a sheet holds; write CSV or Parquet")
+            for column, value in enumerate(values):
+                _write_cell(sheet, row, column, value)
+
+        def write(rows: pa.Table) -> None:
+            times = (pa.types.is_timestamp(kind) for kind in rows.schema.types)
+            columns = (
+                column.cast(pa.timestamp("us")) if is_time else _text(column)
+                for column, is_time in zip(rows.columns, times, strict=True)
+            )
+            for values in zip(*(column.to_pylist() for column in columns), strict=True):
+                write_row(values)
+
+        write_row(
+            f"{field.name} (UTC)" if getattr(field.type, "tz", None) else field.name for field in schema
+        )
+        yield write
+
+
+def _write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
+    if isinstance(value, bool):
+        sheet.write_boolean(row, column, value)
+    elif isinstance(value, datetime) and value.year >= 1900:
+        sheet.write_datetime(row, column, value)
+    elif isinstance(value, int | float) and abs(value) <= _EXACT:
+        sheet.write_number(row, column, value)
+    elif value is not None and value == value:  # NaN is empty
+        text = str(value)
+        sheet.write_string(row, column, text if len(text) <= _CELL else f"{text[: _CELL - 1]}…")

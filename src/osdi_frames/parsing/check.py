@@ -1,0 +1,162 @@
+"""What a pass over every document met: its problems, the keys that no table declares, and counts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.errors import counted
+from osdi_frames.parsing.documents import POSITION
+from osdi_frames.parsing.doubtful import trusted_years
+from osdi_frames.parsing.group import GroupResult
+from osdi_frames.parsing.plan import Plan
+from osdi_frames.parsing.stream import Observer
+from osdi_frames.problems import Place, Problem, ProblemKind, named
+from osdi_frames.sources.layout import Chunk
+from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.schema import ElementType
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a walk through every document of an archive met."""
+
+    files: int
+    """Those inside an archive file each; 0 for parsed objects."""
+    documents: int
+    elements: Mapping[str, int]
+    """How often each type was received."""
+    kept: Mapping[str, int]
+    """How many different ones these are, where they were deduplicated; also those that a selection leaves out."""
+    problems: pd.DataFrame
+    """As `check` gives them."""
+    by_key: pd.DataFrame
+    """The problems without file and value: `severity`, `problem`, `key`, `count`."""
+
+    @property
+    def others(self) -> dict[str, int]:
+        """The elements of types that no table declares, by type, most first."""
+        others = self.by_key[self.by_key["problem"] == ProblemKind.OTHER_TYPE]
+        return dict(zip(others["key"], others["count"].astype(int), strict=True))
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """How much was read, by name."""
+        return {"files": self.files, "documents": self.documents, "elements": {**self.elements}}
+
+    def __str__(self) -> str:
+        """Say in one line how much was read."""
+        files = f" in {counted(self.files, 'file')}" if self.files else ""
+        types = {table.element.name: table.name for table in map(main_table, element_types())}
+        counts = (
+            counted(self.elements[name], name, plural)
+            for name, plural in types.items()
+            if self.elements[name]
+        )
+        received = ", ".join(counts).replace("_", " ")
+        return f"{counted(self.documents, 'document')}{files}: {received or 'nothing for any table'}"
+
+
+@dataclass(slots=True)
+class Inspector(Observer):
+    """Counts what a reading meets, and collects its problems."""
+
+    files: set[str] = field(default_factory=set)
+    documents: int = 0
+    noted: dict[tuple[str, str, str, str], tuple[Place, int]] = field(default_factory=dict)
+    """By severity, problem, detail and key, where each problem was met first, and how often."""
+    years: defaultdict[ElementType, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    first_of: dict[tuple[ElementType, int], tuple[Place, str]] = field(default_factory=dict)
+
+    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Yield chunks as they are; note their files."""
+        for chunk in chunks:
+            if chunk.name is not None:
+                self.files.add(chunk.name)
+            yield chunk
+
+    def handle(self, problem: Problem) -> None:
+        """Note a problem of a file."""
+        self._add(problem, "")
+        Observer.handle(self, problem)
+
+    def see(self, result: GroupResult) -> None:
+        """Note what was read of a group."""
+        self.documents += result.documents
+        self.elements.update(result.elements)
+        for place, finding, count in result.keys:
+            self._add(Problem.at(place, finding), finding.key, count)
+        for place, what, element in result.met:
+            key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
+            self._add(Problem.at(place, replace(what, key=key) if element else what), key, what.count)
+            Observer.handle(self, Problem.at(place, what))
+        for select, rows in result.rows:
+            if select.table.element.month and not select.table.rows:
+                self._see_dates(select.table.element, rows)
+
+    def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
+        """Note what a receiver keeps and no reader reads, and doubtful dates; warn of what was skipped."""
+        for folder, bodies in self.quarantined():
+            what = "bodies that are no deliveries, not read"
+            self._add(Problem(Place(folder), ProblemKind.QUARANTINE, what, "warning"), "", bodies)
+        self._list_doubtful()
+        if self.policy:
+            self.policy.close()
+
+    def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
+        """Note the years of dates, and the first date of each."""
+        date, *place = (rows[str(name)] for name in (element.month, "source_file", "source_line"))
+        years = pc.year(date).combine_chunks()
+        for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
+            year = year.as_py()
+            self.years[element][year] += count.as_py()
+            if (element, year) not in self.first_of:
+                row = pc.index(years, year).as_py()
+                at = Place(*(column[row].as_py() for column in place))
+                self.first_of[element, year] = at, pc.cast(date[row], pa.string()).as_py()
+
+    def _list_doubtful(self) -> None:
+        for element, counts in self.years.items():
+            key = f"{element.name}: {element.month}"
+            for year in sorted({*counts}.difference(trusted_years(counts))):
+                place, date = self.first_of[element, year]
+                problem = Problem(place, ProblemKind.DOUBTFUL_DATE, f"{key} = {date[:10]}", "warning")
+                self._add(problem, key, counts[year])
+
+    def inspection(self, kept: Mapping[str, int]) -> Inspection:
+        """Return what was met, with the number of different elements of each type."""
+        types = element_types()
+        dated = (element.name for element in types if element.month)
+        kinds = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")
+        kinds |= {"source_line": "Int64", "count": "Int64"}
+        rows = [(at.source_file, at.source_line, *same, count) for same, (at, count) in self.noted.items()]
+        found = pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+        by_key = found.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
+        return Inspection(
+            len(self.files),
+            self.documents,
+            {element.name: self.elements[element.name] for element in types},
+            {name: kept[name] for name in dated if kept.get(name)},
+            _in_order(found.drop(columns="key"), "detail"),
+            _in_order(by_key, "key"),
+        )
+
+    def _add(self, problem: Problem, key: str, count: int = 1) -> None:
+        same = (problem.severity, problem.problem, problem.detail, key)
+        first, before = self.noted.get(same, (problem.place, 0))
+        self.noted[same] = first, before + count
+
+
+def _in_order(found: pd.DataFrame, last: str) -> pd.DataFrame:
+    """Sort by severity, then the most frequent first."""
+    ranked = found.assign(rank=found["severity"].map(_SEVERITIES.index), fewer=-found["count"])
+    by = ["rank", "fewer", "problem", last]
+    return ranked.sort_values(by, ignore_index=True).drop(columns=by[:2])

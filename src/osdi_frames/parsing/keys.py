@@ -1,0 +1,281 @@
+"""The keys of elements that no table reads, and those that an object has twice."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.parsing import query
+from osdi_frames.parsing.arrays import entries, one, valid
+from osdi_frames.parsing.documents import (
+    COLLECTIONS,
+    ENVELOPE,
+    LINKS,
+    PAGE,
+    Level,
+    is_type_key,
+    is_wrapper,
+    undeclared,
+)
+from osdi_frames.parsing.engine import Engine
+from osdi_frames.problems import Finding, ProblemKind, named
+from osdi_frames.tables import TABLES, element_types
+from osdi_frames.tables.forms import BODY, Form
+from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
+from osdi_frames.tables.shape import Shape
+
+_BETWEEN = b"\xff"  # keys: no text has it
+
+Counted = tuple[int, Finding, int]
+"""The number of the first document with a key, what is wrong with it, and how many objects have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where something is declared: in an element, or around it in a delivery."""
+
+    shape: Shape
+    element: ElementType | None = None
+    """None around elements."""
+    inside: tuple[Step, ...] = ()
+    """The steps from the element, from the entry of a delivery, or from the document."""
+
+    def at(self, step: Step) -> _Place:
+        below = self.shape.inside[step]
+        if not self.inside and step == EACH:  # of the list of all elements
+            return _Place(below, self.element)
+        types = {} if self.element else {element.type_key: element for element in element_types()}
+        if step in types:
+            return _Place(below, types[step])
+        return _Place(below, self.element, (*self.inside, step))
+
+    @property
+    def known(self) -> int:
+        """How many first entries of a list a search looks at: few lists have more."""
+        return 1 if PRIMARY in self.shape.inside or not self.inside else 2
+
+    def search(self, path: str) -> Iterator[_Column]:
+        """Yield the JSON paths at which keys are looked for, here and below."""
+        inside = {step: self.at(step) for step in self.shape.inside}
+        if self.shape.form == "object":
+            yield _Column(path, self)
+        elif self.shape.is_single or any(entry.shape.form for entry in inside.values()):
+            yield _Column(f"{path}[{self.known}]", self, path)
+            for number in range(self.known):
+                for step, entry in inside.items():
+                    if entry.shape.form and (step == EACH or number == 0):
+                        yield from entry.search(f"{path}[{number}]")
+                if self.shape.is_single and number > 0:
+                    yield _Column(f"{path}[{number}]", self)
+        for step, below in inside.items():
+            if isinstance(step, str):
+                yield from below.search(f"{path}.{json.dumps(step)}")
+
+    def takes(self, key: Step) -> bool:
+        """Whether a key is declared, or any key is."""
+        return key in self.shape.inside or PAIRS in self.shape.inside or "json" in self.shape.types
+
+    def findings(self, key: Step, around: Collection[str] = (), *, twice: bool = False) -> Iterator[Finding]:
+        """Yield what is wrong with a key of an object, or with entries that are not read (EACH).
+
+        What is around an element belongs to the first declared type of the keys `around`.
+        """
+        types = {element.type_key: element for element in element_types()}
+        whose = self.element or next((types[name] for name in around if name in types), None)
+        at = written((*self.inside, key))
+        name = named(f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at)
+        if twice:
+            yield Finding(ProblemKind.DUPLICATE_KEY, name, severity="warning")
+        if self.takes(key):
+            return
+        if not self.element and not self.inside and (key in types or is_type_key(str(key))):
+            if key not in types and (whose or is_wrapper(around)):
+                yield Finding(ProblemKind.OTHER_TYPE, named(str(key)), severity="info")
+        elif whose:
+            ignored = key == EACH or (self.element and self.element.ignores(at))
+            kind = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
+            yield Finding(kind, name, severity="info")
+
+
+class _Column(NamedTuple):
+    """A JSON path, and the place of what stands there: of an object, or of the list of an entry that is not read."""
+
+    path: str
+    place: _Place
+    rest_of: str | None = None
+    """The path of a list, where a search looks neither at this entry nor at those after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What is around elements: an envelope, a page, its links, its collections."""
+
+    level: Level
+    inside: tuple[str, ...]
+    prefixes: Sequence[str]
+
+    def takes(self, key: str) -> bool:
+        """Whether the contract names a key."""
+        return not any(undeclared([key], self.level, self.prefixes))
+
+    def findings(self, key: str, _: Collection[str], *, twice: bool = False) -> Iterator[Finding]:
+        """Yield what is wrong with a key."""
+        if twice:
+            yield Finding(ProblemKind.DUPLICATE_KEY, named(written((*self.inside, key))), severity="warning")
+        found = undeclared([key], self.level, self.prefixes)
+        yield from (replace(finding, key=named(finding.key)) for finding in found)
+
+
+def count_around(
+    engine: Engine, form: Form, prefixes: Sequence[str], documents: pa.Table
+) -> Iterator[Counted]:
+    """Yield the keys around the elements of documents that the contract does not name, or that occur twice."""
+    inside = (BODY,) if form.enveloped else ()
+    places = [_Around(ENVELOPE, (), prefixes)] if form.enveloped else []
+    if form.kind == "page":
+        places += [_Around(PAGE, inside, prefixes), _Around(LINKS, (*inside, "_links"), prefixes)]
+        places.append(_Around(COLLECTIONS, (*inside, "_embedded"), prefixes))
+    if places and len(documents):
+        engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
+        paths = (query.json_path(place.inside) for place in places)
+        keys = one(engine.connection.sql(query.keys(paths)).to_arrow_table()["keys"]).flatten()
+        sets, codes = _sets(keys)
+        for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
+            yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
+
+
+def count_keys(
+    engine: Engine, form: Form, shapes: Mapping[ElementType, Shape], documents: pa.Table
+) -> Iterator[Counted]:
+    """Yield the keys in documents of a form that no table reads, and those that an object has twice.
+
+    A key may come several times, with a count each.
+    """
+    shape, steps = query.entry_shape(form, shapes), query.steps(form)
+    if form.kind != "single":
+        shape = Shape(inside={EACH: shape}, form="list")
+    place = _Place(shape, None if form.kind == "delivery" else form.types[0])
+    columns = [*place.search(query.json_path(steps))]
+    elements = pa.table({"number": documents["number"], "element": documents["document"]})
+    yield from _in_elements(engine, elements, columns)
+
+
+def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
+    engine.put("elements", elements)
+    found = engine.connection.sql(query.keys(column.path for column in columns)).to_arrow_table()
+    numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
+    present = valid(keys).reshape(-1, len(columns)).copy()
+    sets, codes = _sets(keys)
+    codes = around = codes.reshape(present.shape)
+    for (_, place, rest_of), here, at in zip(columns, present.T, codes.T, strict=True):
+        if rest_of:
+            if here.any():
+                yield from _in_lists(engine, elements.filter(pa.array(here)), place, rest_of)
+                if PRIMARY in place.shape.inside:  # another entry than the first may be read
+                    inside = np.array([column.path.startswith(f"{rest_of}[") for column in columns])
+                    present[np.ix_(here, inside)] = False
+        elif place.shape.form == "object":
+            at = np.where(here, at, 0)
+            if not (place.element or place.inside):
+                around = at
+            yield from _in_objects(numbers, place, sets, at, at if place.element else around)
+        else:
+            yield from _not_read(place, numbers, here)
+
+
+def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> Iterator[Counted]:
+    """Count keys in the entries of a list that a search left out, and those that are not read."""
+    steps = place.shape.inside
+    engine.put("elements", elements)
+    known = 0 if PRIMARY in steps else place.known
+    found = engine.connection.sql(query.entries(path, known, steps)).to_arrow_table()
+    numbers = found["number"].to_numpy()
+    if place.shape.is_single:
+        yield from _not_read(place, numbers, found["others"].to_numpy())
+    for step in steps:
+        if steps[step].form:
+            values, owners = entries(one(found[str(step)]))
+            inside = pa.table({"number": numbers[owners], "element": values})
+            yield from _in_elements(engine, inside, [*place.at(step).search("$")])
+
+
+def _not_read(place: _Place, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
+    """Count entries that are not read, by how many the list of each element has."""
+    if others.any():
+        first, count = numbers[others > 0][0].item(), others.sum().item()
+        yield from ((first, finding, count) for finding in place.findings(EACH))
+
+
+def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
+    """Return the different lists of keys, each counted, and which one each is; the first is empty."""
+    joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
+    some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
+    codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy().astype(np.int64)
+    texts = joined.dictionary.to_pylist()
+    return [Counter(), *(Counter(map(bytes.decode, text.split(_BETWEEN))) for text in texts)], codes
+
+
+def _in_objects(
+    numbers: np.ndarray,
+    place: _Place | _Around,
+    sets: Sequence[Counter[str]],
+    codes: np.ndarray,
+    around: np.ndarray,
+) -> Iterator[Counted]:
+    """Count the keys of objects at a place, by which set of keys each has, and what is around it."""
+    wrong = [
+        code
+        for code in np.flatnonzero(np.bincount(codes)).tolist()
+        if any(times > 1 or not place.takes(key) for key, times in sets[code].items())
+    ]
+    rows = np.flatnonzero(np.isin(codes, wrong))
+    pairs = codes[rows] * len(sets) + around[rows]
+    pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
+    for pair, number, count in zip(
+        pairs.tolist(), numbers[rows[first]].tolist(), counts.tolist(), strict=True
+    ):
+        code, of = divmod(pair, len(sets))
+        for key, times in sets[code].items():
+            for finding in place.findings(key, sets[of], twice=times > 1):
+                yield number, finding, count
+
+
+def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
+    """Return whether what stands at a key of an element, as `Element.relative` gives it, can identify a person.
+
+    >>> identifies(TABLES["signatures"].element, "person.postal_addresses[].region", ["platform"])
+    False
+    >>> identifies(TABLES["signatures"].element, "person.postal_addresses", ["platform"])
+    True
+    """
+    return any(  # it is the other, or one leads to the other
+        key == other or other.startswith((f"{key}.", f"{key}[")) or key.startswith((f"{other}.", f"{other}["))
+        for other in _identifying(element, tuple(prefixes))
+    )
+
+
+@cache
+def _identifying(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
+    """Return the keys of an element at which its tables read what identifies a person."""
+    heads = {table: table.heads(prefixes) for table in TABLES.values() if table.element == element}
+    return frozenset(
+        f"{'../' if path.sibling else ''}{written((*head, *path.steps))}"
+        for table, of_rows in heads.items()
+        for column in table.columns
+        if column.privacy.level == "identifying"
+        for path in column.paths(prefixes)
+        for head in (of_rows if column in table.entry else [()])
+    )
+
+
+def written(steps: Sequence[Step]) -> str:
+    """Return steps as messages write them: ``person.email_addresses[]``."""
+    return "".join(f".{step}" if isinstance(step, str) else "[]" for step in steps).removeprefix(".")

@@ -1,0 +1,387 @@
+"""The standard reports of an archive, and their notes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypedDict
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
+from osdi_frames.parsing.check import Inspection
+from osdi_frames.parsing.interchange import frame
+from osdi_frames.privacy import hide_in_rows
+from osdi_frames.problems import warn_caller
+from osdi_frames.quoting import listed, quoted
+from osdi_frames.reports import STANDARD, Report, exclusion
+from osdi_frames.reports.declared import ATTENDANCES
+from osdi_frames.reports.declared import SNAPSHOTS as GROWTH
+from osdi_frames.reports.making import make
+from osdi_frames.reports.suppression import suppress_together
+from osdi_frames.reports.titles import heading
+from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
+from osdi_frames.resolving.resolution import SNAPSHOTS, Request
+from osdi_frames.sources.manifest import MANIFEST, manifests, read_manifest
+from osdi_frames.tables import TABLES
+from osdi_frames.tables.events import EVENT
+
+#: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
+_HEADLINE: Final = {
+    "events": ("event_id", "event_campaign_id", "total_accepted", "start_date"),
+    "signatures": ("person_id", "created_date"),
+}
+#: The headline figures of each table.
+_FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
+    "events": {"events": len, "rsvps": lambda events: int(events["total_accepted"].sum())},
+    "signatures": {"signatures": len, "people": lambda signatures: signatures["person_id"].nunique()},
+}
+_STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
+_PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
+
+
+class Options(TypedDict, total=False):
+    """Keywords of `report` and `write_report`."""
+
+    reports: Iterable[Report]
+    show_addresses: bool
+    min_count: int | None
+    include: Iterable[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    """Which reports to make, and what they count and show."""
+
+    reports: Sequence[Report] = STANDARD
+    show_addresses: bool = False
+    min_count: int | None = None
+    include: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
+    for_page: bool = False
+    """With what the page shows in addition: the map, and what was met while reading."""
+
+    def __post_init__(self) -> None:
+        """Refuse reports that identify people; complete `include`."""
+        object.__setattr__(self, "reports", list(self.reports))
+        include = exclusion.included(self.include)
+        # Who asks for cancelled events by their status wants to count them.
+        asked = [*include, *({"cancelled"} & {*Filtering(self.filters).asked.get("status", ())})]
+        object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
+        _refuse(self.reports)
+
+    @property
+    def unfiltered(self) -> dict[str, list[str]]:
+        """The tables that no filter is about, with the filters.
+
+        They are not reported.
+        """
+        chosen = [name for name in Filtering(self.filters).asked if name not in ("since", "until")]
+        applied = {element for name in chosen for element in FILTERS[name]}
+        tables = dict.fromkeys([*_HEADLINE, *(declared.read_from for declared in self.reports)])
+        return {name: chosen for name in tables if chosen and TABLES[name].element not in applied}
+
+    @property
+    def reported(self) -> list[Report]:
+        """The reports that are made."""
+        return [declared for declared in self.reports if declared.read_from not in self.unfiltered]
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The columns to read of each table.
+
+        These are those of the reports, of the headline figures, and titles.
+        """
+        columns = {name: dict.fromkeys(_HEADLINE[name]) for name in _HEADLINE if name not in self.unfiltered}
+        for declared in self.reported:
+            columns.setdefault(declared.read_from, {}).update(dict.fromkeys(declared.columns))
+            titled = declared.subject.titled
+            if titled.table in TABLES:
+                columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
+        if self.for_page and "events" in columns:
+            columns["events"].update(dict.fromkeys(_PLACES))
+        for name, chosen in columns.items():
+            if TABLES[name].element.exclusions:
+                chosen[exclusion.COLUMN] = None
+        return {name: list(chosen) for name, chosen in columns.items()}
+
+    def request(self, prefix: str | None) -> Request:
+        """Return what to read."""
+        grows = "events" in self.columns and any(declared.kind == "growth" for declared in self.reported)
+        return Request(
+            self.columns,
+            snapshots=_STATES if grows else (),
+            prefix=prefix,
+            filters=self.filters,
+            inspects=self.for_page,
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReportResult(Mapping[str, pd.DataFrame]):
+    """The frame of each report, by its name.
+
+    Printed, it is the figures in one line, and what is not among them.
+    """
+
+    tables: dict[str, pd.DataFrame]
+    """The rows that are counted, and the titles."""
+    reports: list[tuple[Report, pd.DataFrame]]
+    inspection: Inspection | None
+    notes: tuple[str, ...]
+    """What to say of what is counted."""
+    below: int | None = None
+    """The smallest count of people that is shown; None for every count."""
+    hidden: frozenset[str] = frozenset()
+    """The headline figures that are small, or would reveal small counts."""
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return {declared.name: frame for declared, frame in self.reports}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (declared.name for declared, _ in self.reports)
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    @property
+    def summary(self) -> dict[str, int | None]:
+        """Count the events, RSVPs, signatures and people.
+
+        A count is None where it is not shown.
+        """
+        return {
+            name: None if name in self.hidden else count(self.tables[table])
+            for table, figures in _FIGURES.items()
+            if table in self.tables
+            for name, count in figures.items()
+        }
+
+    def __repr__(self) -> str:
+        """Return the figures in one line, then the notes."""
+        figures, parts = self.summary, []
+        if "events" in figures:
+            parts.append(f"{_few(figures['events'], 'event')} with {_few(figures['rsvps'], 'RSVP')}")
+        if "signatures" in figures:
+            people = figures["people"]
+            of_people = "" if people is None else f" of {counted(people, 'person', 'people')}"
+            parts.append(f"{_few(figures['signatures'], 'signature')}{of_people}")
+        lines = ["; ".join(parts), *self.notes]
+        others = self.inspection.others if self.inspection else {}
+        if others:
+            counts = ", ".join(f"{count:,} {name}" for name, count in others.items())
+            lines.append(f"other types, in no report: {counts}")
+        return "\n".join(lines)
+
+
+def _few(count: int | None, noun: str) -> str:
+    """Return a count with its noun; None is few.
+
+    A hidden count is small, or would reveal small ones.
+    """
+    return f"few {noun}s" if count is None else counted(count, noun)
+
+
+def collect(
+    rows: Iterable[tuple[str, pa.Table]], schemas: Mapping[str, pa.Schema], wanted: ReportRequest
+) -> dict[str, pd.DataFrame]:
+    """Collect the rows for some reports, by table.
+
+    Rows are condensed as they come, to save memory.
+    """
+    keys = {key for declared in wanted.reported for key in declared.keys} | {exclusion.COLUMN}
+    parts: dict[str, list[pa.Table]] = {}
+    empty = ((name, schema.empty_table()) for name, schema in schemas.items())
+    for name, some in itertools.chain(empty, rows):
+        hidden = some if wanted.show_addresses or name == SNAPSHOTS else hide_in_rows(some, TABLES[name])
+        parts.setdefault(name, []).append(hidden if name == SNAPSHOTS else _condensed(hidden, keys))
+    return {name: frame(pa.concat_tables(parts.pop(name))) for name in [*parts]}
+
+
+def make_reports(
+    wanted: ReportRequest,
+    tables: dict[str, pd.DataFrame],
+    *,
+    inspection: Inspection | None,
+    paths: Sequence[str],
+) -> ReportResult:
+    """Make the reports of collected tables.
+
+    Warn where there is nothing to report, or not everything.
+    """
+    filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
+    shown = [TABLES[name].element for name in tables]
+    notes, counts, counting = filtering.lines(*shown), [], dict(tables)
+    for name in tables:
+        counting[name], reasons = exclusion.split(tables[name], wanted.include)
+        counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
+    _warn_of_nothing(paths, counting, filtering)
+    _warn_of_incomplete(paths)
+    notes += filter(None, [exclusion.note(counts)])
+    if wanted.unfiltered:
+        (chosen, *_) = wanted.unfiltered.values()
+        notes.insert(1, f"not reported: {', '.join(wanted.unfiltered)} (they have no {' or '.join(chosen)})")
+    snapshots = pd.DataFrame()
+    if len(states):
+        snapshots, partial = _snapshots(states, counting["events"])
+        notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
+    made = _make(wanted, {**tables, GROWTH.table: snapshots})
+    result = ReportResult(counting, made, inspection, tuple(notes))
+    result = result if wanted.min_count is None else _suppressed(result, wanted.min_count)
+    _annotate(result, snapshots, filtering, counts)
+    return result
+
+
+def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering) -> None:
+    """Warn where there is nothing to report."""
+    headline = [name for name in _HEADLINE if name in tables]
+    if all(tables[name].empty for name in headline):
+        nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
+        named = listed(paths) or "the source"
+        why = " passes the filters" if filtering.asked else ""
+        warn_caller(f"{nothing} in {named}{why}", SourceWarning)
+
+
+def _warn_of_incomplete(paths: Iterable[str]) -> None:
+    """Warn if the newest pull is not complete."""
+    for newest in [pull for path in paths for pull in manifests(Path(path))[-1:]]:
+        if not newest.complete:
+            said = str(newest).replace("\n", "; ")
+            warn_caller(f"the newest pull is not complete: {said}", SourceWarning)
+
+
+def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
+    """Return rows in less memory.
+
+    Keys become categories, and the long ids of people, who are only counted, become numbers.
+    """
+    for number, name in enumerate(rows.column_names):
+        column = rows[name]
+        if name == "person_id":
+            blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
+            # Of 64 bits: two of a million people have the same with a probability of one to 37 million.
+            hashed = pd.util.hash_array(pc.if_else(blank, "", column).to_numpy(), categorize=False)
+            column = pa.chunked_array([pa.array(hashed.view("int64"), mask=blank.to_numpy())])
+        elif name in keys and pa.types.is_string(column.type):
+            column = column.dictionary_encode()
+        rows = rows.set_column(number, name, column)
+    return rows
+
+
+def _snapshots(states: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return the states of events, for reports on growth.
+
+    The second value counts the pulls that are left out.
+
+    A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
+    sudden growth.
+    """
+    states = states.dropna(subset=["event_id", "fetched_at"])
+    states = states[states["event_id"].isin(events["event_id"].dropna())]
+    partial = 0
+    folders = {folder for name in states["source_file"].dropna().unique() for folder in Path(name).parents}
+    for pull in (read_manifest(folder) for folder in sorted(folders) if (folder / MANIFEST).is_file()):
+        inside = np.array([pull.folder in Path(str(name)).parents for name in states["source_file"]], bool)
+        if pull.complete and pull.finished_at:
+            states["fetched_at"] = states["fetched_at"].mask(inside, pd.Timestamp(pull.finished_at))
+        else:
+            partial += 1
+            states = states[~inside]
+    return states.assign(**{exclusion.COLUMN: None}), partial
+
+
+def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
+    """Make the reports for which there are rows.
+
+    Growth needs a second pull; some tables are in few archives.
+    """
+    made = (
+        (
+            declared,
+            make(
+                declared,
+                frames[declared.table],
+                titles=frames.get(declared.subject.titled.table),
+                include=wanted.include,
+            ),
+        )
+        for declared in wanted.reported
+        if declared.table in _HEADLINE or len(frames[declared.table])
+    )
+    return [(declared, frame) for declared, frame in made if declared.kind != "growth" or len(frame) > 1]
+
+
+def _annotate(
+    result: ReportResult,
+    snapshots: pd.DataFrame,
+    filtering: Filtering,
+    counts: Sequence[tuple[str, int, str]],
+) -> None:
+    """Note in the frames' attributes what is not counted."""
+    uncounted = [reason for reason, _, noun in counts if noun == EVENT.name]
+    for declared, report in result.reports:
+        caveats, element = [], TABLES[declared.read_from].element
+        if declared.table == ATTENDANCES.table and uncounted:
+            reasons = " and ".join(f"{reason} events" for reason in uncounted)
+            caveats.append(f"Attendances of {reasons} are counted.")
+        if declared.kind == "growth":
+            unseen = int((~result.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
+            if unseen:
+                events = counted(unseen, "event that is", "events that are")
+                caveats.append(f"Without {events} in no complete pull.")
+        report.attrs["caveat"] = " ".join(caveats)
+        left_out = exclusion.note(count for count in counts if count[2] == element.name)
+        report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), left_out]))
+
+
+def _suppressed(result: ReportResult, below: int) -> ReportResult:
+    """Hide small counts of people, wherever they show."""
+    frames = suppress_together(result.reports, result.tables, below=below)
+    reports, columns, closed = [], dict[str, None](), []
+    for (declared, made), shown in zip(result.reports, frames, strict=True):
+        protected = tuple(measure for measure in declared.measures if not measure.unprotected)
+        columns |= dict.fromkeys(declared.unprotected)
+        closed += [declared.heading] if len(made) > len(shown) else []
+        reports.append((replace(declared, own_measures=protected), shown))
+    notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
+    if columns:
+        notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
+    if closed:
+        notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
+    return replace(
+        result,
+        reports=reports,
+        inspection=None,  # how much was read, and what else
+        notes=(*result.notes, *notes),
+        below=below,
+        hidden=_hidden_figures(result.summary, below),
+    )
+
+
+def _hidden_figures(figures: Mapping[str, int | None], below: int) -> frozenset[str]:
+    """Return the headline figures to hide.
+
+    They are small, or reveal how few people signed more than once.
+    """
+    signatures, people = (figures.get(name) or 0 for name in ("signatures", "people"))
+    hidden = {"rsvps"} if 0 < (figures.get("rsvps") or 0) < below else set()
+    if 0 < signatures < below or 0 < people < below:
+        hidden |= {"signatures", "people"}
+    elif 0 < signatures - people < below:
+        hidden.add("people")
+    return frozenset(hidden)
+
+
+def _refuse(reports: Sequence[Report]) -> None:
+    """Refuse reports by columns that identify people."""
+    for declared in reports:
+        if not isinstance(declared, Report):
+            raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {quoted(reports)}")
+        for column in TABLES[declared.read_from].columns:
+            if column.name in declared.keys and column.privacy.level == "identifying":
+                raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")

@@ -1,0 +1,273 @@
+"""The files inside a file: compressed, zipped, tarred, one inside the other."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import stat
+import struct
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
+
+from osdi_frames.errors import OsdiError
+from osdi_frames.problems import Place, Problem, ProblemKind
+from osdi_frames.sources.content import HEAD, UNPACK, ZIP_END, container, holds_documents
+from osdi_frames.sources.limits import Budget
+from osdi_frames.sources.names import (
+    TARS,
+    is_ignored,
+    is_lines,
+    printable,
+    suffix,
+    suffix_inside,
+    without_suffix,
+)
+from osdi_frames.sources.streams import CORRUPT, Pieces, Reader, pieces_of
+
+Handle: TypeAlias = Callable[[Problem], None]
+Files: TypeAlias = Iterator[tuple[str, Reader]]
+
+_END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
+_END_REACH = _END.size + (1 << 16)  # it is followed by a comment
+_ZIP_IN_MEMORY = 64 << 20  # of one that is copied
+_HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these errors
+_LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
+_LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
+_NO_FILE = "a link, pipe or device"
+_SUFFIX = re.compile(r"\.\w{1,12}")  # one that says of which kind a file is
+
+_GENERAL = (ArithmeticError, LookupError, RuntimeError)
+#: What opening, decompressing and unpacking raise on broken input.
+BROKEN = (*CORRUPT, *_GENERAL, struct.error, tarfile.TarError, zipfile.BadZipFile)
+
+
+@contextlib.contextmanager
+def reported(name: str, handle: Handle) -> Iterator[None]:
+    """Report what breaks inside the block as a problem of a file, and go on after it."""
+    try:
+        yield
+    except OsdiError:  # above all those that `handle` raised
+        raise
+    except BROKEN as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        handle(unreadable(name, reason or type(error).__name__))
+
+
+def unreadable(name: str, reason: str) -> Problem:
+    """Describe a file of which not everything can be read."""
+    return Problem(Place(name), ProblemKind.NO_FILE, reason)
+
+
+def unread(name: str, inside: str) -> Problem:
+    """Describe a file that no reader takes, by its kind; `inside` is its name in its folder or container."""
+    last = suffix_inside(inside)
+    kind = last if _SUFFIX.fullmatch(last) else "with another suffix" if last else "without a suffix"
+    return Problem(Place(name), ProblemKind.UNREAD_FILE, kind, "warning")
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacking:
+    """One file being unpacked.
+
+    A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is yielded.
+    """
+
+    handle: Handle
+    budget: Budget
+    chosen: range | None = None
+    """Of a zip, the members to yield, in the order of their names; its first reports problems of it as a whole."""
+
+    def members(self, name: str, reader: Reader, *, content: str | None = None, depth: int = 0) -> Files:
+        """Yield every file of documents in a stream, decompressed.
+
+        `content` is its name without what was decompressed already.
+
+        Raises
+        ------
+        LimitExceeded
+            More than the budget was decompressed.
+        """
+        content = content or name
+        kind = container(content, reader.peek())
+        if kind is None:
+            if not reader.peek(1) and (name != content or not is_lines(name)):
+                self._empty(name)
+            yield name, reader
+        elif depth == self.budget.limits.nesting:
+            reason = f"more than {depth} containers inside one another (Limits.nesting)"
+            self.handle(Problem(Place(name), ProblemKind.LIMIT, reason))
+        elif kind == "zip":
+            yield from self._zipped(name, reader, depth)
+        elif kind == "tar":
+            yield from self._tarred(name, reader, depth)
+        else:
+            if (last := suffix(content)) in TARS or last == f".{kind}":
+                content = f"{without_suffix(content)}{'.tar' if last in TARS else ''}"
+            yield from self._inside(name, UNPACK[kind](reader), depth, content=content)
+
+    def _inside(self, name: str, pieces: Iterator[bytes], depth: int, *, content: str | None = None) -> Files:
+        inner = Reader(Pieces(pieces, self.budget.spend))
+        yield from self.members(name, inner, content=content, depth=depth + 1)
+
+    def _zipped(self, name: str, reader: Reader, depth: int) -> Files:
+        chosen = None if depth else self.chosen
+        is_first = chosen is None or 0 in chosen
+        with opened_zip(reader) as archive:
+            infos = zip_infos(archive)
+            for number, info in enumerate(infos):
+                inner = f"{name}!{printable(info.filename)}"
+                with reported(inner, self.handle):
+                    if info.is_dir() or not holds_documents(info.filename, partial(_head, archive, info)):
+                        if is_first:
+                            _compare_names(archive, info)
+                            self._pass_over(inner, info.filename, is_file=not info.is_dir())
+                    elif chosen is None or number in chosen:
+                        with _opened_member(archive, info) as member:
+                            yield from self._inside(inner, pieces_of(member), depth)
+            if is_first:
+                if not infos:
+                    self._empty(name)
+                if len(infos) != (counted := _counted(archive)):
+                    reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
+                    self.handle(unreadable(name, reason))
+
+    def _tarred(self, name: str, reader: Reader, depth: int) -> Files:
+        is_empty = True
+        for info, member in _tar_members(reader, lambda reason: self.handle(unreadable(name, reason))):
+            is_empty = False
+            inner = f"{name}!{printable(info.name)}"
+            pieces = pieces_of(member or io.BytesIO())
+            content = Reader(Pieces(pieces, self.budget.spend if info.issparse() else int))
+            with reported(inner, self.handle):
+                if info.isdir() or not holds_documents(info.name, content.peek):
+                    self._pass_over(inner, info.name, is_file=info.isfile())
+                elif member is None:
+                    self.handle(unreadable(inner, _NO_FILE))
+                else:
+                    yield from self.members(inner, content, depth=depth + 1)
+        if is_empty:
+            self._empty(name)
+
+    def _pass_over(self, name: str, inside: str, *, is_file: bool) -> None:
+        if is_file and not is_ignored(inside):
+            self.handle(unread(name, inside))
+
+    def _empty(self, name: str) -> None:
+        self.handle(Problem(Place(name), ProblemKind.EMPTY_FILE, "holds no document", "warning"))
+
+
+@contextlib.contextmanager
+def opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
+    """Open a zip, from a copy where the stream is not seekable: its index is at its end."""
+    with tempfile.SpooledTemporaryFile(max_size=_ZIP_IN_MEMORY) as spooled:
+        if not reader.seekable():
+            shutil.copyfileobj(reader, spooled)
+        with zipfile.ZipFile(cast("BinaryIO", reader if reader.seekable() else spooled)) as archive:
+            yield archive
+
+
+def zip_infos(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members in the order in which they are read: that of their names."""
+    return sorted(archive.infolist(), key=lambda info: info.filename)
+
+
+def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    with contextlib.suppress(*BROKEN), _opened_member(archive, info) as member:
+        return member.read(HEAD)
+    return b""
+
+
+def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a member; of bz2 and lzma zipfile decompresses more at once than any limit."""
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise ValueError(_NO_FILE)
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError("neither stored nor deflated")
+    return archive.open(info)
+
+
+def _counted(archive: zipfile.ZipFile) -> int:
+    """Return the number of members by the end record; that of zipfile where the record has no room for it.
+
+    zipfile reads what is left of a damaged index without comparing.
+    """
+    file = cast("BinaryIO", archive.fp)
+    file.seek(max(0, file.seek(0, 2) - _END_REACH))
+    tail = file.read()
+    counted: int = _END.unpack_from(tail, tail.rfind(ZIP_END))[4]
+    return counted if counted < 0xFFFF else len(archive.filelist)
+
+
+def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+    """Raise BadZipFile where the index names a member otherwise than the member itself does.
+
+    Else a damaged suffix would make a file of documents one of another type.
+    """
+    with contextlib.suppress(NotImplementedError, RuntimeError):  # of no matter for a file that is not read
+        archive.open(info).close()
+
+
+def _tar_members(
+    reader: Reader, damaged: Callable[[str], object]
+) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
+    """Yield the members of a tar in their order, those that are files with their content.
+
+    Call `damaged` with each stretch that holds no header where one is due, and for a missing end. After such a
+    stretch reading goes on with the next valid header. Content is to be read before the next member.
+    """
+    options: Any = {"ignore_zeros": True, "damaged": damaged}
+    tar: Any = _Tar.open(fileobj=reader, mode="r|", **options)
+    with tar as archive:
+        while info := archive.next():
+            archive.members.clear()  # tarfile keeps them to look names up
+            yield info, archive.extractfile(info) if info.isfile() else None
+        if not archive.ended:
+            damaged("truncated: the end marker is missing")
+
+
+class _Header(tarfile.TarInfo):
+    """A header that reports to its tar what is not one."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        info = super().frombuf(buf, encoding, errors)
+        if info.size < 0 or (info.type in _LONG and info.size > _LONGEST):
+            raise _HEADERS.InvalidHeaderError("bad size")
+        return info
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        tar = cast("_Tar", archive)
+        try:
+            info = super().fromtarfile(tar)
+        except _HEADERS.EmptyHeaderError:  # the end of the file
+            raise
+        except _HEADERS.EOFHeaderError:
+            tar.ended = True
+            raise
+        except (tarfile.HeaderError, ValueError) as error:
+            if not tar.lost:  # once, until a header follows
+                tar.lost = True
+                tar.damaged(f"no valid header before byte {tar.fileobj.tell():,}")
+            raise _HEADERS.InvalidHeaderError(str(error)) from error  # `ignore_zeros` goes on
+        tar.ended = tar.lost = False
+        return info
+
+
+class _Tar(tarfile.TarFile):
+    """A tar that remembers whether its end marker came last, and what was no header."""
+
+    tarinfo = _Header
+    ended = False
+    lost = False
+
+    def __init__(self, *args: Any, damaged: Callable[[str], object], **options: Any) -> None:
+        self.damaged = damaged
+        super().__init__(*args, **options)  # reads the first header

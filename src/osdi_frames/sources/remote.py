@@ -1,0 +1,229 @@
+"""Files behind addresses: listed once, read in blocks, and asked for again where the network fails.
+
+Credentials are a matter of fsspec; what an address holds of them (a user, the query of a signed address) is in no
+name, row or message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
+from osdi_frames.quoting import cut
+from osdi_frames.sources.content import HEAD, holds_documents
+from osdi_frames.sources.names import is_ignored, printable, suffix_inside
+from osdi_frames.sources.streams import Pieces, ahead
+
+_BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
+_PIECE = 1 << 20  # bytes taken from a stream at once
+_AT_ONCE = 16  # files of which the beginning is asked for
+_ATTEMPTS, _LONGEST_PAUSE = 4, 5.0
+#: What is an answer, and no failure of the network.
+_ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError)
+#: What to call for an address of a service.
+PULL = "osdi-frames pull, or osdi_frames.Client(…).pull(…), reads a service into an archive"
+HTTP = ("http://", "https://")
+_USER = re.compile(r"(\w://)[^/\s@]*@")
+_QUERY = re.compile(r"(https?://[^\s?'\"]*)\?[^\s'\"]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A file behind an address."""
+
+    name: str  # as rows and problems show it
+    path: str = field(repr=False)  # in its file system
+    address: str = field(repr=False)  # one of that file system
+    size: int | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether parts of it can be asked for: HTTP does not promise it."""
+        return self.size is not None and not self.path.startswith(HTTP)
+
+    def open(self, stop: int | None = None) -> BinaryIO:
+        """Open the file for reading, perhaps up to a byte only; one of a block or less is fetched here."""
+        filesystem, _ = filesystem_of(self.address)
+        size = stop or self.size
+        if size is not None and (size <= _BLOCK or self.has_ranges):
+            fetch = partial(asked, self, self._block, filesystem, size)
+            if size <= _BLOCK:
+                return io.BytesIO(fetch(0) if size else b"")
+            return cast("BinaryIO", _Blocks(fetch, size))
+        options = {"block_size": 0} if self.path.startswith(HTTP) else {}
+        stream = asked(self, filesystem.open, self.path, "rb", **options)
+        return cast("BinaryIO", Pieces(self._streamed(stream)))
+
+    def head(self) -> bytes:
+        """Return how the file begins; nothing of what cannot be asked for a part of it, or may not be read."""
+        if not self.has_ranges or not self.size:
+            return b""
+        filesystem, _ = filesystem_of(self.address)
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            head: bytes = asked(self, filesystem.cat_file, self.path, start=0, end=min(self.size, HEAD))
+            return head
+        return b""
+
+    def _block(self, filesystem: Any, size: int, start: int) -> bytes:
+        end = min(start + _BLOCK, size)
+        bounds = {"start": start, "end": end} if self.has_ranges else {}
+        block: bytes = filesystem.cat_file(self.path, **bounds)
+        if len(block) != end - start:
+            raise ConnectionError(f"{len(block):,} bytes at byte {start:,}, not {end - start:,}")
+        return block
+
+    def _streamed(self, stream: Any) -> Iterator[bytes]:
+        """Yield a file that is one stream; what fails or ends in the middle is an error of the network."""
+        left = self.size or 0
+        with stream:
+            while piece := _answer(self, stream.read, _PIECE):
+                left -= len(piece)
+                yield piece
+        if left > 0:
+            raise ServiceUnreachable(f"{self}: the stream ended {left:,} bytes early")
+
+
+def listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
+    """Return the files behind an address: a file, a folder, a pattern.
+
+    `pass_over` is called with the name of each file in a folder that is not read.
+    """
+    filesystem, path = filesystem_of(address)
+    filesystem.invalidate_cache()  # new objects are read, too
+    files: dict[Remote, None] = {}
+    found: dict[str, dict[str, Any]] = {}
+    try:
+        found = _found(address, filesystem, path)
+        for path, info in found.items():
+            if info.get("type") == "directory":
+                files |= dict.fromkeys(_in_folder(address, filesystem, path, pass_over))
+            else:
+                files[_remote(address, path, info)] = None
+    except FileNotFoundError:
+        found = {}
+    except PermissionError as error:
+        raise KeyRefused(f"{shown(address)}: {shown(str(error))}") from None
+    if not found:
+        raise SourceNotFound(f"there is nothing at {shown(address)}")
+    return list(files)
+
+
+def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
+    """List what is at an address, with what is known of each."""
+    if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
+        matches: dict[str, dict[str, Any]] = asked(shown(address), filesystem.glob, path, detail=True)
+        return matches
+    return {path: asked(shown(address), filesystem.info, path)}
+
+
+def _in_folder(
+    address: str, filesystem: Any, folder: str, pass_over: Callable[[str], object]
+) -> Iterator[Remote]:
+    inside = len(folder.rstrip("/")) + 1
+    found = asked(shown(address), filesystem.find, folder, detail=True)
+    files = {_remote(address, path, info): path[inside:] for path, info in found.items()}
+    nameless = [file for file, name in files.items() if not (suffix_inside(name) or is_ignored(name))]
+    heads = ahead(Remote.head, nameless, _AT_ONCE)
+    for file, name in files.items():
+        if holds_documents(name, lambda: next(heads)()):
+            yield file
+        elif not is_ignored(name):
+            pass_over(file.name)
+
+
+def _remote(address: str, path: str, info: Mapping[str, Any]) -> Remote:
+    name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
+    return Remote(without_credentials(name), path, address, info.get("size"))
+
+
+def filesystem_of(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path in it."""
+    from fsspec.core import url_to_fs  # takes its time to import
+
+    try:
+        found: tuple[Any, str] = url_to_fs(address)
+    except ImportError as error:
+        hint = f"pip install 'osdi-frames[cloud]', or in a clone '.[cloud]', brings what opens it; {PULL}"
+        raise MissingExtra(f"{shown(address)}: {without_credentials(str(error))}; {hint}") from None
+    except ValueError as error:
+        raise InvalidSource(f"{shown(address)}: {shown(str(error))}") from None
+    return found
+
+
+def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Ask a file system for something, again where the network fails; raise ServiceUnreachable if it does each time."""
+    import stamina  # brings asyncio, which files of this machine do not need
+
+    caller = stamina.RetryingCaller(attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE)
+    return caller(ServiceUnreachable, _answer, what, call, *args, **options)
+
+
+def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    try:
+        return call(*args, **options)
+    except Exception as error:
+        cause = error.__cause__  # fsspec says of any failure by HTTP that there is no file
+        is_failure = type(cause).__module__.startswith("aiohttp") and getattr(cause, "status", 500) >= 500
+        if isinstance(error, _ANSWERS) and not is_failure:
+            raise
+        reason = shown(str(cause if is_failure else error) or type(error).__name__)
+        # Without its cause: a traceback would show the whole address.
+        raise ServiceUnreachable(f"{what}: {reason}") from None
+
+
+def shown(text: str) -> str:
+    """Return an address, or a message with some, as a message quotes it: without credentials, and cut."""
+    return cut(without_credentials(text))
+
+
+def without_credentials(text: str) -> str:
+    """Return an address, or a message with some, without users, passwords and signatures.
+
+    >>> [without_credentials(text) for text in ("ftp://ann:secret@host/a.json", "https://host/a?X-Amz-Signature=5f")]
+    ['ftp://host/a.json', 'https://host/a']
+    """
+    return printable(_QUERY.sub(r"\1", _USER.sub(r"\1", text)))
+
+
+class _Blocks(io.RawIOBase):
+    """A file up to a byte in blocks, each fetched while the one before is read."""
+
+    def __init__(self, fetch: Callable[[int], bytes], stop: int) -> None:
+        self._fetch, self._stop = fetch, stop
+        self._blocks: Iterator[Callable[[], bytes]] = iter(())
+        self._block, self._start = b"", -1
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = offset + (0, self._at, self._stop)[whence]
+        return self._at
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
+        if self._at >= self._stop:
+            return 0
+        inside = self._at - self._start
+        if not 0 <= inside < len(self._block):
+            if inside != len(self._block):
+                self._blocks = ahead(self._fetch, range(self._at, self._stop, _BLOCK), 1)
+            self._block, self._start, inside = next(self._blocks)(), self._at, 0
+        data = self._block[inside : inside + len(buffer)]
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
