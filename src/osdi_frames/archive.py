@@ -21,8 +21,9 @@ from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
+from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown
-from osdi_frames.sources.source import SIZE, Source
+from osdi_frames.sources.source import Source
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import known_prefixes, main_table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
+import os
 import re
 import warnings
 from collections import Counter
@@ -126,6 +127,15 @@ class Problem:
     def __str__(self) -> str:
         hint = f"; {_NAMED_TYPE}" if self.problem is ProblemKind.UNCLEAR else ""
         return f"{self.place}: {self.problem}: {self.detail}{hint}"
+
+
+def file_name(name: str) -> str:
+    r"""Return the name of a file as text, bytes that are not UTF-8 as escapes.
+
+    >>> file_name("caf\udce9.json")
+    'caf\\xe9.json'
+    """
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def warn_caller(message: str, category: type[UserWarning]) -> None:

@@ -23,11 +23,14 @@ from typing import Any, Literal, TypeAlias
 from osdi_frames import durable
 from osdi_frames.errors import DestinationExists, InvalidArgument
 from osdi_frames.quoting import listed, located
-from osdi_frames.sources.names import BY_MANAGERS, MANIFEST, is_address, local_path
+from osdi_frames.sources.files import BY_MANAGERS, is_address, local_path
 from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown, without_credentials
 from osdi_frames.sources.source import Source
 
 Kind: TypeAlias = Literal["export", "report", "sample"]
+
+#: The list of what a run wrote into a folder of tables.
+MANIFEST = ".osdi-frames.json"
 
 _NAMED = 3  # files that a message names
 _NAME = 40  # characters of a folder's name within another: file systems allow 255 bytes

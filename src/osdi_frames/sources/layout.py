@@ -14,8 +14,8 @@ import pyarrow as pa
 from osdi_frames.errors import counted
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind, Verbatim
 from osdi_frames.sources.decoder import Decoder
+from osdi_frames.sources.files import is_lines
 from osdi_frames.sources.limits import Limits
-from osdi_frames.sources.names import is_lines
 from osdi_frames.sources.streams import Reader
 
 _BOM = b"\xef\xbb\xbf"

@@ -1,4 +1,4 @@
-"""Files behind addresses: listed once, read in blocks, and asked for again where the network fails.
+"""Files behind addresses: read in blocks, and asked for again where the network fails.
 
 Credentials are a matter of fsspec; what an address holds of them (a user, the query of a signed address) is in no
 name, row or message.
@@ -7,24 +7,20 @@ name, row or message.
 from __future__ import annotations
 
 import contextlib
-import glob
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, cast
-from urllib.parse import urlsplit
 
-from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
+from osdi_frames.errors import InvalidSource, MissingExtra, ServiceUnreachable
+from osdi_frames.problems import file_name
 from osdi_frames.quoting import cut
-from osdi_frames.sources.content import HEAD, holds_documents
-from osdi_frames.sources.names import is_ignored, printable, suffix_inside
 from osdi_frames.sources.streams import Pieces, ahead
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
 _PIECE = 1 << 20  # bytes taken from a stream at once
-_AT_ONCE = 16  # files of which the beginning is asked for
 _ATTEMPTS, _LONGEST_PAUSE = 4, 5.0
 #: What is an answer, and no failure of the network.
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError)
@@ -43,6 +39,12 @@ class Remote:
     path: str = field(repr=False)  # in its file system
     address: str = field(repr=False)  # one of that file system
     size: int | None = None
+
+    @classmethod
+    def of(cls, address: str, path: str, info: Mapping[str, Any]) -> Remote:
+        """Return a file of the file system of an address, by its path and what that says of it."""
+        name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
+        return cls(without_credentials(name), path, address, info.get("size"))
 
     def __str__(self) -> str:
         return self.name
@@ -65,13 +67,13 @@ class Remote:
         stream = asked(self, filesystem.open, self.path, "rb", **options)
         return cast("BinaryIO", Pieces(self._streamed(stream)))
 
-    def head(self) -> bytes:
-        """Return how the file begins; nothing of what cannot be asked for a part of it, or may not be read."""
+    def head(self, size: int) -> bytes:
+        """Return the first bytes of the file; nothing of what cannot be asked for a part of it, or may not be read."""
         if not self.has_ranges or not self.size:
             return b""
         filesystem, _ = filesystem_of(self.address)
         with contextlib.suppress(FileNotFoundError, PermissionError):
-            head: bytes = asked(self, filesystem.cat_file, self.path, start=0, end=min(self.size, HEAD))
+            head: bytes = asked(self, filesystem.cat_file, self.path, start=0, end=min(self.size, size))
             return head
         return b""
 
@@ -92,59 +94,6 @@ class Remote:
                 yield piece
         if left > 0:
             raise ServiceUnreachable(f"{self}: the stream ended {left:,} bytes early")
-
-
-def listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
-    """Return the files behind an address: a file, a folder, a pattern.
-
-    `pass_over` is called with the name of each file in a folder that is not read.
-    """
-    filesystem, path = filesystem_of(address)
-    filesystem.invalidate_cache()  # new objects are read, too
-    files: dict[Remote, None] = {}
-    found: dict[str, dict[str, Any]] = {}
-    try:
-        found = _found(address, filesystem, path)
-        for path, info in found.items():
-            if info.get("type") == "directory":
-                files |= dict.fromkeys(_in_folder(address, filesystem, path, pass_over))
-            else:
-                files[_remote(address, path, info)] = None
-    except FileNotFoundError:
-        found = {}
-    except PermissionError as error:
-        raise KeyRefused(f"{shown(address)}: {shown(str(error))}") from None
-    if not found:
-        raise SourceNotFound(f"there is nothing at {shown(address)}")
-    return list(files)
-
-
-def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
-    """List what is at an address, with what is known of each."""
-    if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
-        matches: dict[str, dict[str, Any]] = asked(shown(address), filesystem.glob, path, detail=True)
-        return matches
-    return {path: asked(shown(address), filesystem.info, path)}
-
-
-def _in_folder(
-    address: str, filesystem: Any, folder: str, pass_over: Callable[[str], object]
-) -> Iterator[Remote]:
-    inside = len(folder.rstrip("/")) + 1
-    found = asked(shown(address), filesystem.find, folder, detail=True)
-    files = {_remote(address, path, info): path[inside:] for path, info in found.items()}
-    nameless = [file for file, name in files.items() if not (suffix_inside(name) or is_ignored(name))]
-    heads = ahead(Remote.head, nameless, _AT_ONCE)
-    for file, name in files.items():
-        if holds_documents(name, lambda: next(heads)()):
-            yield file
-        elif not is_ignored(name):
-            pass_over(file.name)
-
-
-def _remote(address: str, path: str, info: Mapping[str, Any]) -> Remote:
-    name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
-    return Remote(without_credentials(name), path, address, info.get("size"))
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:
@@ -193,7 +142,7 @@ def without_credentials(text: str) -> str:
     >>> [without_credentials(text) for text in ("ftp://ann:secret@host/a.json", "https://host/a?X-Amz-Signature=5f")]
     ['ftp://host/a.json', 'https://host/a']
     """
-    return printable(_QUERY.sub(r"\1", _USER.sub(r"\1", text)))
+    return file_name(_QUERY.sub(r"\1", _USER.sub(r"\1", text)))
 
 
 class _Blocks(io.RawIOBase):

@@ -1,9 +1,4 @@
-"""What a source can be, the stream of candidates behind it, and its partitions.
-
-Each partition can be read alone, in any process that reaches the files. The files lie one behind the other as on a
-tape, which is cut at equal distances; each cut moves on to the next border between documents. A partition is what
-begins between two cuts: small files together, large ones whole, or as ranges of bytes, or as some members of a zip.
-"""
+"""What a source can be, and the stream of candidates behind it."""
 
 from __future__ import annotations
 
@@ -12,10 +7,8 @@ import io
 import itertools
 import json
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -23,54 +16,49 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidSource, SourceWarning
-from osdi_frames.problems import Place, Problem, ProblemKind, warn_caller
+from osdi_frames.problems import Place, Problem, ProblemKind, file_name, warn_caller
 from osdi_frames.progress import bar
 from osdi_frames.quoting import listed, located
-from osdi_frames.sources.content import container
-from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single, survey
+from osdi_frames.sources.files import (
+    SEALED,
+    File,
+    Handle,
+    container,
+    files,
+    reported,
+)
+from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
 from osdi_frames.sources.limits import Budget, LimitExceeded, Limits
-from osdi_frames.sources.listing import File, files
-from osdi_frames.sources.members import BROKEN, Handle, Unpacking, opened_zip, reported, zip_infos
-from osdi_frames.sources.names import ARCHIVES, COMPRESSED, SEALED, printable, suffix
+from osdi_frames.sources.members import Unpacking
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of
 from osdi_frames.tables.forms import form_of
 
-Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | Partition"
-
-#: The bytes of a partition.
-SIZE = 32 << 20
+Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | FilePartition"
 
 _PIPE = 1 << 16  # bytes read from a pipe at once
 _AHEAD = 16  # files behind addresses that are opened ahead
-_COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
-_RATIO = 8  # of the documents of a compressed file to its bytes, about
-_THREADS = 4
 _DOCUMENTS = "documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar"
 _SMALL = 1 << 16  # bytes below which a file is read at once
 _TOGETHER = 256  # documents of small files that become one Arrow array
-_UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
 
-Survey: TypeAlias = tuple[int | None, int, int]
 _Single: TypeAlias = tuple[str, bytes]  # the name of a file, and the document that is all of it
-Map: TypeAlias = Callable[[Callable[["Part"], Survey], Iterable["Part"]], Iterable[Survey]]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file, or what is read of it: a range of bytes, or some members of a zip."""
+    """A file, or a range of its bytes."""
 
     file: File
     start: int = 0
     stop: int | None = None
     line: int = 1  # on which the range begins
-    members: range | None = None
     offset: int = 0  # behind the beginning of the file, on the tape
 
     @property
     def name(self) -> str:
         """The name of the file as rows and problems show it."""
-        return printable(str(self.file))
+        return file_name(str(self.file))
 
     @property
     def size(self) -> int:
@@ -122,7 +110,7 @@ class _Until(io.FileIO):
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class FilePartition:
     """A part of an archive that is read alone: a source of every reader, in every process that reaches the files.
 
     Its rows are those that a reading of the whole archive yields of it, in the same order, except that elements are
@@ -159,21 +147,21 @@ def read(
     [[b'{"title": "March"}']]
     """
     limits = limits or Limits()
-    if isinstance(source, Partition):
+    if isinstance(source, FilePartition):
         return _of_parts(source.parts, handle, limits, progress)
-    paths, streams, objects = _sorted_out(source)
+    paths, streams, objects = sorted_out(source)
     if objects:
         return iter([_of_objects(objects)])
     if streams:
         return _of_streams(streams, handle, limits)
     parts = [Part(file) for file in files(paths, handle, quarantines)]
     if quarantines == [] and paths and not parts:
-        where = located(printable(paths[0])) if len(paths) == 1 else listed(map(printable, paths))
+        where = located(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
         warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
     return _of_parts(parts, handle, limits, progress)
 
 
-def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
+def sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
     """Return the paths, the open files and the parsed objects of a source, which are of one of these kinds."""
     is_one = isinstance(source, str | os.PathLike | Mapping) or hasattr(source, "read")
     if isinstance(source, bytes | bytearray) or not (is_one or isinstance(source, Iterable)):
@@ -256,7 +244,7 @@ def _of_part(
         elif document := _single(name, stream, limits):
             chunks = [(name, document)]
         else:
-            chunks = _of_stream(name, stream, handle, limits, part.members)
+            chunks = _of_stream(name, stream, handle, limits)
         for chunk in chunks:
             yield chunk
             if not done.disable and stream.seekable():  # by what is read of a file, compressed or not
@@ -280,7 +268,7 @@ def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
 
 def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> Iterator[Chunk]:
     for stream in streams:
-        name = printable(str(getattr(stream, "name", "<file>")))
+        name = file_name(str(getattr(stream, "name", "<file>")))
         with reported(name, handle), _returned(stream):
             yield from _of_stream(name, stream, handle, limits)
 
@@ -296,12 +284,10 @@ def _returned(stream: BinaryIO) -> Iterator[None]:
             stream.seek(position)
 
 
-def _of_stream(
-    name: str, stream: BinaryIO, handle: Handle, limits: Limits, chosen: range | None = None
-) -> Iterator[Chunk]:
+def _of_stream(name: str, stream: BinaryIO, handle: Handle, limits: Limits) -> Iterator[Chunk]:
     """Yield the candidates of a file and of all files in it."""
     raw = stream if stream.seekable() else Pieces(pieces_of(stream, _PIPE))
-    unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)), chosen)
+    unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)))
     try:
         for inner, reader in unpacking.members(name, Reader(raw)):
             with reported(inner, handle):
@@ -317,80 +303,3 @@ def _size(stream: BinaryIO | Pieces) -> int:
     size = stream.seek(0, os.SEEK_END)
     stream.seek(at)
     return size
-
-
-def cut(
-    source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
-) -> list[Partition]:
-    """Cut an archive, a path or an address or a list of these, into so many partitions, or else by size.
-
-    There are fewer where there are fewer documents. `surveyed` does what `map` does, for the parts of large files in
-    which borders are looked for: in threads if it is not given.
-    """
-    paths, *here = _sorted_out(source)
-    if any(here):
-        raise InvalidSource("partitions are read by other processes: the source is a path or an address")
-    found = files(paths, handle)
-    weights = [_weight(file) for file in found]
-    step = max(1, -(-sum(weights) // count) if count else size)
-    positions = list(itertools.accumulate(weights, initial=0))
-    laid = [_laid(*part, step) for part in zip(found, positions, weights, strict=False)]
-    ranges = [part for parts in laid for part in parts if part.is_range]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        surveys = iter(list((surveyed or pool.map)(_survey, ranges)))
-    groups: defaultdict[int, list[Part]] = defaultdict(list)
-    for position, parts in zip(positions, laid, strict=False):
-        for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
-            groups[(position + part.offset) // step].append(part)
-    return [Partition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
-
-
-def _weight(file: File) -> int:
-    if isinstance(file, Remote) and file.size is None:
-        return _UNKNOWN
-    return Part(file).size * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
-
-
-def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
-    """Return the parts of a file between the cuts, or itself."""
-    if weight > step and (not isinstance(file, Remote) or file.has_ranges):
-        with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
-            held = container(printable(str(file)), Reader(stream).peek())
-            if held == "zip":
-                return _members(file, stream, position, weight, step)
-            if held is None:
-                cuts = range(step - position % step, weight, step)
-                return [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
-    return [Part(file)]
-
-
-def _members(file: File, stream: BinaryIO, position: int, weight: int, step: int) -> list[Part]:
-    """Return the members of a zip, those together that lie between two cuts."""
-    with opened_zip(Reader(stream)) as archive:
-        sizes = [info.file_size for info in zip_infos(archive)]
-    total = max(1, sum(sizes))
-    offsets = [end * weight // total for end in itertools.accumulate(sizes, initial=0)][:-1]
-    parts = []
-    for _, some in itertools.groupby(range(len(sizes)), lambda number: (position + offsets[number]) // step):
-        first, *others = some
-        parts.append(Part(file, members=range(first, first + len(others) + 1), offset=offsets[first]))
-    return parts or [Part(file)]
-
-
-def _survey(part: Part) -> Survey:
-    with part.open() as stream:
-        return survey(part.name, Reader(stream))
-
-
-def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
-    """Move the cuts through a file to the borders that were found."""
-    starts, line = [(0, 1)], 1
-    for part, (border, before, breaks) in zip(parts, surveys, strict=False):
-        if part.start and border is not None:
-            starts.append((part.start + border, line + before))
-        line += breaks
-    ends = [*(start for start, _ in starts[1:]), None]
-    return [
-        replace(parts[0], start=start, stop=stop, line=line, offset=start)
-        for (start, line), stop in zip(starts, ends, strict=True)
-    ]
