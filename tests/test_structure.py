@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,7 @@ SOURCE = Path(of.__file__).parent
 LAYERS = [
     {"quoting", "collector", "escapes"},
     {"errors", "durable"},
-    {"tables", "progress", "listening"},
+    {"frames", "tables", "progress", "listening"},
     {"problems"},
     {"sources"},
     {"parsing"},
@@ -80,6 +81,54 @@ def test_a_package_imports_from_layers_below_only(package):
             continue
         inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {package}
         assert all(LAYER_OF[other] < LAYER_OF[package] for other in inside), inside
+
+
+def at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that run when a module is imported."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "handlers", "finalbody"):
+            is_run = not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            is_run &= not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+            yield from at_import(getattr(node, part, [])) if is_run else ()
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return for each module those that its import runs; from a package, its modules and not the package."""
+    graph: dict[str, set[str]] = {name: set() for name in sources}
+    for name, source in sources.items():
+        for node in at_import(ast.parse(source).body):
+            found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                inside = [f"{node.module}.{alias.name}" for alias in node.names]
+                found = [one if one in sources else node.module for one in inside]
+            graph[name] |= sources.keys() & found
+    return graph
+
+
+def circles(graph: Mapping[str, set[str]]) -> set[str]:
+    """Return the modules on circles, and those that lead to circles only."""
+    left = {name: {*others} for name, others in graph.items()}
+    while done := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in done}
+    return {*left}
+
+
+def test_a_circle_of_imports_is_found():
+    sources = {"p.a": "from p import b", "p.b": "import p.c", "p.c": "def f():\n    import p.a", "p.d": ""}
+    assert circles(import_graph(sources)) == set()
+    sources["p.c"] = "try:\n    from p.a import x\nexcept ImportError:\n    pass"
+    assert circles(import_graph(sources)) == {"p.a", "p.b", "p.c"}
+
+
+def test_no_module_imports_itself_by_others():
+    assert (
+        circles(import_graph({module_name(path): path.read_text() for path in SOURCE.rglob("*.py")})) == set()
+    )
 
 
 def quotes(node: ast.AST) -> bool:

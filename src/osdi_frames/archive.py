@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument, InvalidSource, nearest
 from osdi_frames.parsing.check import Inspection, Inspector
-from osdi_frames.parsing.stream import Observer, types_among
+from osdi_frames.parsing.parse import Observer, types_among
 from osdi_frames.problems import Policy
 from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings

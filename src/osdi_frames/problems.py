@@ -9,10 +9,10 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from osdi_frames import quoting
 from osdi_frames.errors import (
@@ -74,6 +74,8 @@ _NAMED_TYPE = (
 #: The value of a finding about the key alone.
 NOTHING: Any = object()
 
+FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
+_PLAUSIBLE: Final = range(2000, 2100)
 _KINDS = 6  # of files not read that a message names
 _OUTLINED = 60  # entries of an object or list that an outline has
 
@@ -191,6 +193,28 @@ class Policy:
             prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
             hint = f'prefix="{prefix}" (--prefix {prefix}) makes it known'
             warn(f"{self.unknown_prefix}; {hint}", SourceWarning)
+
+
+def trusted_years(counts: Mapping[int, int]) -> range:
+    """Return the years that stand together with most rows; dates of all others are doubtful.
+
+    `counts` is the number of rows of each year that has any.
+
+    >>> trusted_years({1: 1, 2024: 5, 2026: 7, 9999: 2})
+    range(2024, 2027)
+    """
+    clusters: list[list[int]] = []
+    for year in sorted(counts):
+        if clusters and year - clusters[-1][-1] <= FAR:
+            clusters[-1].append(year)
+        else:
+            clusters.append([year])
+
+    def weight(cluster: list[int]) -> tuple[int, bool, int]:
+        return sum(counts[year] for year in cluster), any(year in _PLAUSIBLE for year in cluster), cluster[0]
+
+    most = max(clusters, key=weight)
+    return range(most[0], most[-1] + 1)
 
 
 #: What people call a field: no space, no @, and no digits enough for a phone number.

@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.parsing.engine import engine
-from osdi_frames.parsing.interchange import frame
-from osdi_frames.parsing.stream import Observer, parse
+from osdi_frames.frames import frame
+from osdi_frames.parsing.database import engine
+from osdi_frames.parsing.parse import Observer, parse
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows

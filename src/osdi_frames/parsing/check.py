@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import counted
 from osdi_frames.parsing.documents import POSITION
-from osdi_frames.parsing.doubtful import trusted_years
-from osdi_frames.parsing.group import GroupResult
+from osdi_frames.parsing.parse import GroupResult, Observer
 from osdi_frames.parsing.plan import Plan
-from osdi_frames.parsing.stream import Observer
-from osdi_frames.problems import Place, Problem, ProblemKind, named
+from osdi_frames.problems import Place, Problem, ProblemKind, named, trusted_years
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing import query
-from osdi_frames.parsing.arrays import entries, one, valid
+from osdi_frames.parsing.columns import entries, one, valid
+from osdi_frames.parsing.database import Engine, entries_query, json_path, keys_query
 from osdi_frames.parsing.documents import (
     COLLECTIONS,
     ENVELOPE,
@@ -25,12 +25,11 @@ from osdi_frames.parsing.documents import (
     is_wrapper,
     undeclared,
 )
-from osdi_frames.parsing.engine import Engine
+from osdi_frames.parsing.plan import Shape, element_steps, entry_shape
 from osdi_frames.problems import Finding, ProblemKind, named
 from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
-from osdi_frames.tables.shape import Shape
 
 _BETWEEN = b"\xff"  # keys: no text has it
 
@@ -65,13 +64,13 @@ class _Place:
     def search(self, path: str) -> Iterator[_Column]:
         """Yield the JSON paths at which keys are looked for, here and below."""
         inside = {step: self.at(step) for step in self.shape.inside}
-        if self.shape.form == "object":
+        if self.shape.container == "object":
             yield _Column(path, self)
-        elif self.shape.is_single or any(entry.shape.form for entry in inside.values()):
+        elif self.shape.is_single or any(entry.shape.container for entry in inside.values()):
             yield _Column(f"{path}[{self.known}]", self, path)
             for number in range(self.known):
                 for step, entry in inside.items():
-                    if entry.shape.form and (step == EACH or number == 0):
+                    if entry.shape.container and (step == EACH or number == 0):
                         yield from entry.search(f"{path}[{number}]")
                 if self.shape.is_single and number > 0:
                     yield _Column(f"{path}[{number}]", self)
@@ -145,8 +144,8 @@ def count_around(
         places.append(_Around(COLLECTIONS, (*inside, "_embedded"), prefixes))
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
-        paths = (query.json_path(place.inside) for place in places)
-        keys = one(engine.connection.sql(query.keys(paths)).to_arrow_table()["keys"]).flatten()
+        paths = (json_path(place.inside) for place in places)
+        keys = one(engine.connection.sql(keys_query(paths)).to_arrow_table()["keys"]).flatten()
         sets, codes = _sets(keys)
         for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
             yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
@@ -159,18 +158,18 @@ def count_keys(
 
     A key may come several times, with a count each.
     """
-    shape, steps = query.entry_shape(form, shapes), query.steps(form)
+    shape, steps = entry_shape(form, shapes), element_steps(form)
     if form.kind != "single":
-        shape = Shape(inside={EACH: shape}, form="list")
+        shape = Shape(inside={EACH: shape}, container="list")
     place = _Place(shape, None if form.kind == "delivery" else form.types[0])
-    columns = [*place.search(query.json_path(steps))]
+    columns = [*place.search(json_path(steps))]
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
     yield from _in_elements(engine, elements, columns)
 
 
 def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
     engine.put("elements", elements)
-    found = engine.connection.sql(query.keys(column.path for column in columns)).to_arrow_table()
+    found = engine.connection.sql(keys_query(column.path for column in columns)).to_arrow_table()
     numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
     present = valid(keys).reshape(-1, len(columns)).copy()
     sets, codes = _sets(keys)
@@ -182,7 +181,7 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column])
                 if PRIMARY in place.shape.inside:  # another entry than the first may be read
                     inside = np.array([column.path.startswith(f"{rest_of}[") for column in columns])
                     present[np.ix_(here, inside)] = False
-        elif place.shape.form == "object":
+        elif place.shape.container == "object":
             at = np.where(here, at, 0)
             if not (place.element or place.inside):
                 around = at
@@ -196,12 +195,12 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> I
     steps = place.shape.inside
     engine.put("elements", elements)
     known = 0 if PRIMARY in steps else place.known
-    found = engine.connection.sql(query.entries(path, known, steps)).to_arrow_table()
+    found = engine.connection.sql(entries_query(path, known, steps)).to_arrow_table()
     numbers = found["number"].to_numpy()
     if place.shape.is_single:
         yield from _not_read(place, numbers, found["others"].to_numpy())
     for step in steps:
-        if steps[step].form:
+        if steps[step].container:
             values, owners = entries(one(found[str(step)]))
             inside = pa.table({"number": numbers[owners], "element": values})
             yield from _in_elements(engine, inside, [*place.at(step).search("$")])

@@ -7,21 +7,28 @@ Each element of a mended document is a document of its own, in an envelope.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
 from osdi_frames.parsing.keys import identifies
-from osdi_frames.parsing.plan import Plan
-from osdi_frames.parsing.values import Misfit, fitted
+from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.problems import Finding, ProblemKind, named, outlined
 from osdi_frames.tables.forms import BODY, Form
-from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step
-from osdi_frames.tables.shape import Shape
+from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_INT64 = range(-(2**63), 2**63)
+_DIGITS = 400  # more than any number of 64 bits has
+_INTEGER = re.compile(r"(-?[0-9]+)(?:\.0+)?")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
@@ -66,13 +73,13 @@ class _Walk:
         """Return the value without what does not fit, None where nothing is left."""
         if value is None:
             return None
-        if shape.form is None:
+        if shape.container is None:
             return self.leaf(value, shape.types, key)
-        if shape.form == "object" and isinstance(value, dict):
+        if shape.container == "object" and isinstance(value, dict):
             return self._object(value, shape, key)
-        if shape.form == "list" and isinstance(value, list):
+        if shape.container == "list" and isinstance(value, list):
             return self._list(value, shape, key)
-        kind = ProblemKind.NO_OBJECT if shape.form == "object" else ProblemKind.NO_LIST
+        kind = ProblemKind.NO_OBJECT if shape.container == "object" else ProblemKind.NO_LIST
         self.findings.append(Finding(kind, key, value))
         return None
 
@@ -112,7 +119,7 @@ class _Walk:
         mended: list[Any] = [None] * len(value)
         for position, entry in enumerate(value):
             for step, inner in shape.inside.items():
-                is_misplaced = inner.form == "object" and not isinstance(entry, dict)
+                is_misplaced = inner.container == "object" and not isinstance(entry, dict)
                 if step == EACH or position == read[step] or is_misplaced:
                     mended[position] = self.value(entry, inner, f"{key}[{position}]")
         return mended
@@ -123,3 +130,112 @@ def primary(entries: Sequence[Any]) -> int | None:
     marks = {at: entry.get("primary") for at, entry in enumerate(entries) if isinstance(entry, dict)}
     marked = (at for at, mark in marks.items() if mark is True or mark == "true")  # not 1, which equals True
     return next(marked, next(iter(marks), None))
+
+
+class Misfit(Exception):
+    """A value that does not fit."""
+
+    def __init__(self, kind: ProblemKind) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+def fitted(kind: Type, value: Any) -> Any:
+    """Return a value of JSON in the normal form of a type, or raise `Misfit`."""
+    match kind:
+        case "string" if not isinstance(value, dict | list):
+            return value  # the query gives the text of a number
+        case "json" if isinstance(value, dict):
+            return value
+        case "bool" if value in ("true", "false") or isinstance(value, bool):
+            return str(value).lower()
+        case "int64" if not isinstance(value, bool):
+            return _integer(value)
+        case "float64" if not isinstance(value, bool | dict | list) and _NUMBER.fullmatch(str(value)):
+            if not math.isfinite(number := float(str(value))):
+                raise Misfit(ProblemKind.LARGE_NUMBER)
+            return repr(number)
+        # ISO 8601 in its extended form only: the basic one is a number to everyone else.
+        case "utc" | "local" if isinstance(value, str) and _DATE.match(value):
+            return _moment(kind, value)
+    raise Misfit(_MISFITS[kind])
+
+
+_MISFITS: Mapping[Type, ProblemKind] = {
+    "string": ProblemKind.NO_TEXT,
+    "json": ProblemKind.NO_OBJECT,
+    "bool": ProblemKind.NO_BOOLEAN,
+    "int64": ProblemKind.NO_INTEGER,
+    "float64": ProblemKind.NO_NUMBER,
+    "utc": ProblemKind.NO_DATETIME,
+    "local": ProblemKind.NO_DATETIME,
+}
+
+
+def _integer(value: Any) -> str:
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else ""
+    if (match := _INTEGER.fullmatch(str(value))) is None:
+        raise Misfit(ProblemKind.NO_INTEGER)
+    if len(match[1]) > _DIGITS or int(match[1]) not in _INT64:
+        raise Misfit(ProblemKind.LARGE_INTEGER)
+    return str(int(match[1]))
+
+
+def _moment(kind: Type, text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+        if kind == "utc" and moment.tzinfo:
+            moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # an offset can lead out of the years 1 to 9999
+        raise Misfit(ProblemKind.NO_DATETIME) from error
+    return moment.replace(tzinfo=None).isoformat() + ("Z" if kind == "utc" else "")
+
+
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)\b|-?\d[\d.]*(?:e[+-]?\d+)?', re.IGNORECASE | re.ASCII
+)
+
+
+def unusual_numbers(document: str) -> Iterator[str]:
+    """Yield the numbers of a document that JSON does not have, or that have no value of 64 bits.
+
+    >>> list(unusual_numbers('{"a": NaN, "NaN": [1e400, 1.5]}'))
+    ['NaN', '1e400']
+    """
+    for token in map(itemgetter(0), _TOKEN.finditer(document)):
+        if not token.startswith('"') and not abs(float(token)) < float("inf"):
+            yield token
+
+
+_TWICE: Any = object()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, and at _TWICE the keys that occur twice, if any does."""
+    if len(found := dict(pairs)) < len(pairs):
+        found[_TWICE] = {key for key, count in Counter(key for key, _ in pairs).items() if count > 1}
+    return found
+
+
+#: Of numbers the text is enough, however long.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_float=str)
+
+
+def is_plain(document: str, shape: Shape) -> bool:
+    """Return whether a document is JSON of a shape: no object or list misplaced, no key of it twice."""
+    try:
+        return _has(_DECODER.decode(document), shape)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _has(value: Any, shape: Shape) -> bool:
+    inside = shape.inside
+    if value is None or not (shape.is_struct or shape.container == "list"):
+        return True
+    if shape.container == "list":
+        return isinstance(value, list) and all(_has(entry, of) for of in inside.values() for entry in value)
+    if not isinstance(value, dict) or inside.keys() & value.get(_TWICE, ()):
+        return False
+    return all(_has(value.get(key), below) for key, below in inside.items())

@@ -1,19 +1,91 @@
-"""What is parsed of an archive: columns of tables, compiled into the shapes that queries look for."""
+"""What is parsed: columns of tables, compiled into the shapes that queries look for."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
-from osdi_frames.tables.forms import Form
-from osdi_frames.tables.schema import Column, ElementType, Table
-from osdi_frames.tables.shape import Shape, entry_shape
+from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Column, ElementType, Step, Table, Type
 
 #: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
 ELEMENT = "_element"
+
+
+Container = Literal["object", "list"]
+_CONTAINER: Mapping[Type, Container] = {"list<string>": "list", "json": "object"}
+
+
+@dataclass(slots=True)
+class Shape:
+    """What is declared at one key, and below it."""
+
+    types: set[Type] = field(default_factory=set)
+    """The types of the columns that are read from here; none where only keys below are read."""
+    inside: dict[Step, Shape] = field(default_factory=dict)
+    container: Container | None = None
+    """What a value must be here; None where its types decide."""
+
+    @classmethod
+    def of(cls, table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> Shape:
+        """Return what columns declare in the entry of a delivery: an element under its type key, and siblings."""
+        shape = Shape(container="object")
+        element = shape.inside[str(table.element.type_key)] = Shape(container="object")
+        heads = table.heads(prefixes)
+        for entry in map(element.add, heads):
+            entry.container = "object" if table.of_objects else entry.container
+        for column in table.needed(columns):
+            if column.origin == "envelope":
+                continue
+            for path in column.paths(prefixes):
+                kind: Type = "list<string>" if path.function == "own" else column.type
+                root = shape if path.sibling else element
+                for head in heads if column in table.entry else [()]:
+                    root.add((*head, *path.steps), kind)
+        return shape
+
+    def add(self, steps: Sequence[Step], kind: Type | None = None) -> Shape:
+        """Declare a path below this one, and the type that a column reads there; return the shape at its end."""
+        shape = self
+        for step in steps:
+            shape.container = "object" if isinstance(step, str) or step == PAIRS else "list"
+            shape = shape.inside.setdefault(step, Shape())
+            if step == PRIMARY:
+                shape.inside.setdefault("primary", Shape())  # it decides which entry is read
+        if kind:
+            shape.types.add(kind)
+            shape.container = _CONTAINER.get(kind, shape.container)
+        return shape
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is an object that is read key by key, and not one of which the text or all pairs are wanted."""
+        return self.container == "object" and "json" not in self.types and PAIRS not in self.inside
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a list of which one entry is read."""
+        return (FIRST in self.inside or PRIMARY in self.inside) and EACH not in self.inside
+
+    def fold(self) -> None:
+        """Read every entry of a list alike where all of them are read, the chosen one included."""
+        every = self.inside.get(EACH)
+        for step in (FIRST, PRIMARY):
+            if every is not None and step in self.inside:
+                every.merge(self.inside.pop(step))
+        for below in self.inside.values():
+            below.fold()
+
+    def merge(self, other: Shape) -> None:
+        """Declare what another shape declares, too."""
+        self.types |= other.types
+        self.container = self.container or other.container
+        for step, below in other.inside.items():
+            self.inside.setdefault(step, Shape()).merge(below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +143,12 @@ class Plan:
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
-        """What all selects of each element type declare together, as `entry_shape` gives it."""
+        """What all selects of each element type declare together, in an entry of a delivery."""
         shapes = {}
         for element, selects in self.selects.items():
             shapes[element] = whole = Shape()
             for select in selects:
-                whole.merge(entry_shape(select.table, select.checked, self.prefixes))
+                whole.merge(Shape.of(select.table, select.checked, self.prefixes))
             whole.fold()
         return shapes
 
@@ -89,6 +161,8 @@ class Plan:
 
     def queries_for(self, form: Form) -> list[Form]:
         """Return the form of a document once for each query that its elements take."""
+        if form.kind == "delivery":
+            form = replace(form, types=tuple(element for element in element_types() if element.type_key))
         types = tuple(element for element in form.types if element in self.selects)
         if form.kind == "page":
             keyed = zip(form.types, form.keys, strict=True)
@@ -103,3 +177,29 @@ def _parsed(table: Table, names: Iterable[str]) -> Iterator[Column]:
     columns = map(table.column, dict.fromkeys(names))
     needed = (column.derived if column.origin == "resolved" else (column.name,) for column in columns)
     return map(table.column, dict.fromkeys(itertools.chain.from_iterable(needed)))
+
+
+def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
+    """Return the shape of the documents of a form."""
+    shape = Shape()
+    for name in TIMESTAMPS if form.enveloped else ():
+        shape.add((name,))
+    to_entries = () if form.kind == "single" else (EACH,)
+    shape.add((*element_steps(form), *to_entries)).merge(entry_shape(form, shapes))
+    return shape
+
+
+def element_steps(form: Form) -> Keys:
+    """Return where a document of a form holds its elements."""
+    inside = (BODY,) if form.enveloped else ()
+    return (*inside, "_embedded", form.keys[0]) if form.kind == "page" else inside
+
+
+def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
+    """Return the shape of the entries of the documents of a form: of elements, or of what a delivery holds."""
+    if form.kind != "delivery":
+        return shapes[form.types[0]].inside[str(form.types[0].type_key)]
+    entry = Shape()
+    for element in form.types:
+        entry.merge(shapes[element])
+    return entry

@@ -45,6 +45,10 @@ class Limits:
             )
 
 
+#: The limits that hold where none are given.
+DEFAULT_LIMITS = Limits()
+
+
 class LimitExceeded(Exception):
     """A file became more than its limits allow; `source.read` reports it as a problem of the file."""
 

@@ -28,7 +28,7 @@ from osdi_frames.sources.files import (
     reported,
 )
 from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
-from osdi_frames.sources.limits import Budget, LimitExceeded, Limits
+from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Limits
 from osdi_frames.sources.members import Unpacking
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of
@@ -146,7 +146,7 @@ def read(
     >>> [chunk.documents.to_pylist() for chunk in read({"title": "March"}, print)]
     [[b'{"title": "March"}']]
     """
-    limits = limits or Limits()
+    limits = limits or DEFAULT_LIMITS
     if isinstance(source, FilePartition):
         return _of_parts(source.parts, handle, limits, progress)
     paths, streams, objects = sorted_out(source)

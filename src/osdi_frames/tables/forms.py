@@ -1,6 +1,6 @@
 """What a document is: a page, a single resource, a delivery, or an envelope around one (interface 2.6, 2.7).
 
-The decision needs no values, only which keys there are and of which JSON type: `form` takes what stands at
+The decision needs no values, only which keys there are and of which JSON type: `form_by_types` takes what stands at
 the paths that `probes` names. So it serves a query over many documents and a parsed document alike. Where it needs
 values, as the address of a resource, `form_of` decides.
 """
@@ -38,7 +38,7 @@ OTHER_COLLECTIONS = frozenset(
 )
 
 Keys: TypeAlias = "tuple[str, ...]"
-Kind = Literal["delivery", "page", "single", "nested", "empty", "undecided"]
+DocumentKind = Literal["delivery", "page", "single", "nested", "empty", "undecided"]
 
 #: Fields of resources of any type, whether a table reads them or not.
 _OF_ANY = frozenset({"_embedded", "_links", "origin_system", "originating_system"})
@@ -50,11 +50,11 @@ _HREF = ("_links", "self", "href")
 class Form:
     """Where a document holds its elements."""
 
-    kind: Kind
+    kind: DocumentKind
     """Nested is a single resource that can embed collections; empty is a page without any."""
     enveloped: bool = False
     types: tuple[ElementType, ...] = ()
-    """The element types that it holds; of a delivery, those that it can hold."""
+    """The element types that it holds, or of which it is; a delivery can hold any."""
     keys: tuple[str, ...] = ()
     """Of a page, the key of the collection of each type."""
 
@@ -69,19 +69,19 @@ def probes(prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
     return [*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside)]
 
 
-def form(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
+def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide what a document is by the JSON types at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
 
     A document is undecided when it is none of these, or when values decide.
 
-    >>> form({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}).kind
+    >>> form_by_types({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}).kind
     'delivery'
     """
     types = element_types()
     enveloped = (BODY,) in found and any((key,) in found for key in TIMESTAMPS)
     at = (BODY,) if enveloped else ()
     if found.get(at) == "ARRAY":
-        return Form("delivery", enveloped, tuple(element for element in types if element.type_key))
+        return Form("delivery", enveloped)
     if found.get(at) != "OBJECT":
         return Form("undecided", enveloped)
     lists = {
@@ -108,7 +108,7 @@ def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
         for path in probes(prefixes)
         if (value := value_at(document, path, _MISSING)) is not _MISSING
     }
-    decided = form(found, prefixes)
+    decided = form_by_types(found, prefixes)
     body = document.get(BODY) if decided.enveloped else document
     if decided.kind != "undecided" or decided.types or not isinstance(body, dict):
         return decided

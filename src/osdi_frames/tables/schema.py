@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -66,6 +67,24 @@ IDENTIFYING = Privacy("identifying", "dropped")
 def pseudonym(domain: str) -> Privacy:
     """Declare a column that identifies a person, and by which tables are joined."""
     return Privacy("identifying", "pseudonym", domain)
+
+
+@cache
+def arrow_type(kind: Type) -> pa.DataType:
+    """Return the Arrow type of a declared type."""
+    import pyarrow as pa  # here only: who reads the declarations alone does not load it
+
+    types: dict[Type, pa.DataType] = {
+        "string": pa.string(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "utc": pa.timestamp("us", "UTC"),
+        "local": pa.timestamp("us"),  # the wall clock at the place of the event
+        "list<string>": pa.list_(pa.string()),
+        "json": pa.string(),
+    }
+    return types[kind]
 
 
 #: The version of the tables, written into every exported file; a change of a column raises it.
@@ -135,12 +154,10 @@ class Column:
     @property
     def field(self) -> pa.Field:
         """The column as an Arrow field that carries its meaning and its privacy class."""
-        import pyarrow as pa  # here only: who reads the declarations alone does not load it
-
-        from osdi_frames.tables.arrow import ARROW
+        import pyarrow as pa
 
         metadata = {"meaning": self.meaning, "privacy": self.privacy.level}
-        return pa.field(self.name, ARROW[self.type], metadata=metadata)
+        return pa.field(self.name, arrow_type(self.type), metadata=metadata)
 
 
 #: Columns of which the first group without a missing one identifies an element.

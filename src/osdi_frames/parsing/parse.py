@@ -1,15 +1,17 @@
-"""A group of documents, read: the rows of every table that a plan asks for, and what else was met.
+"""The pass over documents: group by group to the rows of every version, and to what was met in addition.
 
-A query parses the documents, functions of Arrow check and cast whole columns. The elements in which something may
-not fit are mended in Python, and read the same way.
+A query parses the documents of a group, functions of Arrow check and cast whole columns. The elements in which
+something may not fit are mended in Python, and read the same way.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, count
 from operator import itemgetter
 from typing import Any
@@ -18,26 +20,157 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing import query
-from osdi_frames.parsing.arrays import Mask, cast, one, only, valid
-from osdi_frames.parsing.columns import rows
+from osdi_frames.errors import SourceWarning, counted, printable
+from osdi_frames.parsing import database
+from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, one, only, rows, valid
+from osdi_frames.parsing.database import Engine, engine, refused
 from osdi_frames.parsing.documents import Element, elements, is_wrapper
-from osdi_frames.parsing.engine import Engine, engine, refused
 from osdi_frames.parsing.keys import count_around, count_keys
-from osdi_frames.parsing.mend import mend
-from osdi_frames.parsing.parsed import POSITIONS, Parsed, is_plain, misfits
-from osdi_frames.parsing.plan import ELEMENT, Plan, Select
-from osdi_frames.parsing.values import unusual_numbers
-from osdi_frames.problems import Finding, Place, ProblemKind, Verbatim
+from osdi_frames.parsing.mend import is_plain, mend, unusual_numbers
+from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
+from osdi_frames.problems import (
+    Finding,
+    Place,
+    Policy,
+    Problem,
+    ProblemKind,
+    Verbatim,
+    named,
+    warn_caller,
+)
+from osdi_frames.quoting import listed, located, quoted
 from osdi_frames.sources.layout import Chunk, split
-from osdi_frames.tables import element_types
-from osdi_frames.tables.forms import Form, probes
-from osdi_frames.tables.forms import form as form_by
+from osdi_frames.sources.source import read as candidates
+from osdi_frames.sources.streams import ahead
+from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.forms import Form, form_by_types, probes
+from osdi_frames.tables.schema import ElementType
 
+_FIRST = 10  # documents that are looked at where a reading finds nothing
+_MOST_CORES = 4  # a group on each: they need up to 120 MB each
 _GROUP = 16 << 20  # bytes of documents that are read together
 
 
-def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
+@dataclass(slots=True)
+class GroupResult:
+    """What was read of a group: the rows of every select that has any, in the order of reading, and what was met."""
+
+    documents: int = 0
+    elements: Mapping[str, int] = field(default_factory=dict)
+    """How often each type was received."""
+    rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
+    met: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
+    """What no table takes; of what is in an element, with it."""
+    keys: list[tuple[Place, Finding, int]] = field(default_factory=list)
+    """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
+
+
+@dataclass(slots=True)
+class Observer:
+    """Collects problems and counts."""
+
+    policy: Policy | None
+    """What to do with problems, if anything."""
+    elements: Counter[str] = field(default_factory=Counter)
+    """How often each type was received."""
+    quarantines: list[str] = field(default_factory=list)
+    """The folders of bodies that no reader reads."""
+    first: list[bytes] = field(default_factory=list)
+    others: dict[str, None] = field(default_factory=dict)
+    """What was met that no table declares, in words."""
+
+    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Yield chunks as they are."""
+        for chunk in chunks:
+            self.first.extend(chunk.documents[: _FIRST - len(self.first)].to_pylist())
+            yield chunk
+
+    def handle(self, problem: Problem) -> None:
+        """Handle a problem as the policy says."""
+        if self.policy:
+            self.policy.handle(problem)
+
+    def see(self, result: GroupResult) -> None:
+        """Note the problems of a group, and its elements."""
+        for place, finding, _ in result.met:
+            self.handle(Problem.at(place, finding))
+            self.others |= _called(finding)
+        self.elements.update(result.elements)
+
+    def quarantined(self) -> Iterator[tuple[str, int]]:
+        """Yield the folders of bodies that no reader reads, with how many there are."""
+        for folder in self.quarantines:
+            chunks = candidates(folder, lambda _: None, progress=False)
+            if bodies := sum(len(chunk.documents) for chunk in chunks):
+                yield printable(folder), bodies
+
+    def end(self, plan: Plan, *, whole: bool) -> None:
+        """Warn of what was skipped; of a whole source also where nothing was found, or where bodies are not read."""
+        if self.policy:
+            self.policy.close()
+            if whole and not self.elements.total() and not self.policy.passed_over:
+                _warn_of_others(plan, self.first, self.others)
+        for folder, bodies in self.quarantined() if whole else ():
+            what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
+            warn_caller(f"{located(folder)} holds {what}, not read", SourceWarning)
+
+
+def _called(finding: Finding) -> dict[str, None]:
+    """Return as a key what something is called that no table declares; nothing of an empty page."""
+    if finding.problem is ProblemKind.OTHER_TYPE:
+        return {named(finding.key): None}
+    is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
+    return {} if is_empty else {"objects without elements": None}
+
+
+def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -> None:
+    """Warn that nothing was found of what was asked for, and say what there is."""
+    declared, beginning = types_among(documents, plan.prefixes)
+    others = [*dict.fromkeys([*itertools.islice(others, _FIRST), *beginning])]
+    held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
+    if declared:
+        names = ", ".join(element.name for element in declared)
+        calls = ", ".join(f"open(source).table({quoted(main_table(element).name)})" for element in declared)
+        held = f"{names} elements, which {calls} reads"
+    if declared or others:
+        nothing = " and no ".join(element.name for element in plan.selects)
+        warn_caller(f"no {nothing} was found; the source holds {held}", SourceWarning)
+
+
+def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[list[ElementType], list[str]]:
+    """Return the declared types that documents have elements of, and the keys of others."""
+    declared: dict[ElementType, None] = {}
+    others: dict[str, None] = {}
+    for _, parsed in itertools.chain.from_iterable(map(split, documents)):
+        for part in () if isinstance(parsed, Finding) else elements(parsed, prefixes):
+            if isinstance(part, Element):
+                declared[part.type] = None
+            else:
+                others |= _called(part)
+    return [*declared], [*others]
+
+
+def parse(
+    plan: Plan, chunks: Iterable[Chunk], observer: Observer, *, cores: int | None = None
+) -> Iterator[GroupResult]:
+    """Parse documents, group by group: the rows of every version of every element, numbered through.
+
+    On several cores several groups are parsed ahead; the results come in the order of reading.
+    """
+    one, groups, cores = partial(_read_group, plan), _grouped(observer.watched(chunks)), cores or _cores()
+    begun = [*itertools.islice(groups, min(cores, 2))]
+    groups = itertools.chain(begun, groups)
+    for result in (result() for result in ahead(one, groups, cores)) if len(begun) > 1 else map(one, groups):
+        observer.see(result)
+        yield result
+
+
+def _cores() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _MOST_CORES)
+
+
+def _grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
     """Collect chunks until a query is worth its while; give their documents, numbered through."""
     waiting: list[Chunk] = []
     size = before = 0
@@ -72,38 +205,22 @@ def _joined(chunks: list[Chunk], before: int) -> pa.Table:
     )
 
 
-@dataclass(slots=True)
-class GroupResult:
-    """What was read of a group: the rows of every select that has any, in the order of reading, and what was met."""
-
-    documents: int = 0
-    elements: Mapping[str, int] = field(default_factory=dict)
-    """How often each type was received."""
-    rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    met: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
-    """What no table takes; of what is in an element, with it."""
-    keys: list[tuple[Place, Finding, int]] = field(default_factory=list)
-    """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
-
-
-def read(plan: Plan, group: pa.Table) -> GroupResult:
+def _read_group(plan: Plan, group: pa.Table) -> GroupResult:
     """Read a group."""
-    with engine() as lent:
-        return _Reader(plan, lent, group).read()
+    with engine() as connection:
+        return _Group(plan, connection, group).read()
 
 
 @dataclass(slots=True)
-class _Reader:
+class _Group:
     plan: Plan
     engine: Engine
     group: pa.Table
     result: GroupResult = field(default_factory=GroupResult)
     found: defaultdict[Select, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
-    odd: set[int] = field(default_factory=set)
-    """The documents that no query reads."""
-    whole: set[int] = field(default_factory=set)
-    """The documents of which all elements are mended."""
-    marked: set[int] = field(default_factory=set)
+    unparsable: set[int] = field(default_factory=set)
+    """The documents that no query parses: all of their elements are mended."""
+    mended: set[int] = field(default_factory=set)
     """The elements of others that are mended."""
 
     def read(self) -> GroupResult:
@@ -125,10 +242,10 @@ class _Reader:
     def _decoded(self) -> pa.Table:
         """Return the documents as text, without those that queries may not read."""
         texts = cast(one(self.group["document"]), pa.string())
-        lax = pc.fill_null(pc.match_substring_regex(texts, query.LAX), True)
-        self.odd.update(self.group["number"].filter(lax).to_pylist())
+        lax = pc.fill_null(pc.match_substring_regex(texts, database.LAX), True)
+        self.unparsable.update(self.group["number"].filter(lax).to_pylist())
         at = self.group.schema.get_field_index("document")
-        return only(self.group.set_column(at, "document", texts), self.odd, invert=True)
+        return only(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
 
     def _read_plain(self, documents: pa.Table) -> None:
         """Read documents by queries; note what is suspect."""
@@ -139,20 +256,15 @@ class _Reader:
             if parsed.form.kind == "delivery":
                 self._check_types(parsed, suspect)
             parts.append(parsed.elements[suspect])
-        marked = np.concatenate(parts)
-        self.marked.update(marked.tolist())
-        self.whole |= self.odd
+        mended = np.concatenate(parts)
+        self.mended.update(mended.tolist())
         if self.plan.inspects:
-            read = [(parsed.form, only(some, self.odd, invert=True)) for parsed, some in forms]
+            read = [(parsed.form, only(some, self.unparsable, invert=True)) for parsed, some in forms]
             self._list_keys(read, self.group)
-            self._list_numbers(only(documents, self.odd, invert=True))
+            self._list_numbers(only(documents, self.unparsable, invert=True))
         for parsed, _ in forms:
-            inside = np.isin(parsed.elements >> POSITIONS, list(self.whole))
-            self._add(parsed, ~np.isin(parsed.elements, marked) & ~inside)
-
-    def _suspects(self) -> set[int]:
-        """Return the documents with elements that are mended."""
-        return self.whole.union(element >> POSITIONS for element in self.marked)
+            inside = np.isin(parsed.elements >> POSITIONS, list(self.unparsable))
+            self._add(parsed, ~np.isin(parsed.elements, mended) & ~inside)
 
     def _parse(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
         """Parse documents: the elements of those of each form, with these."""
@@ -160,46 +272,46 @@ class _Reader:
             return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
         except refused():
             # Malformed JSON is rare, and fails the query: it is looked for only then.
-            self.odd.update(number for (number,) in self._asked(query.INVALID, documents))
-        documents = only(documents, self.odd, invert=True)
+            self.unparsable.update(number for (number,) in self._asked(database.INVALID, documents))
+        documents = only(documents, self.unparsable, invert=True)
         return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
 
     def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
         """Parse the documents in which nothing is misplaced, none where that is refused, too; others are suspect."""
-        shape = query.document_shape(form, self.plan.shapes)
+        shape = document_shape(form, self.plan.shapes)
         plain = [is_plain(text, shape) for text in documents["document"].to_pylist()]
         try:
             parsed = self._parsed(form, documents.filter(pa.array(plain, pa.bool_())))
         except refused():
             parsed = self._parsed(form, documents.slice(0, 0))
         read, given = (some["number"].to_pylist() for some in (parsed.documents, documents))
-        self.whole.update({*given}.difference(read))
+        self.unparsable.update({*given}.difference(read))
         return parsed
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
         """Sort documents by their form; note those that need a closer look."""
         numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
-        for pattern, present in query.DELIVERIES:
+        for pattern, enveloped in database.DELIVERIES:
             begun = pc.match_substring_regex(documents["document"], pattern)
             if numbers := documents["number"].filter(begun).to_pylist():
-                numbers_of[form_by(present)] = numbers
+                numbers_of[Form("delivery", enveloped)] = numbers
         if len(rest := only(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
             paths = probes(self.plan.prefixes)
-            for kinds, numbers in self._asked(query.types_at(paths), rest):
+            for kinds, numbers in self._asked(database.types_query(paths), rest):
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
-                form = form_by(present, self.plan.prefixes)
+                form = form_by_types(present, self.plan.prefixes)
                 if form.kind in ("undecided", "nested"):
-                    self.odd.update(numbers)
+                    self.unparsable.update(numbers)
                 else:
                     numbers_of[form].extend(numbers)
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
         for form, numbers in numbers_of.items():
             chosen, held = only(documents, numbers), self.plan.queries_for(form)
             if form.kind == "page":
-                self.odd.update(self._nesting(form, chosen))
+                self.unparsable.update(self._nesting(form, chosen))
             if not held and form.kind == "delivery":
-                for keys, owners, _ in self._asked(query.entry_keys(form), chosen):
-                    self.odd.update(() if is_wrapper(keys) else owners)
+                for keys, owners, _ in self._asked(database.entry_keys_query(form), chosen):
+                    self.unparsable.update(() if is_wrapper(keys) else owners)
             for narrower in held:  # several forms are one where only some of their types are read
                 parts[narrower].append(chosen)
         return [
@@ -214,11 +326,11 @@ class _Reader:
             collections = (
                 name for element in element_types() for name in element.collections(self.plan.prefixes)
             )
-            found = self._asked(query.nesting(form, collections), pages.filter(several))
+            found = self._asked(database.nesting_query(form, collections), pages.filter(several))
             yield from (number for (number,) in found)
 
     def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        found = self.engine.parse(form, query.document_shape(form, self.plan.shapes), documents)
+        found = self.engine.parse(form, document_shape(form, self.plan.shapes), documents)
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
     def _check_types(self, parsed: Parsed, suspect: Mask) -> None:
@@ -226,18 +338,18 @@ class _Reader:
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
         doubtful = ~np.logical_or.reduce(list(types.values()))
         if len(types) > 1:  # one of them may be null where another is an object
-            null = pc.match_substring_regex(parsed.documents["document"], query.NULL)
+            null = pc.match_substring_regex(parsed.documents["document"], database.NULL)
             doubtful |= np.asarray(null)[parsed.owners]
         if not doubtful.any():
             return
         doubted = only(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
-        for keys, numbers, positions in self._asked(query.entry_keys(parsed.form), doubted):
+        for keys, numbers, positions in self._asked(database.entry_keys_query(parsed.form), doubted):
             at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
             for name in types.keys() & keys:
                 suspect[at] |= ~types[name][at]
             if not is_wrapper(keys):
                 some = np.logical_or.reduce([present[at] for present in types.values()])
-                self.odd.update(np.array(numbers)[~some].tolist())
+                self.unparsable.update(np.array(numbers)[~some].tolist())
 
     def _asked(self, question: str, documents: pa.Table) -> list[Any]:
         """Return the rows that a query gives of documents."""
@@ -253,7 +365,7 @@ class _Reader:
     def _list_numbers(self, documents: pa.Table) -> None:
         """List the numbers that other readers refuse; here they are text where text is declared."""
         texts = documents["document"]
-        unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in query.UNUSUAL))
+        unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in database.UNUSUAL))
         for document in documents.filter(unusual).to_pylist():
             for text, times in Counter(unusual_numbers(document["document"])).items():
                 finding = Finding(
@@ -277,46 +389,49 @@ class _Reader:
 
     def _read_mended(self, schema: pa.Schema) -> None:
         """Mend what is suspect, and read it."""
-        self.result.documents = len(self.group) - len(self.odd)
+        self.result.documents = len(self.group) - len(self.unparsable)
         parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
-        for document in only(self.group, self._suspects()).to_pylist():
+        suspects = self.unparsable.union(element >> POSITIONS for element in self.mended)
+        for document in only(self.group, suspects).to_pylist():
             for form, mended in self._mended(document):
-                parts[form, document["number"] in self.odd].append(mended)
-        for (form, is_odd), some in parts.items():
+                parts[form, document["number"] in self.unparsable].append(mended)
+        for (form, is_unparsable), some in parts.items():
             numbered = [document | {"number": number} for number, document in enumerate(some)]
             documents = pa.Table.from_pylist(numbered, schema)
             parsed = self._parsed(form, documents)
             self._add(parsed, np.ones(len(parsed.elements), bool))
-            if self.plan.inspects and is_odd:
+            if self.plan.inspects and is_unparsable:
                 self._list_keys([(form, documents)], documents)
 
     def _mended(self, candidate: dict[str, Any]) -> Iterator[tuple[Form, dict[str, Any]]]:
         """Yield the elements of a document that are suspect, each as a document of its own; note what is wrong."""
         number, numbers = candidate["number"], count(candidate[ELEMENT])
-        is_odd, is_whole = number in self.odd, number in self.whole
+        is_unparsable = number in self.unparsable
         named = (
             self.plan.named if candidate["source_file"] is None else None
         )  # who has the objects knows them
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
             if isinstance(document, Finding):
-                if is_odd or document.severity == "error":  # queries have listed keys and numbers of others
+                if (
+                    is_unparsable or document.severity == "error"
+                ):  # queries have listed keys and numbers of others
                     self.result.met.append((place, document, None))
                 continue
-            self.result.documents += is_odd
+            self.result.documents += is_unparsable
             for met in elements(document, self.plan.prefixes, named):
                 if isinstance(met, Finding):
-                    if is_odd or met.severity == "error":
+                    if is_unparsable or met.severity == "error":
                         self.result.met.append((place, met, None))
                     continue
                 of_query = candidate[ELEMENT] + met.position
-                if met.type in self.plan.shapes and (is_whole or of_query in self.marked):
+                if met.type in self.plan.shapes and (is_unparsable or of_query in self.mended):
                     form, text, findings = mend(met, self.plan)
                     self.result.met.extend((place, finding, met) for finding in findings)
                     mended = {
                         "document": text,
                         "source_line": place.source_line,
-                        ELEMENT: next(numbers) if is_whole else of_query,
+                        ELEMENT: next(numbers) if is_unparsable else of_query,
                         "position": met.position,
                         "misfits": "".join(f"{met.relative(finding.key)}\n" for finding in findings),
                     }
