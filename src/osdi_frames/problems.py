@@ -1,4 +1,4 @@
-"""A problem: something in an archive that no table could take, where it is, what, and why."""
+"""Problems: what no table takes, where, why."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ OnError = Literal["raise", "skip"]
 
 
 class ProblemKind(StrEnum):
-    """What a problem is: the values of the column `problem` of `check`."""
+    """What a problem is.
+
+    These are the values of the column `problem` of `check`.
+    """
 
     NO_FILE = "unreadable file"  # or a folder, or not to its end
     EMPTY_FILE = "empty file"
@@ -82,7 +85,10 @@ _OUTLINED = 60  # entries of an object or list that an outline has
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a document begins: its file and its line, counted from 1."""
+    """Where a document begins.
+
+    Lines are counted from 1.
+    """
 
     source_file: str | None
     source_line: int | None = None
@@ -94,7 +100,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong inside a document, and at which key; it becomes a problem with its place."""
+    """What is wrong at a key of a document.
+
+    With its place, it becomes a problem.
+    """
 
     problem: ProblemKind
     key: str = ""
@@ -132,7 +141,9 @@ class Problem:
 
 
 def file_name(name: str) -> str:
-    r"""Return the name of a file as text, bytes that are not UTF-8 as escapes.
+    r"""Return the name of a file as text.
+
+    Bytes that are not UTF-8 are escapes.
 
     >>> file_name("caf\udce9.json")
     'caf\\xe9.json'
@@ -150,8 +161,9 @@ def warn_caller(message: str, category: type[UserWarning]) -> None:
 
 @dataclass(slots=True)
 class Policy:
-    """What to do with problems while reading: stop at the first, or skip and count.
+    """What to do with problems while reading.
 
+    Reading stops at the first, or skips and counts.
     A ``warning`` is something mended without loss of a row; it is listed by `check`, and stops nothing.
     """
 
@@ -180,7 +192,10 @@ class Policy:
         self.first = self.first or problem
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
-        """Warn once, with the count, of what was skipped, and of files not read; and of a prefix that is not known."""
+        """Warn of skipped problems and unread files.
+
+        Each is one warning with the count; so is a prefix that is not known.
+        """
         if self.passed_over:
             count = counted(self.passed_over, "problem")
             warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
@@ -196,8 +211,9 @@ class Policy:
 
 
 def trusted_years(counts: Mapping[int, int]) -> range:
-    """Return the years that stand together with most rows; dates of all others are doubtful.
+    """Return the years near most rows.
 
+    Dates of all others are doubtful.
     `counts` is the number of rows of each year that has any.
 
     >>> trusted_years({1: 1, 2024: 5, 2026: 7, 9999: 2})
@@ -224,7 +240,9 @@ _DIGITS = 10_000  # numbers below have too few digits to be somebody's
 
 
 def named(key: str) -> str:
-    """Return a key, or what stands for one that could be a person's: objects can be keyed by an address or a number.
+    """Return a key, or a placeholder.
+
+    Objects can be keyed by a person's address or number.
 
     >>> named("signature: person.shoe_size"), named("signature: person.ann@example.org")
     ('signature: person.shoe_size', '(a key that is no name)')
@@ -233,7 +251,9 @@ def named(key: str) -> str:
 
 
 def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
-    """Return what a value is, without its texts and long numbers: a person's can be anywhere.
+    """Return the outline of a value.
+
+    It is without texts and long numbers: a person's can be anywhere.
 
     >>> outlined({"given_name": "Ann", "position": 7, "tags": []})
     {'given_name': '…', 'position': 7, 'tags': []}
@@ -252,7 +272,7 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Show a value as JSON, cut to a length that fits a line.
+    """Show a value as JSON, cut to fit.
 
     >>> shown({"capacity": "lots"})
     '{"capacity": "lots"}'
@@ -262,6 +282,6 @@ def shown(value: Any) -> str:
 
 
 class Verbatim(str):
-    """Text that a message shows as it is, not as JSON."""
+    """Text that a message shows unquoted."""
 
     __slots__ = ()

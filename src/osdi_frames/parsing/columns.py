@@ -1,5 +1,6 @@
-"""The columns of tables, from parsed elements: what stands at their paths, which of it fits, and as what type.
+"""The columns of tables, from parsed elements.
 
+That is what stands at their paths, which of it fits, and as what type.
 Columns are cast from normal forms only: the forms of values that the query and the cast agree on. An element with any
 other value is for `mend`.
 """
@@ -59,7 +60,10 @@ _LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), arrow_
 
 
 def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:
-    """Return the rows of the elements that fit, with the numbers of these."""
+    """Return the rows of the elements that fit.
+
+    They have the numbers of these.
+    """
     head = parsed.head(table.element)
     fit = fit & valid(parsed.at(head))
     of_element = _Values(parsed, table, head, {"element position": pa.array(parsed.positions)})
@@ -92,7 +96,10 @@ def _some(values: pa.Array, numbers: np.ndarray) -> pa.Array:
 def _entries(
     parsed: Parsed, table: Table, head: Steps, fit: Mask
 ) -> Iterator[tuple[Steps, Mask, dict[str, pa.Array]]]:
-    """Yield where the entries stand that are rows, which of these values are, and what else is given."""
+    """Yield the entries that are rows.
+
+    That is where they stand, which of these values they are, and what else is known.
+    """
     for role, texts in table.rows:
         left = fit.copy()
         for path in map(Path.parse, spelled(texts, parsed.prefixes)):
@@ -144,7 +151,7 @@ class _Values:
         return found
 
     def _read(self, column: Column, path: Path, steps: Steps, at: pa.Array | None = None) -> pa.Array:
-        """Return what a path gives, for all values or for some."""
+        """Return a path's values, all or some."""
         if path.function in (None, "own"):
             values, _ = self.parsed.read(steps, "own" if path.function else column.type)
             return values if at is None else values.filter(at)
@@ -176,7 +183,10 @@ def last_segment(addresses: pa.Array) -> pa.Array:
 
 
 def _host(addresses: pa.Array) -> pa.Array:
-    """Return the host of each address, without user and port, in small letters."""
+    """Return the host of each address.
+
+    It is without user and port, in lower case.
+    """
     written = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#]*@)?(?P<host>\[[^\]/?#@]*\]|[^/?#:@]+)"
     return pc.struct_field(pc.extract_regex(pc.ascii_lower(addresses), written), [0])
 
@@ -213,8 +223,9 @@ def _targeting_label(values: _Values, column: Column) -> pa.Array:
 def _made_by_hand(
     values: _Values, origin: pa.Array, capacity: pa.Array, image: pa.Array, hidden: pa.Array, *urls: pa.Array
 ) -> Mask:
-    """Find the events that show that they were made in the user interface, which have no label (interface 1.5).
+    """Find the events made by hand (interface 1.5).
 
+    They have no label, and show that they were made in the user interface.
     They have what the API cannot set (2.1), a page on the service's own host (1.2), v1's ``url`` (2.8), or the
     service, by its prefix, as the system where they originated.
     """
@@ -226,8 +237,9 @@ def _made_by_hand(
 
 
 def _api_version(values: _Values, column: Column) -> pa.Array:
-    """Return the version by its keys (interface 9): v1 where there is one of v1's own and none of v2's.
+    """Return the version by its keys (interface 9).
 
+    It is v1 where there is one of v1's own and none of v2's.
     The key of a value that does not fit counts, too.
     """
     parsed, element = values.parsed, values.table.element.name
@@ -253,8 +265,9 @@ _DERIVED: Mapping[str, Callable[[_Values, Column], pa.Array]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The elements of documents of one form; of a delivery with their siblings.
+    """The elements of documents of one form.
 
+    Those of a delivery have their siblings.
     Steps lead from an entry of the list of a document; after EACH and PAIRS, values are those of all entries.
     """
 
@@ -282,7 +295,10 @@ class Parsed:
         prefixes: tuple[str, ...],
         pairs: Callable[[pa.Array], pa.Array],
     ) -> Parsed:
-        """Return the elements of documents, from what the query gives of these."""
+        """Return the elements of parsed documents.
+
+        `found` is the result of the query.
+        """
         elements, owners = entries(one(found["list"]))
         at = pa.array(owners)
         timestamps = [
@@ -312,7 +328,10 @@ class Parsed:
         return self.found_at(steps)[0]
 
     def found_at(self, steps: Steps) -> tuple[pa.Array, np.ndarray]:
-        """Return what stands at some steps, and the position among the elements of that of each value."""
+        """Return the values at steps, with their elements.
+
+        These are positions among the elements.
+        """
         if steps not in self.found:
             before, step = steps[:-1], steps[-1]
             values, owners = self.found_at(before)
@@ -327,7 +346,10 @@ class Parsed:
         return self.found[steps]
 
     def read(self, steps: Steps, kind: Type | Literal["pairs", "own"]) -> Read:
-        """Return the values of a type at some steps, and where one fits or none is."""
+        """Return the values at steps as a type.
+
+        With them comes where one fits or none is.
+        """
         if (steps, kind) not in self.values:
             found = self.at(steps)
             if kind == "own":
@@ -346,7 +368,10 @@ class Parsed:
 
 
 def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
-    """Return which elements do not fit, or may not: these are looked at precisely."""
+    """Return which elements do not, or may not, fit.
+
+    These are mended.
+    """
     suspect = ~valid(parsed.at(()))
     for steps, kind in [*_TIMESTAMPS, *_leaves(entry_shape(parsed.form, shapes))]:
         _, fits = parsed.read(steps, kind)
@@ -360,7 +385,7 @@ def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
 
 
 def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
-    """Yield where the values of columns stand, and as what they are read."""
+    """Yield the paths of values, with their types."""
     yield from ((steps, kind) for kind in shape.types)
     if PAIRS in shape.inside:
         yield steps, "pairs"
@@ -370,7 +395,7 @@ def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
 
 
 def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
-    """Yield the elements that the service may have identified under a prefix that is not known."""
+    """Yield the elements with ids under unknown prefixes."""
     identifiers, _ = parsed.read((*head, "identifiers"), "list<string>")
     _, has_own = parsed.read((*head, "identifiers"), "own")
     found, owners = entries(identifiers)
@@ -383,8 +408,9 @@ def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
 
 
 def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:
-    """Return the values of texts in the normal form of a type, and which are, or null.
+    """Return texts as a type, and which fit.
 
+    The values are in the normal form of the type; null fits, too.
     A text may have been an object or a list. Of other texts there is no value; nor is there one of numbers that
     64 bits do not hold, and of days that are not in the calendar.
     """
@@ -422,18 +448,22 @@ def _values(kind: Type, texts: pa.Array) -> pa.Array:
 
 
 def child(objects: pa.StructArray, key: str) -> pa.Array:
-    """Return what stands at a key of each object; null where there is no object."""
+    """Return the values at a key of objects.
+
+    They are null where there is no object.
+    """
     return pc.struct_field(objects, [objects.type.get_field_index(key)])
 
 
 def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
-    """Return the entries of all lists, and the number of the list of each."""
+    """Return the entries of lists, with list numbers."""
     return lists.flatten(), pc.list_parent_indices(lists).to_numpy()
 
 
 def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
-    """Return for each list which of all entries is read, -1 for none.
+    """Return the index of each list's chosen entry.
 
+    It is -1 for none.
     That is the first (FIRST), or the object whose ``primary`` is true, else the first object (PRIMARY).
     """
     found, _ = entries(lists)
@@ -443,7 +473,10 @@ def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
 
 
 def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
-    """Return for each list which of all entries is the first for which the last condition holds that does for any."""
+    """Return the index of each list's first matching entry.
+
+    Of the conditions, the last that any entry of the list meets decides.
+    """
     owners = entries(lists)[1]
     numbers = np.full(len(lists), -1)
     for condition in conditions:
@@ -459,13 +492,19 @@ def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
 
 
 def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.Array:
-    """Return what stands after the first separator, or after the last one; the whole text where there is none."""
+    """Return the text after a separator.
+
+    That is the first or the last one; the whole text where there is none.
+    """
     parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
     return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
 
 
 def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
-    """Return the first identifier of the service itself in each list, without its prefix."""
+    """Return each list's first own identifier.
+
+    That is one of the service itself, without its prefix.
+    """
     identifiers, _ = entries(lists)
     is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
     found = last_part(take(identifiers, first(lists, is_own)), ":")
@@ -478,7 +517,7 @@ def valid(values: pa.Array) -> Mask:
 
 
 def true(conditions: pa.Array) -> Mask:
-    """Return where a condition is true; it is not where it is null."""
+    """Return where a condition is true, not null."""
     return np.asarray(pc.fill_null(conditions, False))
 
 
@@ -497,7 +536,10 @@ def starts(texts: pa.StringArray, *characters: str) -> Mask:
 
 
 def has(texts: pa.StringArray, *characters: str) -> bool:
-    """Return whether one of these ASCII characters is in the memory of any text."""
+    """Return whether any text may have these characters.
+
+    They are ASCII, and looked for in the memory of all texts.
+    """
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
     return any((data == ord(character)).any() for character in characters)
 

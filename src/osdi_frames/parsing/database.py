@@ -1,4 +1,4 @@
-"""The database that parses documents: its connections, the file that it reads, its queries.
+"""The database: its connections, input file and queries.
 
 The queries are derived from the declarations. Every value comes as text first, since a typed extraction turns a misfit
 into NULL in silence.
@@ -46,7 +46,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def _malloc() -> Iterator[None]:
-    """Let Arrow take its memory from malloc, as long as anyone has asked for that.
+    """Let Arrow use malloc while anyone needs it.
 
     Its own allocator gives free pages back to the system at once, which clears them for the next group again: a
     fifth of the time of a reading.
@@ -87,7 +87,10 @@ def engine() -> Iterator[Engine]:
 
 
 def refused() -> tuple[type[Exception], ...]:
-    """Return what DuckDB raises for JSON that it does not take; the last where its message cuts a character in two."""
+    """Return the errors of DuckDB for invalid JSON.
+
+    The last is raised where its message cuts a character in two.
+    """
     import duckdb
 
     return duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError
@@ -110,7 +113,10 @@ class Engine:
     """Files that wait for the next use."""
 
     def release(self) -> None:
-        """Give the memory of ended queries back to the system, for what is made of their rows."""
+        """Return the memory of ended queries.
+
+        What is made of their rows needs it.
+        """
         # DuckDB keeps what queries have freed for the next ones; whenever its limit is set, it gives that back.
         self.connection.execute("RESET memory_limit")
         self.idle.clear()
@@ -124,8 +130,9 @@ class Engine:
         self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
 
     def parse(self, form: Form, shape: Shape, documents: pa.Table) -> pa.Table:
-        """Look for a shape in documents, in the order of these.
+        """Parse documents by a shape.
 
+        Rows come in the order of the documents.
         One of `refused` is raised where one has anything else in the place of an object or a list, has a declared
         key twice, or is no JSON.
         """
@@ -137,13 +144,19 @@ class Engine:
         return found
 
     def pairs(self, objects: pa.Array) -> pa.Array:
-        """Return the pairs of objects as lists of key, value and misplaced, from their JSON; null for others."""
+        """Return the pairs of objects, from their JSON.
+
+        They are lists of key, value and misplaced; null for others.
+        """
         self.put("texts", pa.table({"text": objects}))
         return one(self.connection.sql(f"SELECT {PAIRS} AS value FROM texts").to_arrow_table()["value"])
 
 
 class Lines:
-    """A file that is written anew for each query: in memory, or where the system has no such files, temporary."""
+    """A file of documents, rewritten for each query.
+
+    It is in memory, or where the system has no such files, temporary.
+    """
 
     def __init__(self) -> None:
         self.size = 0
@@ -157,7 +170,7 @@ class Lines:
             weakref.finalize(self, os.unlink, self.address)
 
     def write(self, documents: pa.StringArray) -> None:
-        """Replace what the file holds by a line for each document."""
+        """Write a line for each document."""
         # Its memory is used again, so it is not emptied before.
         with os.fdopen(os.open(self.address, os.O_WRONLY), "wb") as file:
             self.size = file.write(_lines(documents))
@@ -203,14 +216,18 @@ UNUSUAL = tuple(
 
 
 def types_query(paths: Iterable[Keys]) -> str:
-    """Return the query that gives the JSON types at some paths, and the documents that have these."""
+    """Return the query for JSON types at paths.
+
+    With them come the documents that have these.
+    """
     return f"""SELECT json_type(document, {_listed(map(json_path, paths))}) AS types,
         list(number) AS numbers FROM documents GROUP BY types"""
 
 
 def parse_query(address: str, size: int, form: Form, shape: Shape) -> str:
-    """Return the query that looks for a shape in each of the documents of one form.
+    """Return the query for a shape in documents.
 
+    They are of one form.
     They are the lines of a file of some bytes. The result has, in the same order, the timestamps of an envelope,
     and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
     anything else but null is there, or such a key twice.
@@ -224,8 +241,9 @@ def parse_query(address: str, size: int, form: Form, shape: Shape) -> str:
 
 
 def _type(shape: Shape) -> str:
-    """Return as what a shape is read: leaves as text, objects of which all is read as JSON.
+    """Return the type of a shape in SQL.
 
+    Leaves are text, objects of which all is read are JSON.
     DuckDB refuses an empty structure, so that there is always a key.
     """
     if shape.is_struct:
@@ -240,7 +258,10 @@ def _type(shape: Shape) -> str:
 
 
 def entry_keys_query(form: Form) -> str:
-    """Return the query for the keys of the entries of deliveries: each set of keys, with the numbers and positions."""
+    """Return the query for the keys of delivery entries.
+
+    Each set of keys comes with the numbers and positions.
+    """
     keys = f"json_keys(document, {literal(json_path(element_steps(form)) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
         unnest(range(len(found))) AS position, unnest(found) AS keys
@@ -248,7 +269,10 @@ def entry_keys_query(form: Form) -> str:
 
 
 def nesting_query(form: Form, collections: Iterable[str]) -> str:
-    """Return the query for the pages of which an element embeds one of some collections."""
+    """Return the query for pages with nested collections.
+
+    An element of these embeds one of some collections.
+    """
     inside = (BODY, "_embedded") if form.enveloped else ("_embedded",)
     found = (
         f"json_keys(document, {literal(json_path((*inside, key)) + '[*]._embedded')})" for key in form.keys
@@ -258,8 +282,9 @@ def nesting_query(form: Form, collections: Iterable[str]) -> str:
 
 
 def keys_query(paths: Iterable[str]) -> str:
-    """Return the query for the keys of what JSON elements have at JSON paths: one list for each path.
+    """Return the query for keys at JSON paths.
 
+    It has a list for each path.
     It is empty where anything but an object is, and NULL where nothing is. The relation ``elements`` has the
     columns number and element.
     """
@@ -276,8 +301,9 @@ _READ: Mapping[Step, str] = {
 
 
 def entries_query(path: str, known: int, steps: Iterable[Step]) -> str:
-    """Return the query for the entries of the lists at a JSON path, of which some are known: number, others.
+    """Return the query for unknown entries of lists.
 
+    The lists stand at a JSON path; columns are number and others.
     There are others than the known ones, or than the first. A column for each step has the entries that are read.
     """
     columns = (f'{_READ[step].format(known=known)} AS "{step}"' for step in steps)

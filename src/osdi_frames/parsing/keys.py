@@ -1,4 +1,4 @@
-"""The keys of elements that no table reads, and those that an object has twice."""
+"""The keys that are not read, or repeated."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ Counted = tuple[int, Finding, int]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where something is declared: in an element, or around it in a delivery."""
+    """Where a key is declared.
+
+    That is in an element, or around it in a delivery.
+    """
 
     shape: Shape
     element: ElementType | None = None
@@ -58,11 +61,14 @@ class _Place:
 
     @property
     def known(self) -> int:
-        """How many first entries of a list a search looks at: few lists have more."""
+        """How many entries of a list are searched.
+
+        Few lists have more.
+        """
         return 1 if PRIMARY in self.shape.inside or not self.inside else 2
 
     def search(self, path: str) -> Iterator[_Column]:
-        """Yield the JSON paths at which keys are looked for, here and below."""
+        """Yield the JSON paths of keys, recursively."""
         inside = {step: self.at(step) for step in self.shape.inside}
         if self.shape.container == "object":
             yield _Column(path, self)
@@ -83,8 +89,9 @@ class _Place:
         return key in self.shape.inside or PAIRS in self.shape.inside or "json" in self.shape.types
 
     def findings(self, key: Step, around: Collection[str] = (), *, twice: bool = False) -> Iterator[Finding]:
-        """Yield what is wrong with a key of an object, or with entries that are not read (EACH).
+        """Yield the findings of a key.
 
+        EACH stands for entries that are not read.
         What is around an element belongs to the first declared type of the keys `around`.
         """
         types = {element.type_key: element for element in element_types()}
@@ -105,7 +112,10 @@ class _Place:
 
 
 class _Column(NamedTuple):
-    """A JSON path, and the place of what stands there: of an object, or of the list of an entry that is not read."""
+    """A JSON path, and the place behind it.
+
+    It is that of an object, or of the list of an entry that is not read.
+    """
 
     path: str
     place: _Place
@@ -115,7 +125,10 @@ class _Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What is around elements: an envelope, a page, its links, its collections."""
+    """An object around elements.
+
+    It is an envelope, a page, its links, its collections.
+    """
 
     level: Level
     inside: tuple[str, ...]
@@ -136,7 +149,7 @@ class _Around:
 def count_around(
     engine: Engine, form: Form, prefixes: Sequence[str], documents: pa.Table
 ) -> Iterator[Counted]:
-    """Yield the keys around the elements of documents that the contract does not name, or that occur twice."""
+    """Yield undeclared and repeated keys around elements."""
     inside = (BODY,) if form.enveloped else ()
     places = [_Around(ENVELOPE, (), prefixes)] if form.enveloped else []
     if form.kind == "page":
@@ -154,7 +167,7 @@ def count_around(
 def count_keys(
     engine: Engine, form: Form, shapes: Mapping[ElementType, Shape], documents: pa.Table
 ) -> Iterator[Counted]:
-    """Yield the keys in documents of a form that no table reads, and those that an object has twice.
+    """Yield unread and repeated keys in documents.
 
     A key may come several times, with a count each.
     """
@@ -191,7 +204,10 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column])
 
 
 def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> Iterator[Counted]:
-    """Count keys in the entries of a list that a search left out, and those that are not read."""
+    """Count keys in entries that a search omits.
+
+    Entries that are not read are counted, too.
+    """
     steps = place.shape.inside
     engine.put("elements", elements)
     known = 0 if PRIMARY in steps else place.known
@@ -207,14 +223,17 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> I
 
 
 def _not_read(place: _Place, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
-    """Count entries that are not read, by how many the list of each element has."""
+    """Count entries that are not read."""
     if others.any():
         first, count = numbers[others > 0][0].item(), others.sum().item()
         yield from ((first, finding, count) for finding in place.findings(EACH))
 
 
 def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
-    """Return the different lists of keys, each counted, and which one each is; the first is empty."""
+    """Return the distinct lists of keys, as codes.
+
+    Each list is counted; the first is empty.
+    """
     joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
     some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
     codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy().astype(np.int64)
@@ -229,7 +248,10 @@ def _in_objects(
     codes: np.ndarray,
     around: np.ndarray,
 ) -> Iterator[Counted]:
-    """Count the keys of objects at a place, by which set of keys each has, and what is around it."""
+    """Count the keys of objects at a place.
+
+    `codes` and `around` say which set of keys each has, and what is around it.
+    """
     wrong = [
         code
         for code in np.flatnonzero(np.bincount(codes)).tolist()
@@ -248,7 +270,9 @@ def _in_objects(
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
-    """Return whether what stands at a key of an element, as `Element.relative` gives it, can identify a person.
+    """Return whether a key's value can identify a person.
+
+    The key is as `Element.relative` gives it.
 
     >>> identifies(TABLES["signatures"].element, "person.postal_addresses[].region", ["platform"])
     False
@@ -263,7 +287,7 @@ def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
 
 @cache
 def _identifying(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the keys of an element at which its tables read what identifies a person."""
+    """Return the keys of values that identify persons."""
     heads = {table: table.heads(prefixes) for table in TABLES.values() if table.element == element}
     return frozenset(
         f"{'../' if path.sibling else ''}{written((*head, *path.steps))}"

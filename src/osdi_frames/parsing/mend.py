@@ -1,5 +1,6 @@
-"""Mend documents in which something does not fit, so that the query reads them like all others.
+"""Mend documents that do not fit.
 
+The query then reads them like all others.
 What does not fit is taken out and named; what fits in another form is brought into its normal form.
 Each element of a mended document is a document of its own, in an envelope.
 """
@@ -32,7 +33,10 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
-    """Write an element as an enveloped document; give its form, and what does not fit."""
+    """Write an element as an enveloped document.
+
+    With it come its form, and what does not fit.
+    """
     kind = element.type
     entry, walk = plan.shapes[kind], _Walk()
     if foreign := foreign_identifier(element.value, plan.prefixes):
@@ -54,7 +58,7 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
 
 
 def _without_person(finding: Finding, element: Element, prefixes: Sequence[str]) -> Finding:
-    """Return a finding that shows no value of what can identify a person."""
+    """Return a finding without values that identify persons."""
     key = element.relative(finding.key).partition(": ")[2]
     if not identifies(element.type, key, prefixes):
         return finding
@@ -65,12 +69,18 @@ def _without_person(finding: Finding, element: Element, prefixes: Sequence[str])
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Walks through a value along its shape; collects what does not fit."""
+    """Walks through a value along its shape.
+
+    What does not fit is collected.
+    """
 
     findings: list[Finding] = field(default_factory=list)
 
     def value(self, value: Any, shape: Shape, key: str) -> Any:
-        """Return the value without what does not fit, None where nothing is left."""
+        """Return the value without what does not fit.
+
+        None is returned where nothing is left.
+        """
         if value is None:
             return None
         if shape.container is None:
@@ -126,7 +136,10 @@ class _Walk:
 
 
 def primary(entries: Sequence[Any]) -> int | None:
-    """Return the position of the object whose ``primary`` is true, else of the first object."""
+    """Return the position of the primary object.
+
+    Its ``primary`` is true; else it is the first object.
+    """
     marks = {at: entry.get("primary") for at, entry in enumerate(entries) if isinstance(entry, dict)}
     marked = (at for at, mark in marks.items() if mark is True or mark == "true")  # not 1, which equals True
     return next(marked, next(iter(marks), None))
@@ -141,7 +154,10 @@ class Misfit(Exception):
 
 
 def fitted(kind: Type, value: Any) -> Any:
-    """Return a value of JSON in the normal form of a type, or raise `Misfit`."""
+    """Return a value in a type's normal form.
+
+    `Misfit` is raised where it does not fit.
+    """
     match kind:
         case "string" if not isinstance(value, dict | list):
             return value  # the query gives the text of a number
@@ -198,7 +214,9 @@ _TOKEN = re.compile(
 
 
 def unusual_numbers(document: str) -> Iterator[str]:
-    """Yield the numbers of a document that JSON does not have, or that have no value of 64 bits.
+    """Yield the numbers that JSON does not have.
+
+    Those that have no value of 64 bits are yielded, too.
 
     >>> list(unusual_numbers('{"a": NaN, "NaN": [1e400, 1.5]}'))
     ['NaN', '1e400']
@@ -212,7 +230,10 @@ _TWICE: Any = object()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, and at _TWICE the keys that occur twice, if any does."""
+    """Return an object; note keys that occur twice.
+
+    They stand at _TWICE.
+    """
     if len(found := dict(pairs)) < len(pairs):
         found[_TWICE] = {key for key, count in Counter(key for key, _ in pairs).items() if count > 1}
     return found
@@ -223,7 +244,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_floa
 
 
 def is_plain(document: str, shape: Shape) -> bool:
-    """Return whether a document is JSON of a shape: no object or list misplaced, no key of it twice."""
+    """Return whether a document is JSON of a shape.
+
+    No object or list is misplaced, no key of the shape is there twice.
+    """
     try:
         return _has(_DECODER.decode(document), shape)
     except (ValueError, RecursionError):

@@ -1,5 +1,6 @@
-"""The pass over documents: group by group to the rows of every version, and to what was met in addition.
+"""The pass over documents, group by group.
 
+It yields the rows of every version, and what was met in addition.
 A query parses the documents of a group, functions of Arrow check and cast whole columns. The elements in which
 something may not fit are mended in Python, and read the same way.
 """
@@ -48,12 +49,16 @@ from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
+_EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
 _GROUP = 16 << 20  # bytes of documents that are read together
 
 
 @dataclass(slots=True)
 class GroupResult:
-    """What was read of a group: the rows of every select that has any, in the order of reading, and what was met."""
+    """What was read of a group.
+
+    `rows` are of every select that has any, in the order of reading.
+    """
 
     documents: int = 0
     elements: Mapping[str, int] = field(default_factory=dict)
@@ -98,14 +103,17 @@ class Observer:
         self.elements.update(result.elements)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
-        """Yield the folders of bodies that no reader reads, with how many there are."""
+        """Yield the folders of quarantined bodies, with counts."""
         for folder in self.quarantines:
             chunks = candidates(folder, lambda _: None, progress=False)
             if bodies := sum(len(chunk.documents) for chunk in chunks):
                 yield printable(folder), bodies
 
     def end(self, plan: Plan, *, whole: bool) -> None:
-        """Warn of what was skipped; of a whole source also where nothing was found, or where bodies are not read."""
+        """Warn of what was skipped.
+
+        Of a whole source, also where nothing was found, or where bodies are not read.
+        """
         if self.policy:
             self.policy.close()
             if whole and not self.elements.total() and not self.policy.passed_over:
@@ -116,7 +124,10 @@ class Observer:
 
 
 def _called(finding: Finding) -> dict[str, None]:
-    """Return as a key what something is called that no table declares; nothing of an empty page."""
+    """Return what a finding names that is undeclared.
+
+    It is a key of a dictionary; an empty page names nothing.
+    """
     if finding.problem is ProblemKind.OTHER_TYPE:
         return {named(finding.key): None}
     is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
@@ -124,7 +135,7 @@ def _called(finding: Finding) -> dict[str, None]:
 
 
 def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -> None:
-    """Warn that nothing was found of what was asked for, and say what there is."""
+    """Warn that nothing was found, and what is there."""
     declared, beginning = types_among(documents, plan.prefixes)
     others = [*dict.fromkeys([*itertools.islice(others, _FIRST), *beginning])]
     held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
@@ -138,7 +149,7 @@ def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -
 
 
 def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[list[ElementType], list[str]]:
-    """Return the declared types that documents have elements of, and the keys of others."""
+    """Return the declared types in documents, and other keys."""
     declared: dict[ElementType, None] = {}
     others: dict[str, None] = {}
     for _, parsed in itertools.chain.from_iterable(map(split, documents)):
@@ -153,8 +164,9 @@ def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[
 def parse(
     plan: Plan, chunks: Iterable[Chunk], observer: Observer, *, cores: int | None = None
 ) -> Iterator[GroupResult]:
-    """Parse documents, group by group: the rows of every version of every element, numbered through.
+    """Parse documents, group by group.
 
+    Elements of all groups are numbered through; every version has its rows.
     On several cores several groups are parsed ahead; the results come in the order of reading.
     """
     one, groups, cores = partial(_read_group, plan), _grouped(observer.watched(chunks)), cores or _cores()
@@ -171,7 +183,10 @@ def _cores() -> int:
 
 
 def _grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
-    """Collect chunks until a query is worth its while; give their documents, numbered through."""
+    """Collect chunks into groups worth a query.
+
+    Their documents are numbered through.
+    """
     waiting: list[Chunk] = []
     size = before = 0
     for chunk in chunks:
@@ -221,7 +236,7 @@ class _Group:
     unparsable: set[int] = field(default_factory=set)
     """The documents that no query parses: all of their elements are mended."""
     mended: set[int] = field(default_factory=set)
-    """The elements of others that are mended."""
+    """The elements of others that are mended; _EVERY stands for all of a document."""
 
     def read(self) -> GroupResult:
         documents = self._decoded()
@@ -240,7 +255,10 @@ class _Group:
         return self.result
 
     def _decoded(self) -> pa.Table:
-        """Return the documents as text, without those that queries may not read."""
+        """Return the documents as text.
+
+        Those that queries may not read are left out.
+        """
         texts = cast(one(self.group["document"]), pa.string())
         lax = pc.fill_null(pc.match_substring_regex(texts, database.LAX), True)
         self.unparsable.update(self.group["number"].filter(lax).to_pylist())
@@ -262,12 +280,16 @@ class _Group:
             read = [(parsed.form, only(some, self.unparsable, invert=True)) for parsed, some in forms]
             self._list_keys(read, self.group)
             self._list_numbers(only(documents, self.unparsable, invert=True))
+        others = {element >> POSITIONS for element in self.mended if element & _EVERY == _EVERY}
         for parsed, _ in forms:
-            inside = np.isin(parsed.elements >> POSITIONS, list(self.unparsable))
+            inside = np.isin(parsed.elements >> POSITIONS, [*self.unparsable, *others])
             self._add(parsed, ~np.isin(parsed.elements, mended) & ~inside)
 
     def _parse(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
-        """Parse documents: the elements of those of each form, with these."""
+        """Parse documents, by their form.
+
+        With the elements come their documents.
+        """
         try:
             return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
         except refused():
@@ -277,7 +299,10 @@ class _Group:
         return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
 
     def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        """Parse the documents in which nothing is misplaced, none where that is refused, too; others are suspect."""
+        """Parse the documents that `is_plain` passes.
+
+        Where these are refused, too, none is parsed; all elements of others are mended.
+        """
         shape = document_shape(form, self.plan.shapes)
         plain = [is_plain(text, shape) for text in documents["document"].to_pylist()]
         try:
@@ -285,11 +310,11 @@ class _Group:
         except refused():
             parsed = self._parsed(form, documents.slice(0, 0))
         read, given = (some["number"].to_pylist() for some in (parsed.documents, documents))
-        self.unparsable.update({*given}.difference(read))
+        self.mended.update(number << POSITIONS | _EVERY for number in {*given}.difference(read))
         return parsed
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
-        """Sort documents by their form; note those that need a closer look."""
+        """Sort documents by form; find unparsable ones."""
         numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
         for pattern, enveloped in database.DELIVERIES:
             begun = pc.match_substring_regex(documents["document"], pattern)
@@ -334,7 +359,10 @@ class _Group:
         return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
 
     def _check_types(self, parsed: Parsed, suspect: Mask) -> None:
-        """Mark elements that have a type that is read and are no objects; note documents with other entries."""
+        """Mark elements whose types hold no objects.
+
+        Documents with entries that are no wrappers are unparsable.
+        """
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
         doubtful = ~np.logical_or.reduce(list(types.values()))
         if len(types) > 1:  # one of them may be null where another is an object
@@ -363,7 +391,10 @@ class _Group:
                 self.found[select].append(rows(parsed, select.table, select.columns, fit))
 
     def _list_numbers(self, documents: pa.Table) -> None:
-        """List the numbers that other readers refuse; here they are text where text is declared."""
+        """List numbers that other readers refuse.
+
+        Here they are text where text is declared.
+        """
         texts = documents["document"]
         unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in database.UNUSUAL))
         for document in documents.filter(unusual).to_pylist():
@@ -374,7 +405,7 @@ class _Group:
                 self.result.met.append((_place(document), finding, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
-        """List the keys that no table reads or that occur twice, in the order of reading."""
+        """List unread and repeated keys, in reading order."""
         counted: list[tuple[int, Finding, int]] = []
         around: dict[int, None] = {}
         for form, some in forms:
@@ -404,9 +435,13 @@ class _Group:
                 self._list_keys([(form, documents)], documents)
 
     def _mended(self, candidate: dict[str, Any]) -> Iterator[tuple[Form, dict[str, Any]]]:
-        """Yield the elements of a document that are suspect, each as a document of its own; note what is wrong."""
+        """Mend the suspect elements of a document.
+
+        Each is a document of its own; what is wrong with it is noted.
+        """
         number, numbers = candidate["number"], count(candidate[ELEMENT])
         is_unparsable = number in self.unparsable
+        is_all = is_unparsable or candidate[ELEMENT] + _EVERY in self.mended
         named = (
             self.plan.named if candidate["source_file"] is None else None
         )  # who has the objects knows them
@@ -425,7 +460,8 @@ class _Group:
                         self.result.met.append((place, met, None))
                     continue
                 of_query = candidate[ELEMENT] + met.position
-                if met.type in self.plan.shapes and (is_unparsable or of_query in self.mended):
+                is_mended = is_all or of_query in self.mended
+                if met.type in self.plan.shapes and is_mended:
                     form, text, findings = mend(met, self.plan)
                     self.result.met.extend((place, finding, met) for finding in findings)
                     mended = {
@@ -439,5 +475,8 @@ class _Group:
 
 
 def _place(document: Mapping[str, Any], line: int = 0) -> Place:
-    """Return where a document begins, or another one some lines below."""
+    """Return the place of a document.
+
+    `line` counts from that of its candidate.
+    """
     return Place(document["source_file"], document["source_line"] + line)

@@ -1,4 +1,4 @@
-"""What is parsed: columns of tables, compiled into the shapes that queries look for."""
+"""The plan of a pass: columns, selects, shapes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class Shape:
 
     @classmethod
     def of(cls, table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> Shape:
-        """Return what columns declare in the entry of a delivery: an element under its type key, and siblings."""
+        """Return the shape that columns declare.
+
+        It is that of an entry of a delivery: an element under its type key, and siblings.
+        """
         shape = Shape(container="object")
         element = shape.inside[str(table.element.type_key)] = Shape(container="object")
         heads = table.heads(prefixes)
@@ -49,7 +52,10 @@ class Shape:
         return shape
 
     def add(self, steps: Sequence[Step], kind: Type | None = None) -> Shape:
-        """Declare a path below this one, and the type that a column reads there; return the shape at its end."""
+        """Declare a path, and the type at its end.
+
+        The shape at the end is returned.
+        """
         shape = self
         for step in steps:
             shape.container = "object" if isinstance(step, str) or step == PAIRS else "list"
@@ -63,16 +69,22 @@ class Shape:
 
     @property
     def is_struct(self) -> bool:
-        """Whether it is an object that is read key by key, and not one of which the text or all pairs are wanted."""
+        """Whether it is an object read key by key.
+
+        Of others the text or all pairs are read.
+        """
         return self.container == "object" and "json" not in self.types and PAIRS not in self.inside
 
     @property
     def is_single(self) -> bool:
-        """Whether it is a list of which one entry is read."""
+        """Whether it is a list with one entry read."""
         return (FIRST in self.inside or PRIMARY in self.inside) and EACH not in self.inside
 
     def fold(self) -> None:
-        """Read every entry of a list alike where all of them are read, the chosen one included."""
+        """Merge the chosen entry into all entries.
+
+        Where all are read, the chosen one is read alike.
+        """
         every = self.inside.get(EACH)
         for step in (FIRST, PRIMARY):
             if every is not None and step in self.inside:
@@ -90,7 +102,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One query over the elements of a type: the rows of a table."""
+    """The columns of one table to parse."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -114,19 +126,28 @@ class Plan:
     def of(
         cls, columns: Mapping[Table, Iterable[str]], *, prefix: str | None = None, inspects: bool = False
     ) -> Plan:
-        """Compile the columns to parse; those that are resolved are replaced by what they are derived from."""
+        """Compile the columns to parse.
+
+        Those that are resolved are replaced by what they are derived from.
+        """
         named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
         return cls(named, known_prefixes(prefix), inspects)
 
     @property
     def named(self) -> ElementType | None:
-        """The type of resources that do not say their own: that of the tables asked for, if these have one."""
+        """The type of resources without a clear one.
+
+        It is that of the tables asked for, if these have one.
+        """
         types = {table.element for table in self.columns}
         return types.pop() if len(types) == 1 else None
 
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
-        """For each element type first the select of its main table, which gives a row per element."""
+        """The selects of each element type.
+
+        The first is that of its main table, which gives a row per element.
+        """
         types = element_types() if self.inspects else dict.fromkeys(table.element for table in self.columns)
         return {element: list(self._selects(element)) for element in types}
 
@@ -143,7 +164,10 @@ class Plan:
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
-        """What all selects of each element type declare together, in an entry of a delivery."""
+        """The shape of each type's delivery entries.
+
+        It is what all selects declare together.
+        """
         shapes = {}
         for element, selects in self.selects.items():
             shapes[element] = whole = Shape()
@@ -160,7 +184,10 @@ class Plan:
         return frozenset(column.v2[0] for column in checked if column.origin == "envelope")
 
     def queries_for(self, form: Form) -> list[Form]:
-        """Return the form of a document once for each query that its elements take."""
+        """Return the form for each query of documents.
+
+        Several element types of a page take a query each.
+        """
         if form.kind == "delivery":
             form = replace(form, types=tuple(element for element in element_types() if element.type_key))
         types = tuple(element for element in form.types if element in self.selects)
@@ -173,7 +200,10 @@ class Plan:
 
 
 def _parsed(table: Table, names: Iterable[str]) -> Iterator[Column]:
-    """Yield the columns that are parsed for some columns, each once."""
+    """Yield the columns to parse, each once.
+
+    Resolved ones are replaced by what they are derived from.
+    """
     columns = map(table.column, dict.fromkeys(names))
     needed = (column.derived if column.origin == "resolved" else (column.name,) for column in columns)
     return map(table.column, dict.fromkeys(itertools.chain.from_iterable(needed)))
@@ -196,7 +226,10 @@ def element_steps(form: Form) -> Keys:
 
 
 def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
-    """Return the shape of the entries of the documents of a form: of elements, or of what a delivery holds."""
+    """Return the shape of the entries of documents.
+
+    They are elements, or what a delivery holds.
+    """
     if form.kind != "delivery":
         return shapes[form.types[0]].inside[str(form.types[0].type_key)]
     entry = Shape()

@@ -1,4 +1,4 @@
-"""Which files are read: those behind paths and addresses, by their names and their first bytes."""
+"""Which files are read, by location, name and first bytes."""
 
 from __future__ import annotations
 
@@ -153,7 +153,10 @@ class _Listing:
             raise SourceNotFound(f"there is no file or folder {file_name(located(path))}{_hint(path)}")
 
     def _in_folder(self, folder: str) -> Iterator[str]:
-        """Yield the files of documents in a folder and those inside it; report others."""
+        """Yield the files of documents in a folder.
+
+        Others are reported.
+        """
         for _, entries in self._walk(folder):
             for entry in entries:
                 if holds_documents(entry.name, partial(_head, entry)) or _leads_nowhere(entry):
@@ -163,15 +166,19 @@ class _Listing:
                     self.handle(unread(file_name(entry.path), entry.name))
 
     def _is_file(self, path: str) -> bool:
-        """Return whether a path is none whose opening could wait for someone else for ever; report one that is."""
+        """Return whether a path is a regular file.
+
+        Opening another could wait for someone else for ever; it is reported.
+        """
         is_special = os.path.exists(path) and not os.path.isfile(path)
         if is_special:
             self.handle(unreadable(file_name(path), "a pipe, socket or device"))
         return not is_special
 
     def _walk(self, top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-        """Yield a folder and those inside it, each once, with what it holds but folders.
+        """Yield a folder and those inside it, once.
 
+        With each comes what it holds but folders.
         Real folders come first, then those behind links, so that names do not depend on links.
         """
         waiting, links = [os.path.normpath(top)], list[str]()
@@ -193,7 +200,10 @@ class _Listing:
             yield folder, [entry for entry in entries if entry.name not in folders]
 
     def _matching(self, pattern: str) -> list[str]:
-        """Return what a pattern matches, as `glob` does; but report folders that cannot be listed."""
+        """Return what a pattern matches, as `glob` does.
+
+        Folders that cannot be listed are reported.
+        """
         path = PurePath(pattern)
         found = [path.anchor]
         for part in path.parts[bool(path.anchor) :]:
@@ -201,7 +211,7 @@ class _Listing:
         return found
 
     def _step(self, folder: str, part: str) -> Iterator[str]:
-        """Yield what one part of a pattern matches in a folder."""
+        """Yield the matches of a part in a folder."""
         if part == "**":
             yield from (path for path, _ in _Listing(self.handle, [])._walk(folder or "."))
         elif not glob.has_magic(part):
@@ -228,7 +238,10 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _is_there(path: str) -> bool:
-    """Return whether something is at a path, or may be: no one can tell in a folder of another user."""
+    """Return whether something is, or may be, at a path.
+
+    No one can tell in a folder of another user.
+    """
     try:
         os.lstat(path)
     except (OSError, ValueError) as error:
@@ -237,7 +250,10 @@ def _is_there(path: str) -> bool:
 
 
 def _head(entry: os.DirEntry[str]) -> bytes:
-    """Return how a file begins; nothing of what is none, or cannot be read."""
+    """Return the first bytes of a file.
+
+    There are none of what is no file, or cannot be read.
+    """
     with contextlib.suppress(OSError):
         if entry.is_file():
             with open(entry.path, "rb", buffering=0) as file:
@@ -250,13 +266,14 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
-    """Return whether it may have been a link to a folder."""
+    """Return whether it may be a broken folder link."""
     return "." not in entry.name and entry.is_symlink() and not os.path.exists(entry.path)
 
 
 def _listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
-    """Return the files behind an address: a file, a folder, a pattern.
+    """Return the files behind an address.
 
+    It is that of a file, of a folder, or a pattern.
     `pass_over` is called with the name of each file in a folder that is not read.
     """
     filesystem, path = filesystem_of(address)
@@ -280,7 +297,7 @@ def _listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
 
 
 def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
-    """List what is at an address, with what is known of each."""
+    """List what is at an address, with its properties."""
     if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
         matches: dict[str, dict[str, Any]] = asked(shown(address), filesystem.glob, path, detail=True)
         return matches
@@ -304,7 +321,10 @@ def _in_remote_folder(
 
 @contextlib.contextmanager
 def reported(name: str, handle: Handle) -> Iterator[None]:
-    """Report what breaks inside the block as a problem of a file, and go on after it."""
+    """Report an error as a problem of a file.
+
+    What follows the block goes on.
+    """
     try:
         yield
     except OsdiError:  # above all those that `handle` raised
@@ -320,19 +340,25 @@ def unreadable(name: str, reason: str) -> Problem:
 
 
 def unread(name: str, inside: str) -> Problem:
-    """Describe a file that no reader takes, by its kind; `inside` is its name in its folder or container."""
+    """Describe a file that is not read, by kind.
+
+    `inside` is its name in its folder or container.
+    """
     last = suffix_inside(inside)
     kind = last if _SUFFIX.fullmatch(last) else "with another suffix" if last else "without a suffix"
     return Problem(Place(name), ProblemKind.UNREAD_FILE, kind, "warning")
 
 
 def is_address(path: str) -> bool:
-    """Return whether a path is an address, and not one of this machine."""
+    """Return whether a path is an address elsewhere."""
     return "://" in path and not path.startswith(_LOCAL)
 
 
 def local_path(path: str) -> str:
-    """Return the path of a ``file://`` address, with or without a host, escaped or as it is; or a path itself."""
+    """Return the path of a ``file://`` address.
+
+    It may have a host, and be escaped. A path is returned as it is.
+    """
     if not path.startswith(_LOCAL):
         return path
     path = path.removeprefix(_LOCAL).removeprefix("localhost")
@@ -340,7 +366,9 @@ def local_path(path: str) -> str:
 
 
 def is_readable(name: str) -> bool:
-    """Return whether a file of a folder or container holds documents, by its name; hidden ones are not read.
+    """Return whether a name is that of documents.
+
+    Hidden files are not read.
 
     >>> [is_readable(name) for name in ("a.ndjson.gz", "../b.tar.gz", ".hidden.json", "notes.txt")]
     [True, True, False, False]
@@ -349,7 +377,9 @@ def is_readable(name: str) -> bool:
 
 
 def is_ignored(name: str) -> bool:
-    """Return whether a file of a folder or container is none of an archive: a hidden one, or one about the folder.
+    """Return whether a file is to be ignored.
+
+    It is hidden, or about its folder.
 
     >>> [is_ignored(name) for name in (".hidden/a.txt", "in/README.md", "notes.txt", "export")]
     [True, True, False, False]
@@ -363,12 +393,15 @@ def _in_hidden(name: str) -> bool:
 
 
 def is_hidden(part: str) -> bool:
-    """Return whether one part of a path is a hidden name; ``.`` and ``..`` are not."""
+    """Return whether one part of a path is hidden.
+
+    ``.`` and ``..`` are not.
+    """
     return part.startswith(".") and part not in (".", "..")
 
 
 def is_lines(name: str) -> bool:
-    """Return whether a file holds one document per line, by its name.
+    """Return whether a file has a document per line.
 
     >>> [is_lines(name) for name in ("a.ndjson", "b.zip!c.JSONL.gz", "d.json")]
     [True, True, False]
@@ -377,7 +410,7 @@ def is_lines(name: str) -> bool:
 
 
 def suffix_inside(name: str) -> str:
-    """Return the suffix that a file has once it is decompressed.
+    """Return the suffix of a file once decompressed.
 
     >>> suffix_inside("b.ndjson.gz.zst"), suffix_inside("export.gz")
     ('.ndjson', '')
@@ -388,7 +421,9 @@ def suffix_inside(name: str) -> str:
 
 
 def without_suffix(name: str) -> str:
-    """Return a name without its last suffix, and without blanks after it.
+    """Return a name without its last suffix.
+
+    Blanks after it are dropped, too.
 
     >>> without_suffix("a.json.gz ")
     'a.json'
@@ -397,7 +432,9 @@ def without_suffix(name: str) -> str:
 
 
 def suffix(name: str) -> str:
-    """Return the last suffix of a name in lower case, without blanks after it; empty if there is none.
+    """Return the last suffix of a name.
+
+    It is in lower case, without blanks after it, and empty if there is none.
 
     >>> suffix("a.tar/b.JSON "), suffix("a.tar/b")
     ('.json', '')
@@ -408,7 +445,10 @@ def suffix(name: str) -> str:
 
 
 def container(name: str, head: bytes) -> Kind | None:
-    """Return what a file is that holds others, by its first bytes, then by its name; None for a file of documents."""
+    """Return which container a file is.
+
+    Its first bytes decide, then its name; None is a file of documents.
+    """
     if found := _MAGIC.match(head):
         return cast("Kind", found.lastgroup)
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
@@ -417,7 +457,9 @@ def container(name: str, head: bytes) -> Kind | None:
 
 
 def holds_documents(name: str, head: Callable[[], bytes]) -> bool:
-    """Return whether a file of a folder or container is read: by its name, or where that has no suffix by its head.
+    """Return whether a file is read.
+
+    Its name decides, or, where that has no suffix, its first bytes.
 
     >>> holds_documents("a.json.gz", bytes), holds_documents("notes.txt", lambda: b"{}")
     (True, False)
@@ -428,7 +470,10 @@ def holds_documents(name: str, head: Callable[[], bytes]) -> bool:
 
 
 def _begins_document(head: bytes, depth: int = 0) -> bool:
-    """Return whether the first bytes of a file are those of documents, or of a container that can hold some."""
+    """Return whether the first bytes are of documents.
+
+    Those of a container that can hold some count, too.
+    """
     kind = container("", head)
     if kind not in UNPACK:
         return kind is not None or bool(_JSON.match(head))

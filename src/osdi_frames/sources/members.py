@@ -1,4 +1,4 @@
-"""The files inside a file: compressed, zipped, tarred, one inside the other."""
+"""Files inside containers: compressed, zipped, tarred, nested."""
 
 from __future__ import annotations
 
@@ -134,7 +134,10 @@ class Unpacking:
 
 @contextlib.contextmanager
 def _opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
-    """Open a zip, from a copy where the stream is not seekable: its index is at its end."""
+    """Open a zip.
+
+    Where the stream is not seekable, a copy is opened: the index is at the end.
+    """
     with tempfile.SpooledTemporaryFile(max_size=_ZIP_IN_MEMORY) as spooled:
         if not reader.seekable():
             shutil.copyfileobj(reader, spooled)
@@ -149,7 +152,10 @@ def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member; of bz2 and lzma zipfile decompresses more at once than any limit."""
+    """Open a member of a zip.
+
+    Of bz2 and lzma zipfile decompresses more at once than any limit.
+    """
     if stat.S_ISLNK(info.external_attr >> 16):
         raise ValueError(_NO_FILE)
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -158,8 +164,9 @@ def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]
 
 
 def _counted(archive: zipfile.ZipFile) -> int:
-    """Return the number of members by the end record; that of zipfile where the record has no room for it.
+    """Return the number of members by the end record.
 
+    It is that of zipfile where the record has no room for it.
     zipfile reads what is left of a damaged index without comparing.
     """
     file = cast("BinaryIO", archive.fp)
@@ -170,8 +177,9 @@ def _counted(archive: zipfile.ZipFile) -> int:
 
 
 def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
-    """Raise BadZipFile where the index names a member otherwise than the member itself does.
+    """Compare a member's name in the index and its header.
 
+    BadZipFile is raised where they differ.
     Else a damaged suffix would make a file of documents one of another type.
     """
     with contextlib.suppress(NotImplementedError, RuntimeError):  # of no matter for a file that is not read
@@ -181,8 +189,9 @@ def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
 def _tar_members(
     reader: Reader, damaged: Callable[[str], object]
 ) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
-    """Yield the members of a tar in their order, those that are files with their content.
+    """Yield the members of a tar in their order.
 
+    Those that are files come with their content.
     Call `damaged` with each stretch that holds no header where one is due, and for a missing end. After such a
     stretch reading goes on with the next valid header. Content is to be read before the next member.
     """
@@ -197,7 +206,7 @@ def _tar_members(
 
 
 class _Header(tarfile.TarInfo):
-    """A header that reports to its tar what is not one."""
+    """A header that reports to its tar invalid ones."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -226,7 +235,10 @@ class _Header(tarfile.TarInfo):
 
 
 class _Tar(tarfile.TarFile):
-    """A tar that remembers whether its end marker came last, and what was no header."""
+    """A tar that remembers its end marker.
+
+    It also reports what was no header.
+    """
 
     tarinfo = _Header
     ended = False

@@ -1,5 +1,6 @@
-"""An archive in partitions: each can be read alone, in any process that reaches the files.
+"""Cut an archive into partitions.
 
+Each can be read alone, in any process that reaches the files.
 The files lie one behind the other as on a tape, which is cut at equal distances; each cut moves on to the next border
 between documents. A partition is what begins between two cuts: small files together, large ones as ranges of bytes.
 Containers are not cut.
@@ -38,7 +39,7 @@ Map: TypeAlias = Callable[[Callable[[Part], Survey], Iterable[Part]], Iterable[S
 def cut(
     source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
 ) -> list[FilePartition]:
-    """Cut an archive, a path or an address or a list of these, into so many partitions, or else by size.
+    """Cut an archive into so many partitions, or by size.
 
     There are fewer where there are fewer documents. `surveyed` does what `map` does, for the parts of large files in
     which borders are looked for: in threads if it is not given.
@@ -68,7 +69,7 @@ def _weight(file: File) -> int:
 
 
 def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
-    """Return the parts of a file between the cuts, or itself."""
+    """Return the parts of a file between the cuts."""
     if weight > step and (not isinstance(file, Remote) or file.has_ranges):
         with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
             if container(file_name(str(file)), Reader(stream).peek()) is None:
@@ -83,7 +84,7 @@ def _survey(part: Part) -> Survey:
 
 
 def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
-    """Move the cuts through a file to the borders that were found."""
+    """Move the cuts through a file to borders."""
     starts, line = [(0, 1)], 1
     for part, (border, before, breaks) in zip(parts, surveys, strict=False):
         if part.start and border is not None:

@@ -1,4 +1,4 @@
-"""Files behind addresses: read in blocks, and asked for again where the network fails.
+"""Files behind addresses, read in blocks, with retries.
 
 Credentials are a matter of fsspec; what an address holds of them (a user, the query of a signed address) is in no
 name, row or message.
@@ -42,7 +42,10 @@ class Remote:
 
     @classmethod
     def of(cls, address: str, path: str, info: Mapping[str, Any]) -> Remote:
-        """Return a file of the file system of an address, by its path and what that says of it."""
+        """Return a listed file of an address.
+
+        `info` is what its file system says of it.
+        """
         name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
         return cls(without_credentials(name), path, address, info.get("size"))
 
@@ -51,11 +54,17 @@ class Remote:
 
     @property
     def has_ranges(self) -> bool:
-        """Whether parts of it can be asked for: HTTP does not promise it."""
+        """Whether ranges of it can be read.
+
+        HTTP does not promise that.
+        """
         return self.size is not None and not self.path.startswith(HTTP)
 
     def open(self, stop: int | None = None) -> BinaryIO:
-        """Open the file for reading, perhaps up to a byte only; one of a block or less is fetched here."""
+        """Open the file for reading.
+
+        It may end at a byte; one of a block or less is fetched here.
+        """
         filesystem, _ = filesystem_of(self.address)
         size = stop or self.size
         if size is not None and (size <= _BLOCK or self.has_ranges):
@@ -68,7 +77,10 @@ class Remote:
         return cast("BinaryIO", Pieces(self._streamed(stream)))
 
     def head(self, size: int) -> bytes:
-        """Return the first bytes of the file; nothing of what cannot be asked for a part of it, or may not be read."""
+        """Return the first bytes of the file.
+
+        There are none of what has no ranges, or may not be read.
+        """
         if not self.has_ranges or not self.size:
             return b""
         filesystem, _ = filesystem_of(self.address)
@@ -86,7 +98,10 @@ class Remote:
         return block
 
     def _streamed(self, stream: Any) -> Iterator[bytes]:
-        """Yield a file that is one stream; what fails or ends in the middle is an error of the network."""
+        """Yield a file that is one stream.
+
+        What fails or ends in the middle is an error of the network.
+        """
         left = self.size or 0
         with stream:
             while piece := _answer(self, stream.read, _PIECE):
@@ -97,7 +112,7 @@ class Remote:
 
 
 def filesystem_of(address: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path in it."""
+    """Return the file system of an address, and path."""
     from fsspec.core import url_to_fs  # takes its time to import
 
     try:
@@ -111,7 +126,10 @@ def filesystem_of(address: str) -> tuple[Any, str]:
 
 
 def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Ask a file system for something, again where the network fails; raise ServiceUnreachable if it does each time."""
+    """Call a file system, with retries.
+
+    ServiceUnreachable is raised if the network fails each time.
+    """
     import stamina  # brings asyncio, which files of this machine do not need
 
     caller = stamina.RetryingCaller(attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE)
@@ -132,12 +150,17 @@ def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) 
 
 
 def shown(text: str) -> str:
-    """Return an address, or a message with some, as a message quotes it: without credentials, and cut."""
+    """Return an address as messages show it.
+
+    It is without credentials, and cut; so are addresses in a message.
+    """
     return cut(without_credentials(text))
 
 
 def without_credentials(text: str) -> str:
-    """Return an address, or a message with some, without users, passwords and signatures.
+    """Remove credentials from an address or a message.
+
+    They are users, passwords and signatures.
 
     >>> [without_credentials(text) for text in ("ftp://ann:secret@host/a.json", "https://host/a?X-Amz-Signature=5f")]
     ['ftp://host/a.json', 'https://host/a']
@@ -146,7 +169,10 @@ def without_credentials(text: str) -> str:
 
 
 class _Blocks(io.RawIOBase):
-    """A file up to a byte in blocks, each fetched while the one before is read."""
+    """A file up to a byte, read in blocks.
+
+    Each is fetched while the one before is read.
+    """
 
     def __init__(self, fetch: Callable[[int], bytes], stop: int) -> None:
         self._fetch, self._stop = fetch, stop

@@ -1,4 +1,4 @@
-"""What a source can be, and the stream of candidates behind it."""
+"""A source, and the stream of its documents."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The name of the file as rows and problems show it."""
+        """The name of the file in rows and problems."""
         return file_name(str(self.file))
 
     @property
@@ -111,8 +111,9 @@ class _Until(io.FileIO):
 
 @dataclass(frozen=True, slots=True)
 class FilePartition:
-    """A part of an archive that is read alone: a source of every reader, in every process that reaches the files.
+    """Files of an archive that are read alone.
 
+    It is a source of every reader, in every process that reaches the files.
     Its rows are those that a reading of the whole archive yields of it, in the same order, except that elements are
     deduplicated within it only. It holds names and offsets, and can be pickled.
     """
@@ -130,8 +131,9 @@ def read(
     progress: bool | None = None,
     quarantines: list[str] | None = None,
 ) -> Iterator[Chunk]:
-    """Yield the candidates of a source, as `read_table` takes it, file by file, in the order of the files' names.
+    """Yield the candidates of a source, file by file.
 
+    Files are read in the order of their names; `read_table` says what a source is.
     Files are listed before the first candidate is asked for. `handle` is called with each problem: a file or
     folder that cannot be read, or not to its end. `quarantines` takes the folders in which receivers keep bodies
     that are not deliveries; they are not read. With it, a SourceWarning says that there is nothing else, either.
@@ -162,7 +164,10 @@ def read(
 
 
 def sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
-    """Return the paths, the open files and the parsed objects of a source, which are of one of these kinds."""
+    """Return the paths, open files and objects of a source.
+
+    A source has only one of these kinds.
+    """
     is_one = isinstance(source, str | os.PathLike | Mapping) or hasattr(source, "read")
     if isinstance(source, bytes | bytearray) or not (is_one or isinstance(source, Iterable)):
         raise _no_source(source, "; for bytes at hand: io.BytesIO(…)" if isinstance(source, bytes) else "")
@@ -195,7 +200,10 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
 def _of_parts(
     parts: Sequence[Part], handle: Handle, limits: Limits, progress: bool | None
 ) -> Iterator[Chunk]:
-    """Yield the candidates of files; behind addresses, some are opened ahead, and fetched if they are small."""
+    """Yield the candidates of files.
+
+    Behind addresses, some are opened ahead, and fetched if they are small.
+    """
     is_remote = any(isinstance(part.file, Remote) for part in parts)
     opened = ahead(Part.open, parts, _AHEAD) if is_remote else (part.open for part in parts)
     with bar("reading", progress, unit="B") as done:
@@ -206,7 +214,10 @@ def _of_parts(
 
 
 def _together(found: Iterable[Chunk | _Single]) -> Iterator[Chunk]:
-    """Yield chunks, those of single documents as slices of one array: to make one of each would take its time."""
+    """Yield chunks; combine single documents into one array.
+
+    To make an array of each would take its time.
+    """
     singles: list[_Single] = []
     try:
         for item in found:
@@ -254,7 +265,10 @@ def _of_part(
 
 
 def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
-    """Return the document of a small file that holds nothing else; None for other files, which are as before."""
+    """Return the only document of a small file.
+
+    It is None for other files, which are rewound.
+    """
     if not stream.seekable():
         return None
     with contextlib.suppress(OSError):  # `candidates` yields what comes before it
@@ -275,7 +289,10 @@ def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> 
 
 @contextlib.contextmanager
 def _returned(stream: BinaryIO) -> Iterator[None]:
-    """Set an open file back to its position afterwards: an archive is read as often as it is asked."""
+    """Rewind an open file afterwards.
+
+    An archive is read as often as it is asked.
+    """
     position = stream.tell() if stream.seekable() else None
     try:
         yield
@@ -285,7 +302,7 @@ def _returned(stream: BinaryIO) -> Iterator[None]:
 
 
 def _of_stream(name: str, stream: BinaryIO, handle: Handle, limits: Limits) -> Iterator[Chunk]:
-    """Yield the candidates of a file and of all files in it."""
+    """Yield the candidates of a file, and inside it."""
     raw = stream if stream.seekable() else Pieces(pieces_of(stream, _PIPE))
     unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)))
     try:
