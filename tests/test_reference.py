@@ -140,10 +140,10 @@ def plain_and_mended_read_the_same(table: str, document: Any) -> None:
             raise refused()[0]("anything misplaced")
         return parse(engine, form, structure, documents)
 
-    for is_plain in (False, True):  # where Python finds nothing in what the query refuses, all is mended
+    for has_shape in (False, True):  # where Python finds nothing in what the query refuses, all is mended
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Engine, "parse", refuse)
-            patch.setattr(parsing, "is_plain", lambda *_, answer=is_plain: answer)
+            patch.setattr(parsing, "has_shape", lambda *_, answer=has_shape: answer)
             same(found, scanned(source, table, dedupe=False))
 
 

@@ -115,10 +115,10 @@ class Finding:
     @property
     def detail(self) -> str:
         """The key with its value, as short JSON."""
-        key = named(self.key)
+        key = safe_key(self.key)
         if self.value is NOTHING:
             return key
-        return f"{key} = {shown(self.value)}" if key else shown(self.value)
+        return f"{key} = {shown_value(self.value)}" if key else shown_value(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Policy:
     """
 
     on_error: OnError
-    passed_over: int = field(default=0, init=False)
+    skipped: int = field(default=0, init=False)
     first: Problem | None = field(default=None, init=False)
     unknown_prefix: Problem | None = field(default=None, init=False)
     unread: Counter[str] = field(default_factory=Counter, init=False)
@@ -188,7 +188,7 @@ class Policy:
             return
         if self.on_error == "raise":
             raise BadDocument(str(problem))
-        self.passed_over += 1
+        self.skipped += 1
         self.first = self.first or problem
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
@@ -196,8 +196,8 @@ class Policy:
 
         Each is one warning with the count; so is a prefix that is not known.
         """
-        if self.passed_over:
-            count = counted(self.passed_over, "problem")
+        if self.skipped:
+            count = counted(self.skipped, "problem")
             warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
         if self.unread:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.unread.most_common(_KINDS))
@@ -239,12 +239,12 @@ UNNAMED = "(a key that is no name)"
 _DIGITS = 10_000  # numbers below have too few digits to be somebody's
 
 
-def named(key: str) -> str:
+def safe_key(key: str) -> str:
     """Return a key, or a placeholder.
 
     Objects can be keyed by a person's address or number.
 
-    >>> named("signature: person.shoe_size"), named("signature: person.ann@example.org")
+    >>> safe_key("signature: person.shoe_size"), safe_key("signature: person.ann@example.org")
     ('signature: person.shoe_size', '(a key that is no name)')
     """
     return ".".join(map(cut, key.split("."))) if _NAME.fullmatch(key) else UNNAMED
@@ -261,7 +261,7 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
     match value:
         case dict() if depth:
             first = itertools.islice(value.items(), _OUTLINED)
-            return {named(key): outlined(inner, numbers=numbers, depth=depth - 1) for key, inner in first}
+            return {safe_key(key): outlined(inner, numbers=numbers, depth=depth - 1) for key, inner in first}
         case list() if depth:
             return [outlined(entry, numbers=numbers, depth=depth - 1) for entry in value[:_OUTLINED]]
         case None | bool() | []:
@@ -271,10 +271,10 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
     return "…"
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Show a value as JSON, cut to fit.
 
-    >>> shown({"capacity": "lots"})
+    >>> shown_value({"capacity": "lots"})
     '{"capacity": "lots"}'
     """
     text = value if isinstance(value, Verbatim) else json.dumps(value, ensure_ascii=False, default=str)

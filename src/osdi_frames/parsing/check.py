@@ -15,7 +15,7 @@ from osdi_frames.errors import counted
 from osdi_frames.parsing.documents import POSITION
 from osdi_frames.parsing.parse import GroupResult, Observer
 from osdi_frames.parsing.plan import Plan
-from osdi_frames.problems import Place, Problem, ProblemKind, named, trusted_years
+from osdi_frames.problems import Place, Problem, ProblemKind, safe_key, trusted_years
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
@@ -92,8 +92,8 @@ class Inspector(Observer):
         self.elements.update(result.elements)
         for place, finding, count in result.keys:
             self._add(Problem.at(place, finding), finding.key, count)
-        for place, what, element in result.met:
-            key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
+        for place, what, element in result.findings:
+            key = safe_key(element.relative(what.key) if element else POSITION.sub("[]", what.key))
             self._add(Problem.at(place, replace(what, key=key) if element else what), key, what.count)
             Observer.handle(self, Problem.at(place, what))
         for select, rows in result.rows:

@@ -69,9 +69,9 @@ def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> 
     of_element = _Values(parsed, table, head, {"element position": pa.array(parsed.positions)})
     keys = {column.name: of_element.of(column) for column in columns if column not in table.entry}
     parts = []
-    for steps, at, given in _entries(parsed, table, head, fit) if table.rows else [(head, fit, {})]:
+    for steps, at, known in _entries(parsed, table, head, fit) if table.rows else [(head, fit, {})]:
         _, owners = parsed.found_at(steps)
-        of_entry = _Values(parsed, table, steps, given)
+        of_entry = _Values(parsed, table, steps, known)
         numbers = np.flatnonzero(at & fit[owners])
         found = {
             column.name: of_entry.of(column).take(pa.array(numbers))
@@ -124,7 +124,7 @@ class _Values:
     table: Table
     head: Steps
     """Where these stand."""
-    given: Mapping[str, pa.Array]
+    known: Mapping[str, pa.Array]
     """The values of the columns that do not stand at paths, by their origin."""
 
     def of(self, column: Column) -> pa.Array:
@@ -133,8 +133,8 @@ class _Values:
             return one(self.parsed.documents[column.name].take(pa.array(self.parsed.owners)))
         if column.origin == "derived":
             return _DERIVED[column.name](self, column)
-        if column.origin in self.given:
-            return self.given[column.origin]
+        if column.origin in self.known:
+            return self.known[column.origin]
         found = pa.nulls(len(self.parsed.at(self.head)), arrow_type(column.type))
         for path in column.paths(self.parsed.prefixes):
             if path.sibling and self.parsed.form.kind != "delivery":
@@ -168,18 +168,20 @@ def last_segment(addresses: pa.Array) -> pa.Array:
     last = last_part(addresses, "/", reverse=True)
     # Of an address of the web, more slashes than those before the host are looked for.
     sizes, lengths = (pc.fill_null(pc.binary_length(texts), 0).to_numpy() for texts in (addresses, last))
-    plain = (sizes - lengths > len("https://")) & (lengths > 0)
-    plain &= np.logical_or(*(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://")))
+    is_simple = (sizes - lengths > len("https://")) & (lengths > 0)
+    is_simple &= np.logical_or(
+        *(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://"))
+    )
     if has(addresses, "?", "#"):
-        plain &= ~true(pc.match_substring_regex(addresses, "[?#]"))
-    odd = np.flatnonzero(valid(addresses) & ~plain)
-    if not len(odd):
+        is_simple &= ~true(pc.match_substring_regex(addresses, "[?#]"))
+    others = np.flatnonzero(valid(addresses) & ~is_simple)
+    if not len(others):
         return last
-    paths = pc.replace_substring_regex(addresses.take(pa.array(odd)), r"^([^:/?#]+:)?//[^/?#]*", "")
+    paths = pc.replace_substring_regex(addresses.take(pa.array(others)), r"^([^:/?#]+:)?//[^/?#]*", "")
     found = pc.struct_field(
         pc.extract_regex(paths, r"^(?s:(?:[^?#]*/)?(?P<last>[^/?#]+)/*(?:[?#].*)?)$"), [0]
     )
-    return pc.replace_with_mask(last, np.isin(np.arange(len(last)), odd), found)
+    return pc.replace_with_mask(last, np.isin(np.arange(len(last)), others), found)
 
 
 def _host(addresses: pa.Array) -> pa.Array:
@@ -263,7 +265,7 @@ _DERIVED: Mapping[str, Callable[[_Values, Column], pa.Array]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
     """The elements of documents of one form.
 
@@ -309,14 +311,14 @@ class Parsed:
         every = np.arange(len(owners))
         inside = every - np.searchsorted(owners, owners)
         return cls(
-            form,
-            documents,
-            owners,
-            documents[ELEMENT].to_numpy()[owners] + inside,
-            documents["position"].to_numpy()[owners] + inside,
-            prefixes,
-            pairs,
-            {(): (elements, every), (ENVELOPE,): (around, every)},
+            form=form,
+            documents=documents,
+            owners=owners,
+            elements=documents[ELEMENT].to_numpy()[owners] + inside,
+            positions=documents["position"].to_numpy()[owners] + inside,
+            prefixes=prefixes,
+            pairs=pairs,
+            found={(): (elements, every), (ENVELOPE,): (around, every)},
         )
 
     def head(self, element: ElementType) -> Steps:
@@ -427,8 +429,8 @@ def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:
         case "bool":
             fits = ~valid(texts) | true(pc.is_in(texts, value_set=pa.array(["true", "false"])))
             return pc.equal(texts, "true"), fits
-    plain = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
-    fits = ~valid(texts) | (True if plain else true(pc.match_substring_regex(texts, _NORMAL[kind])))
+    is_simple = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
+    fits = ~valid(texts) | (True if is_simple else true(pc.match_substring_regex(texts, _NORMAL[kind])))
     values = _values(kind, texts if fits.all() else pc.if_else(fits, texts, None))
     return values, fits & (valid(values) | ~valid(texts))
 

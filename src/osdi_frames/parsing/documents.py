@@ -37,7 +37,7 @@ ENVELOPE: Final = "envelope: "
 PAGE: Final = "page: "
 LINKS: Final = "page: _links."
 COLLECTIONS: Final = "page: _embedded."
-Level: TypeAlias = Literal["envelope: ", "page: ", "page: _links.", "page: _embedded."]
+Surroundings: TypeAlias = Literal["envelope: ", "page: ", "page: _links.", "page: _embedded."]
 
 #: The keys that are known there; those of collections are declared. A receiver's envelope has some of its own.
 _KNOWN: Mapping[str, Collection[str]] = {
@@ -85,20 +85,20 @@ def elements(
 
     `named` is the type of a resource that does not say its type, where the caller says it.
 
-    >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
+    >>> [str(part.problem) for part in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
     ['not a page, an event or a delivery']
     """
     waiting = [_Walk(prefixes, named).document(document, "")]
     while waiting:  # and not recursively: documents can be nested deeper than Python calls
-        met = next(waiting[-1], None)
-        if met is None:
+        part = next(waiting[-1], None)
+        if part is None:
             waiting.pop()
-        elif isinstance(met, Element):
-            yield met
-        elif isinstance(met, Finding):
-            yield met if met.value is NOTHING else replace(met, value=outlined(met.value))
+        elif isinstance(part, Element):
+            yield part
+        elif isinstance(part, Finding):
+            yield part if part.value is NOTHING else replace(part, value=outlined(part.value))
         else:
-            waiting.append(met)
+            waiting.append(part)
 
 
 def is_wrapper(keys: Iterable[str]) -> bool:
@@ -287,7 +287,7 @@ def _joined(key: str, name: str) -> str:
     return f"{key}.{name}" if key else name
 
 
-def undeclared(keys: Iterable[str], level: Level, prefixes: Sequence[str]) -> Iterator[Finding]:
+def undeclared(keys: Iterable[str], level: Surroundings, prefixes: Sequence[str]) -> Iterator[Finding]:
     """Yield the undeclared keys around elements (interface 2.6).
 
     >>> [finding.detail for finding in undeclared(["page", "motd"], PAGE, PREFIXES)]

@@ -20,13 +20,13 @@ from osdi_frames.parsing.documents import (
     ENVELOPE,
     LINKS,
     PAGE,
-    Level,
+    Surroundings,
     is_type_key,
     is_wrapper,
     undeclared,
 )
 from osdi_frames.parsing.plan import Shape, element_steps, entry_shape
-from osdi_frames.problems import Finding, ProblemKind, named
+from osdi_frames.problems import Finding, ProblemKind, safe_key
 from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
@@ -38,7 +38,7 @@ Counted = tuple[int, Finding, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Declared:
     """Where a key is declared.
 
     That is in an element, or around it in a delivery.
@@ -50,14 +50,14 @@ class _Place:
     inside: tuple[Step, ...] = ()
     """The steps from the element, from the entry of a delivery, or from the document."""
 
-    def at(self, step: Step) -> _Place:
+    def at(self, step: Step) -> _Declared:
         below = self.shape.inside[step]
         if not self.inside and step == EACH:  # of the list of all elements
-            return _Place(below, self.element)
+            return _Declared(below, self.element)
         types = {} if self.element else {element.type_key: element for element in element_types()}
         if step in types:
-            return _Place(below, types[step])
-        return _Place(below, self.element, (*self.inside, step))
+            return _Declared(below, types[step])
+        return _Declared(below, self.element, (*self.inside, step))
 
     @property
     def known(self) -> int:
@@ -67,19 +67,19 @@ class _Place:
         """
         return 1 if PRIMARY in self.shape.inside or not self.inside else 2
 
-    def search(self, path: str) -> Iterator[_Column]:
+    def search(self, path: str) -> Iterator[_Search]:
         """Yield the JSON paths of keys, recursively."""
         inside = {step: self.at(step) for step in self.shape.inside}
         if self.shape.container == "object":
-            yield _Column(path, self)
+            yield _Search(path, self)
         elif self.shape.is_single or any(entry.shape.container for entry in inside.values()):
-            yield _Column(f"{path}[{self.known}]", self, path)
+            yield _Search(f"{path}[{self.known}]", self, path)
             for number in range(self.known):
                 for step, entry in inside.items():
                     if entry.shape.container and (step == EACH or number == 0):
                         yield from entry.search(f"{path}[{number}]")
                 if self.shape.is_single and number > 0:
-                    yield _Column(f"{path}[{number}]", self)
+                    yield _Search(f"{path}[{number}]", self)
         for step, below in inside.items():
             if isinstance(step, str):
                 yield from below.search(f"{path}.{json.dumps(step)}")
@@ -97,28 +97,28 @@ class _Place:
         types = {element.type_key: element for element in element_types()}
         whose = self.element or next((types[name] for name in around if name in types), None)
         at = written((*self.inside, key))
-        name = named(f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at)
+        name = safe_key(f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at)
         if twice:
             yield Finding(ProblemKind.DUPLICATE_KEY, name, severity="warning")
         if self.takes(key):
             return
         if not self.element and not self.inside and (key in types or is_type_key(str(key))):
             if key not in types and (whose or is_wrapper(around)):
-                yield Finding(ProblemKind.OTHER_TYPE, named(str(key)), severity="info")
+                yield Finding(ProblemKind.OTHER_TYPE, safe_key(str(key)), severity="info")
         elif whose:
             ignored = key == EACH or (self.element and self.element.ignores(at))
             kind = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
             yield Finding(kind, name, severity="info")
 
 
-class _Column(NamedTuple):
+class _Search(NamedTuple):
     """A JSON path, and the place behind it.
 
     It is that of an object, or of the list of an entry that is not read.
     """
 
     path: str
-    place: _Place
+    place: _Declared
     rest_of: str | None = None
     """The path of a list, where a search looks neither at this entry nor at those after it."""
 
@@ -130,7 +130,7 @@ class _Around:
     It is an envelope, a page, its links, its collections.
     """
 
-    level: Level
+    level: Surroundings
     inside: tuple[str, ...]
     prefixes: Sequence[str]
 
@@ -141,9 +141,11 @@ class _Around:
     def findings(self, key: str, _: Collection[str], *, twice: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with a key."""
         if twice:
-            yield Finding(ProblemKind.DUPLICATE_KEY, named(written((*self.inside, key))), severity="warning")
+            yield Finding(
+                ProblemKind.DUPLICATE_KEY, safe_key(written((*self.inside, key))), severity="warning"
+            )
         found = undeclared([key], self.level, self.prefixes)
-        yield from (replace(finding, key=named(finding.key)) for finding in found)
+        yield from (replace(finding, key=safe_key(finding.key)) for finding in found)
 
 
 def count_around(
@@ -174,13 +176,13 @@ def count_keys(
     shape, steps = entry_shape(form, shapes), element_steps(form)
     if form.kind != "single":
         shape = Shape(inside={EACH: shape}, container="list")
-    place = _Place(shape, None if form.kind == "delivery" else form.types[0])
+    place = _Declared(shape, None if form.kind == "delivery" else form.types[0])
     columns = [*place.search(json_path(steps))]
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
     yield from _in_elements(engine, elements, columns)
 
 
-def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
+def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search]) -> Iterator[Counted]:
     engine.put("elements", elements)
     found = engine.connection.sql(keys_query(column.path for column in columns)).to_arrow_table()
     numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
@@ -203,7 +205,7 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column])
             yield from _not_read(place, numbers, here)
 
 
-def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> Iterator[Counted]:
+def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -> Iterator[Counted]:
     """Count keys in entries that a search omits.
 
     Entries that are not read are counted, too.
@@ -222,7 +224,7 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> I
             yield from _in_elements(engine, inside, [*place.at(step).search("$")])
 
 
-def _not_read(place: _Place, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
+def _not_read(place: _Declared, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
     """Count entries that are not read."""
     if others.any():
         first, count = numbers[others > 0][0].item(), others.sum().item()
@@ -243,7 +245,7 @@ def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
 
 def _in_objects(
     numbers: np.ndarray,
-    place: _Place | _Around,
+    place: _Declared | _Around,
     sets: Sequence[Counter[str]],
     codes: np.ndarray,
     around: np.ndarray,

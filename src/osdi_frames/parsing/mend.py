@@ -20,7 +20,7 @@ from typing import Any
 from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
 from osdi_frames.parsing.keys import identifies
 from osdi_frames.parsing.plan import Plan, Shape
-from osdi_frames.problems import Finding, ProblemKind, named, outlined
+from osdi_frames.problems import Finding, ProblemKind, outlined, safe_key
 from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 
@@ -38,7 +38,7 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
     With it come its form, and what does not fit.
     """
     kind = element.type
-    entry, walk = plan.shapes[kind], _Walk()
+    entry, walk = plan.shapes[kind], _Mender()
     if foreign := foreign_identifier(element.value, plan.prefixes):
         key = f"{element.key}.identifiers".lstrip(".")
         walk.findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, foreign, "warning"))
@@ -63,12 +63,12 @@ def _without_person(finding: Finding, element: Element, prefixes: Sequence[str])
     if not identifies(element.type, key, prefixes):
         return finding
     if finding.problem is ProblemKind.UNKNOWN_PREFIX:
-        return replace(finding, value=f"{named(finding.value.partition(':')[0])}:…")
+        return replace(finding, value=f"{safe_key(finding.value.partition(':')[0])}:…")
     return replace(finding, value=outlined(finding.value, numbers=0))
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _Mender:
     """Walks through a value along its shape.
 
     What does not fit is collected.
@@ -243,7 +243,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_float=str)
 
 
-def is_plain(document: str, shape: Shape) -> bool:
+def has_shape(document: str, shape: Shape) -> bool:
     """Return whether a document is JSON of a shape.
 
     No object or list is misplaced, no key of the shape is there twice.

@@ -27,7 +27,7 @@ from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, 
 from osdi_frames.parsing.database import Engine, engine, refused
 from osdi_frames.parsing.documents import Element, elements, is_wrapper
 from osdi_frames.parsing.keys import count_around, count_keys
-from osdi_frames.parsing.mend import is_plain, mend, unusual_numbers
+from osdi_frames.parsing.mend import has_shape, mend, unusual_numbers
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
 from osdi_frames.problems import (
     Finding,
@@ -36,7 +36,7 @@ from osdi_frames.problems import (
     Problem,
     ProblemKind,
     Verbatim,
-    named,
+    safe_key,
     warn_caller,
 )
 from osdi_frames.quoting import listed, located, quoted
@@ -64,7 +64,7 @@ class GroupResult:
     elements: Mapping[str, int] = field(default_factory=dict)
     """How often each type was received."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    met: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
+    findings: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
     """What no table takes; of what is in an element, with it."""
     keys: list[tuple[Place, Finding, int]] = field(default_factory=list)
     """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
@@ -97,7 +97,7 @@ class Observer:
 
     def see(self, result: GroupResult) -> None:
         """Note the problems of a group, and its elements."""
-        for place, finding, _ in result.met:
+        for place, finding, _ in result.findings:
             self.handle(Problem.at(place, finding))
             self.others |= _called(finding)
         self.elements.update(result.elements)
@@ -116,7 +116,7 @@ class Observer:
         """
         if self.policy:
             self.policy.close()
-            if whole and not self.elements.total() and not self.policy.passed_over:
+            if whole and not self.elements.total() and not self.policy.skipped:
                 _warn_of_others(plan, self.first, self.others)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
@@ -129,7 +129,7 @@ def _called(finding: Finding) -> dict[str, None]:
     It is a key of a dictionary; an empty page names nothing.
     """
     if finding.problem is ProblemKind.OTHER_TYPE:
-        return {named(finding.key): None}
+        return {safe_key(finding.key): None}
     is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
     return {} if is_empty else {"objects without elements": None}
 
@@ -299,12 +299,12 @@ class _Group:
         return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
 
     def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        """Parse the documents that `is_plain` passes.
+        """Parse the documents that `has_shape` passes.
 
         Where these are refused, too, none is parsed; all elements of others are mended.
         """
         shape = document_shape(form, self.plan.shapes)
-        plain = [is_plain(text, shape) for text in documents["document"].to_pylist()]
+        plain = [has_shape(text, shape) for text in documents["document"].to_pylist()]
         try:
             parsed = self._parsed(form, documents.filter(pa.array(plain, pa.bool_())))
         except refused():
@@ -402,7 +402,7 @@ class _Group:
                 finding = Finding(
                     ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning", count=times
                 )
-                self.result.met.append((_place(document), finding, None))
+                self.result.findings.append((_place(document), finding, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List unread and repeated keys, in reading order."""
@@ -439,37 +439,31 @@ class _Group:
 
         Each is a document of its own; what is wrong with it is noted.
         """
-        number, numbers = candidate["number"], count(candidate[ELEMENT])
-        is_unparsable = number in self.unparsable
+        numbers, is_unparsable = count(candidate[ELEMENT]), candidate["number"] in self.unparsable
         is_all = is_unparsable or candidate[ELEMENT] + _EVERY in self.mended
-        named = (
-            self.plan.named if candidate["source_file"] is None else None
-        )  # who has the objects knows them
+        # Who has the objects knows their type.
+        named = self.plan.named if candidate["source_file"] is None else None
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
-            if isinstance(document, Finding):
-                if (
-                    is_unparsable or document.severity == "error"
-                ):  # queries have listed keys and numbers of others
-                    self.result.met.append((place, document, None))
-                continue
-            self.result.documents += is_unparsable
-            for met in elements(document, self.plan.prefixes, named):
-                if isinstance(met, Finding):
-                    if is_unparsable or met.severity == "error":
-                        self.result.met.append((place, met, None))
+            self.result.documents += is_unparsable and not isinstance(document, Finding)
+            parts = (
+                [document] if isinstance(document, Finding) else elements(document, self.plan.prefixes, named)
+            )
+            for part in parts:
+                if isinstance(part, Finding):
+                    if is_unparsable or part.severity == "error":  # queries have listed the rest of others
+                        self.result.findings.append((place, part, None))
                     continue
-                of_query = candidate[ELEMENT] + met.position
-                is_mended = is_all or of_query in self.mended
-                if met.type in self.plan.shapes and is_mended:
-                    form, text, findings = mend(met, self.plan)
-                    self.result.met.extend((place, finding, met) for finding in findings)
+                of_query = candidate[ELEMENT] + part.position
+                if part.type in self.plan.shapes and (is_all or of_query in self.mended):
+                    form, text, findings = mend(part, self.plan)
+                    self.result.findings.extend((place, finding, part) for finding in findings)
                     mended = {
                         "document": text,
                         "source_line": place.source_line,
                         ELEMENT: next(numbers) if is_unparsable else of_query,
-                        "position": met.position,
-                        "misfits": "".join(f"{met.relative(finding.key)}\n" for finding in findings),
+                        "position": part.position,
+                        "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
                     }
                     yield form, candidate | mended
 

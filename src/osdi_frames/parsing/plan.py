@@ -110,7 +110,7 @@ class Select:
     """The columns whose values are checked: all in an inspection."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What is parsed: columns of tables, under some prefixes.
 
@@ -131,7 +131,7 @@ class Plan:
         Those that are resolved are replaced by what they are derived from.
         """
         named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
-        return cls(named, known_prefixes(prefix), inspects)
+        return cls(columns=named, prefixes=known_prefixes(prefix), inspects=inspects)
 
     @property
     def named(self) -> ElementType | None:

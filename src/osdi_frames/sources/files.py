@@ -23,7 +23,7 @@ from osdi_frames.errors import InvalidSource, KeyRefused, OsdiError, SourceNotFo
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
 from osdi_frames.quoting import located, named
 from osdi_frames.sources import streams
-from osdi_frames.sources.remote import HTTP, PULL, Remote, asked, filesystem_of, shown
+from osdi_frames.sources.remote import HTTP, PULL, Remote, asked, filesystem_of, shown_address
 from osdi_frames.sources.streams import CORRUPT, Reader, ahead
 
 File: TypeAlias = str | Remote
@@ -52,7 +52,7 @@ SEALED = ".zst"
 
 _LOCAL = "file://"
 
-Kind: TypeAlias = Literal["gz", "zst", "bz2", "xz", "zip", "tar"]
+ContainerKind: TypeAlias = Literal["gz", "zst", "bz2", "xz", "zip", "tar"]
 
 #: What decompresses a file of each kind.
 UNPACK = {"gz": streams.gunzipped, "zst": streams.unzstd, "bz2": streams.unbzip2, "xz": streams.unxz}
@@ -133,7 +133,7 @@ class _Listing:
     def behind(self, path: str) -> Iterator[File]:
         path = local_path(path)
         if path.startswith(HTTP) and not is_readable(os.path.basename(urlsplit(path).path)):
-            raise InvalidSource(f"{shown(path)} is an address, and no archive; {PULL}")
+            raise InvalidSource(f"{shown_address(path)} is an address, and no archive; {PULL}")
         if "://" in path:
             yield from _listed(path, lambda file: self.handle(unread(file, file)))
         elif os.path.isdir(path):
@@ -270,11 +270,11 @@ def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
     return "." not in entry.name and entry.is_symlink() and not os.path.exists(entry.path)
 
 
-def _listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
+def _listed(address: str, handle_unread: Callable[[str], object]) -> list[Remote]:
     """Return the files behind an address.
 
     It is that of a file, of a folder, or a pattern.
-    `pass_over` is called with the name of each file in a folder that is not read.
+    `handle_unread` is called with the name of each file in a folder that is not read.
     """
     filesystem, path = filesystem_of(address)
     filesystem.invalidate_cache()  # new objects are read, too
@@ -284,39 +284,39 @@ def _listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
         found = _found(address, filesystem, path)
         for path, info in found.items():
             if info.get("type") == "directory":
-                files |= dict.fromkeys(_in_remote_folder(address, filesystem, path, pass_over))
+                files |= dict.fromkeys(_in_remote_folder(address, filesystem, path, handle_unread))
             else:
                 files[Remote.of(address, path, info)] = None
     except FileNotFoundError:
         found = {}
     except PermissionError as error:
-        raise KeyRefused(f"{shown(address)}: {shown(str(error))}") from None
+        raise KeyRefused(f"{shown_address(address)}: {shown_address(str(error))}") from None
     if not found:
-        raise SourceNotFound(f"there is nothing at {shown(address)}")
+        raise SourceNotFound(f"there is nothing at {shown_address(address)}")
     return list(files)
 
 
 def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
     """List what is at an address, with its properties."""
     if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
-        matches: dict[str, dict[str, Any]] = asked(shown(address), filesystem.glob, path, detail=True)
+        matches: dict[str, dict[str, Any]] = asked(shown_address(address), filesystem.glob, path, detail=True)
         return matches
-    return {path: asked(shown(address), filesystem.info, path)}
+    return {path: asked(shown_address(address), filesystem.info, path)}
 
 
 def _in_remote_folder(
-    address: str, filesystem: Any, folder: str, pass_over: Callable[[str], object]
+    address: str, filesystem: Any, folder: str, handle_unread: Callable[[str], object]
 ) -> Iterator[Remote]:
     inside = len(folder.rstrip("/")) + 1
-    found = asked(shown(address), filesystem.find, folder, detail=True)
+    found = asked(shown_address(address), filesystem.find, folder, detail=True)
     files = {Remote.of(address, path, info): path[inside:] for path, info in found.items()}
-    nameless = [file for file, name in files.items() if not (suffix_inside(name) or is_ignored(name))]
-    heads = ahead(partial(Remote.head, size=HEAD), nameless, _HEADS)
+    unclear = [file for file, name in files.items() if not (suffix_inside(name) or is_ignored(name))]
+    heads = ahead(partial(Remote.head, size=HEAD), unclear, _HEADS)
     for file, name in files.items():
         if holds_documents(name, lambda: next(heads)()):
             yield file
         elif not is_ignored(name):
-            pass_over(file.name)
+            handle_unread(file.name)
 
 
 @contextlib.contextmanager
@@ -444,16 +444,16 @@ def suffix(name: str) -> str:
     return f".{last.lower()}" if stem and dot else ""
 
 
-def container(name: str, head: bytes) -> Kind | None:
+def container(name: str, head: bytes) -> ContainerKind | None:
     """Return which container a file is.
 
     Its first bytes decide, then its name; None is a file of documents.
     """
     if found := _MAGIC.match(head):
-        return cast("Kind", found.lastgroup)
+        return cast("ContainerKind", found.lastgroup)
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
     is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and suffix(name) in COMPRESSED)
-    return None if is_text else cast("Kind | None", _KINDS.get(suffix(name)))
+    return None if is_text else cast("ContainerKind | None", _KINDS.get(suffix(name)))
 
 
 def holds_documents(name: str, head: Callable[[], bytes]) -> bool:

@@ -119,9 +119,9 @@ def filesystem_of(address: str) -> tuple[Any, str]:
         found: tuple[Any, str] = url_to_fs(address)
     except ImportError as error:
         hint = f"pip install 'osdi-frames[cloud]', or in a clone '.[cloud]', brings what opens it; {PULL}"
-        raise MissingExtra(f"{shown(address)}: {without_credentials(str(error))}; {hint}") from None
+        raise MissingExtra(f"{shown_address(address)}: {without_credentials(str(error))}; {hint}") from None
     except ValueError as error:
-        raise InvalidSource(f"{shown(address)}: {shown(str(error))}") from None
+        raise InvalidSource(f"{shown_address(address)}: {shown_address(str(error))}") from None
     return found
 
 
@@ -144,12 +144,12 @@ def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) 
         is_failure = type(cause).__module__.startswith("aiohttp") and getattr(cause, "status", 500) >= 500
         if isinstance(error, _ANSWERS) and not is_failure:
             raise
-        reason = shown(str(cause if is_failure else error) or type(error).__name__)
+        reason = shown_address(str(cause if is_failure else error) or type(error).__name__)
         # Without its cause: a traceback would show the whole address.
         raise ServiceUnreachable(f"{what}: {reason}") from None
 
 
-def shown(text: str) -> str:
+def shown_address(text: str) -> str:
     """Return an address as messages show it.
 
     It is without credentials, and cut; so are addresses in a message.

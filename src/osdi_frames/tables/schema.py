@@ -37,7 +37,7 @@ Origin = Literal[
 ]
 Step = str | int  # a key of an object; or one of FIRST, PRIMARY, EACH, PAIRS
 
-Level = Literal["plain", "sensitive", "identifying"]
+PrivacyLevel = Literal["plain", "sensitive", "identifying"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Privacy:
     one domain have equal pseudonyms for equal values, so they can be joined.
     """
 
-    level: Level
+    level: PrivacyLevel
     becomes: Literal["kept", "dropped", "coarsened", "pseudonym"]
     domain: str = ""
 
