@@ -232,12 +232,12 @@ def parse_query(address: str, size: int, form: Form, shape: Shape) -> str:
     and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
     anything else but null is there, or such a key twice.
     """
-    found = ".".join(["doc", *map(quoted, element_steps(form))])
+    found = ".".join(["doc", *map(sql_name, element_steps(form))])
     found = f"[{found}]" if form.kind == "single" else found
     timestamps = (f", doc.{name}" for name in TIMESTAMPS if form.enveloped)
     return f"""SELECT {found} AS list{"".join(timestamps)}
-        FROM read_json({literal(address)}, format = 'newline_delimited', records = false,
-        columns = {{doc: {literal(_type(shape))}}}, maximum_object_size = {max(_LARGEST, size)})"""
+        FROM read_json({sql_text(address)}, format = 'newline_delimited', records = false,
+        columns = {{doc: {sql_text(_type(shape))}}}, maximum_object_size = {max(_LARGEST, size)})"""
 
 
 def _type(shape: Shape) -> str:
@@ -248,7 +248,7 @@ def _type(shape: Shape) -> str:
     """
     if shape.is_struct:
         keys = {str(step): _type(below) for step, below in shape.inside.items()} or {"_": "VARCHAR"}
-        return f"STRUCT({', '.join(f'{quoted(key)} {kind}' for key, kind in keys.items())})"
+        return f"STRUCT({', '.join(f'{sql_name(key)} {kind}' for key, kind in keys.items())})"
     if shape.container == "list":
         entry = Shape()
         for below in shape.inside.values():
@@ -262,7 +262,7 @@ def entry_keys_query(form: Form) -> str:
 
     Each set of keys comes with the numbers and positions.
     """
-    keys = f"json_keys(document, {literal(json_path(element_steps(form)) + '[*]')})"
+    keys = f"json_keys(document, {sql_text(json_path(element_steps(form)) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
         unnest(range(len(found))) AS position, unnest(found) AS keys
         FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
@@ -275,7 +275,7 @@ def nesting_query(form: Form, collections: Iterable[str]) -> str:
     """
     inside = (BODY, "_embedded") if form.enveloped else ("_embedded",)
     found = (
-        f"json_keys(document, {literal(json_path((*inside, key)) + '[*]._embedded')})" for key in form.keys
+        f"json_keys(document, {sql_text(json_path((*inside, key)) + '[*]._embedded')})" for key in form.keys
     )
     lists = " || ".join(f"coalesce(flatten({keys}), [])" for keys in found)
     return f"SELECT number FROM documents WHERE list_has_any({lists}, {_listed(collections)})"
@@ -308,7 +308,7 @@ def entries_query(path: str, known: int, steps: Iterable[Step]) -> str:
     """
     columns = (f'{_READ[step].format(known=known)} AS "{step}"' for step in steps)
     return f"""SELECT number, len(found) - {max(known, 1)} AS others, {", ".join(columns)}
-        FROM (SELECT number, json_extract(element, {literal(path + "[*]")}) AS found FROM elements)"""
+        FROM (SELECT number, json_extract(element, {sql_text(path + "[*]")}) AS found FROM elements)"""
 
 
 _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
@@ -319,18 +319,18 @@ PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')),
     'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
 
 
-def quoted(name: str) -> str:
+def sql_name(name: str) -> str:
     """Return an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
+def sql_text(text: str) -> str:
     """Return a text of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _listed(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(literal, texts))}]"
+    return f"[{', '.join(map(sql_text, texts))}]"
 
 
 def json_path(keys: Iterable[str]) -> str:

@@ -461,7 +461,7 @@ class _Group:
                     mended = {
                         "document": text,
                         "source_line": place.source_line,
-                        ELEMENT: next(numbers) if is_unparsable else of_query,
+                        ELEMENT: next(numbers) if is_all else of_query,
                         "position": part.position,
                         "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
                     }
