@@ -11,10 +11,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from operator import itemgetter
 from typing import Any
 
 from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
@@ -206,24 +205,6 @@ def _moment(kind: Type, text: str) -> str:
     except (ValueError, OverflowError) as error:  # an offset can lead out of the years 1 to 9999
         raise Misfit(ProblemKind.NO_DATETIME) from error
     return moment.replace(tzinfo=None).isoformat() + ("Z" if kind == "utc" else "")
-
-
-_TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)\b|-?\d[\d.]*(?:e[+-]?\d+)?', re.IGNORECASE | re.ASCII
-)
-
-
-def unusual_numbers(document: str) -> Iterator[str]:
-    """Yield the numbers that JSON does not have.
-
-    Those that have no value of 64 bits are yielded, too.
-
-    >>> list(unusual_numbers('{"a": NaN, "NaN": [1e400, 1.5]}'))
-    ['NaN', '1e400']
-    """
-    for token in map(itemgetter(0), _TOKEN.finditer(document)):
-        if not token.startswith('"') and not abs(float(token)) < float("inf"):
-            yield token
 
 
 _TWICE: Any = object()

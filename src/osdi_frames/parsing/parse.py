@@ -27,7 +27,7 @@ from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, 
 from osdi_frames.parsing.database import Engine, engine, refused
 from osdi_frames.parsing.documents import Element, elements, is_wrapper
 from osdi_frames.parsing.keys import count_around, count_keys
-from osdi_frames.parsing.mend import has_shape, mend, unusual_numbers
+from osdi_frames.parsing.mend import has_shape, mend
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
 from osdi_frames.problems import (
     Finding,
@@ -35,7 +35,6 @@ from osdi_frames.problems import (
     Policy,
     Problem,
     ProblemKind,
-    Verbatim,
     safe_key,
     warn_caller,
 )
@@ -398,11 +397,9 @@ class _Group:
         texts = documents["document"]
         unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in database.UNUSUAL))
         for document in documents.filter(unusual).to_pylist():
-            for text, times in Counter(unusual_numbers(document["document"])).items():
-                finding = Finding(
-                    ProblemKind.ODD_NUMBER, value=Verbatim(text), severity="warning", count=times
-                )
-                self.result.findings.append((_place(document), finding, None))
+            for line, part in split(document["document"].encode()):
+                if isinstance(part, Finding) and part.problem is ProblemKind.ODD_NUMBER:
+                    self.result.findings.append((_place(document, line), part, None))
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List unread and repeated keys, in reading order."""
