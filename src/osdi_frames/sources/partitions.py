@@ -58,7 +58,7 @@ def cut(
     groups: defaultdict[int, list[Part]] = defaultdict(list)
     for position, parts in zip(positions, laid, strict=False):
         for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
-            groups[(position + part.offset) // step].append(part)
+            groups[(position + part.start) // step].append(part)
     return [FilePartition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
 
 
@@ -92,6 +92,6 @@ def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
         line += breaks
     ends = [*(start for start, _ in starts[1:]), None]
     return [
-        replace(parts[0], start=start, stop=stop, line=line, offset=start)
+        replace(parts[0], start=start, stop=stop, line=line)
         for (start, line), stop in zip(starts, ends, strict=True)
     ]

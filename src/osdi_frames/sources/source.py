@@ -53,7 +53,6 @@ class Part:
     start: int = 0
     stop: int | None = None
     line: int = 1  # on which the range begins
-    offset: int = 0  # behind the beginning of the file, on the tape
 
     @property
     def name(self) -> str:
@@ -246,7 +245,7 @@ def _of_part(
     part: Part, opener: Callable[[], BinaryIO], handle: Handle, limits: Limits, done: Any
 ) -> Iterator[Chunk | _Single]:
     name, before = part.name, done.n
-    if name != str(part.file) and not part.offset:
+    if name != str(part.file) and not part.start:
         handle(Problem(Place(name), ProblemKind.FILE_NAME, "shown with escapes", "warning"))
     with reported(name, handle), opener() as stream:
         chunks: Iterable[Chunk | _Single]
