@@ -350,7 +350,7 @@ class Parsed:
     def read(self, steps: Steps, kind: Type | Literal["pairs", "own"]) -> Read:
         """Return the values at steps as a type.
 
-        With them comes where one fits or none is.
+        The mask is true where one fits or none is.
         """
         if (steps, kind) not in self.values:
             found = self.at(steps)

@@ -218,7 +218,7 @@ UNUSUAL = tuple(
 def types_query(paths: Iterable[Keys]) -> str:
     """Return the query for JSON types at paths.
 
-    With them come the documents that have these.
+    Its rows are the types, and the numbers of the documents that have them.
     """
     return f"""SELECT json_type(document, {_listed(map(json_path, paths))}) AS types,
         list(number) AS numbers FROM documents GROUP BY types"""
@@ -260,7 +260,7 @@ def _type(shape: Shape) -> str:
 def entry_keys_query(form: Form) -> str:
     """Return the query for the keys of delivery entries.
 
-    Each set of keys comes with the numbers and positions.
+    Its rows are a set of keys, the numbers of documents and the positions of entries.
     """
     keys = f"json_keys(document, {sql_text(json_path(element_steps(form)) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,

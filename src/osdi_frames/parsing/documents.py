@@ -83,7 +83,7 @@ def elements(
 ) -> Iterator[Element | Finding]:
     """Yield the elements and findings of a parsed document.
 
-    `named` is the type of a resource that does not say its type, where the caller says it.
+    `named` is the type of resources without a clear one, where the caller knows it.
 
     >>> [str(part.problem) for part in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
     ['not a page, an event or a delivery']

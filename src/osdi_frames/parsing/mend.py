@@ -34,7 +34,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
     """Write an element as an enveloped document.
 
-    With it come its form, and what does not fit.
+    The form of the document and what does not fit are returned, too.
     """
     kind = element.type
     entry, walk = plan.shapes[kind], _Mender()
@@ -159,7 +159,7 @@ def fitted(kind: Type, value: Any) -> Any:
     """
     match kind:
         case "string" if not isinstance(value, dict | list):
-            return value  # the query gives the text of a number
+            return value  # the query returns the text of a number
         case "json" if isinstance(value, dict):
             return value
         case "bool" if value in ("true", "false") or isinstance(value, bool):

@@ -81,7 +81,7 @@ class Observer:
     """The folders of bodies that no reader reads."""
     first: list[bytes] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
-    """What was met that no table declares, in words."""
+    """The names of what no table declares."""
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
@@ -90,7 +90,7 @@ class Observer:
             yield chunk
 
     def handle(self, problem: Problem) -> None:
-        """Handle a problem as the policy says."""
+        """Handle a problem by the policy."""
         if self.policy:
             self.policy.handle(problem)
 
@@ -123,9 +123,9 @@ class Observer:
 
 
 def _called(finding: Finding) -> dict[str, None]:
-    """Return what a finding names that is undeclared.
+    """Return the undeclared name in a finding, as key.
 
-    It is a key of a dictionary; an empty page names nothing.
+    There is none in that of an empty page.
     """
     if finding.problem is ProblemKind.OTHER_TYPE:
         return {safe_key(finding.key): None}
@@ -227,6 +227,8 @@ def _read_group(plan: Plan, group: pa.Table) -> GroupResult:
 
 @dataclass(slots=True)
 class _Group:
+    """A group of documents being read."""
+
     plan: Plan
     engine: Engine
     group: pa.Table
@@ -239,7 +241,7 @@ class _Group:
 
     def read(self) -> GroupResult:
         documents = self._decoded()
-        self._read_plain(documents)
+        self._read_parsable(documents)
         self._read_mended(documents.schema)
         selects = self.plan.selects
         self.result.elements = {
@@ -264,8 +266,8 @@ class _Group:
         at = self.group.schema.get_field_index("document")
         return only(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
 
-    def _read_plain(self, documents: pa.Table) -> None:
-        """Read documents by queries; note what is suspect."""
+    def _read_parsable(self, documents: pa.Table) -> None:
+        """Read documents by queries; note which elements are mended."""
         forms = self._parse(documents)
         parts = [np.array([], np.int64)]
         for parsed, _ in forms:
@@ -287,7 +289,7 @@ class _Group:
     def _parse(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
         """Parse documents, by their form.
 
-        With the elements come their documents.
+        The elements of each form are returned with their documents.
         """
         try:
             return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
@@ -303,13 +305,15 @@ class _Group:
         Where these are refused, too, none is parsed; all elements of others are mended.
         """
         shape = document_shape(form, self.plan.shapes)
-        plain = [has_shape(text, shape) for text in documents["document"].to_pylist()]
+        fits = [has_shape(text, shape) for text in documents["document"].to_pylist()]
         try:
-            parsed = self._parsed(form, documents.filter(pa.array(plain, pa.bool_())))
+            parsed = self._parsed(form, documents.filter(pa.array(fits, pa.bool_())))
         except refused():
             parsed = self._parsed(form, documents.slice(0, 0))
-        read, given = (some["number"].to_pylist() for some in (parsed.documents, documents))
-        self.mended.update(number << POSITIONS | _EVERY for number in {*given}.difference(read))
+        refused_ones = only(documents, parsed.documents["number"].to_numpy(), invert=True)[
+            "number"
+        ].to_pylist()
+        self.mended.update(number << POSITIONS | _EVERY for number in refused_ones)
         return parsed
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
@@ -379,7 +383,7 @@ class _Group:
                 self.unparsable.update(np.array(numbers)[~some].tolist())
 
     def _asked(self, question: str, documents: pa.Table) -> list[Any]:
-        """Return the rows that a query gives of documents."""
+        """Return the rows of a query over documents."""
         self.engine.put("documents", documents)
         return self.engine.connection.sql(question).fetchall()
 

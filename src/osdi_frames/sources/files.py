@@ -178,7 +178,7 @@ class _Listing:
     def _walk(self, top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
         """Yield a folder and those inside it, once.
 
-        With each comes what it holds but folders.
+        Each is yielded with its entries that are no folders.
         Real folders come first, then those behind links, so that names do not depend on links.
         """
         waiting, links = [os.path.normpath(top)], list[str]()
@@ -240,7 +240,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 def _is_there(path: str) -> bool:
     """Return whether something is, or may be, at a path.
 
-    No one can tell in a folder of another user.
+    In a folder of another user this is not known.
     """
     try:
         os.lstat(path)
@@ -252,7 +252,7 @@ def _is_there(path: str) -> bool:
 def _head(entry: os.DirEntry[str]) -> bytes:
     """Return the first bytes of a file.
 
-    There are none of what is no file, or cannot be read.
+    They are empty where it is no file, or cannot be read.
     """
     with contextlib.suppress(OSError):
         if entry.is_file():

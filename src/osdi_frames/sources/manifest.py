@@ -1,6 +1,6 @@
 """The manifest of a pull, and its proof.
 
-It says what was asked for, what came, and whether nothing is missing.
+It lists what was asked for and received, and proves that nothing is missing.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def _tar_members(
 ) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
     """Yield the members of a tar in their order.
 
-    Those that are files come with their content.
+    Files are returned with their content.
     Call `damaged` with each stretch that holds no header where one is due, and for a missing end. After such a
     stretch reading goes on with the next valid header. Content is to be read before the next member.
     """

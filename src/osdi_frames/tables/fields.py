@@ -1,6 +1,6 @@
 """The fields of events and locations.
 
-They say their names in v2 and v1, and who may set them.
+That is their names in v2 and v1, and who may set them.
 Client and sandbox read these declarations (interface 2.1, 2.2, 2.8, 4 and 9).
 """
 

@@ -106,7 +106,7 @@ def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES)
 def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide a parsed document's form.
 
-    Where its keys do not tell, its address does, or what only one type has.
+    Its keys decide, else its address, or what only one type has.
     """
     found = {
         path: _json_type(value)
