@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.columns import entries, one, valid
+from osdi_frames.parsing.columns import entries, one, only, valid
 from osdi_frames.parsing.database import Engine, entries_query, json_path, keys_query
 from osdi_frames.parsing.documents import (
     COLLECTIONS,
@@ -25,7 +26,7 @@ from osdi_frames.parsing.documents import (
     is_wrapper,
     undeclared,
 )
-from osdi_frames.parsing.plan import Shape, element_steps, entry_shape
+from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
 from osdi_frames.problems import Finding, ProblemKind, safe_key
 from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.forms import BODY, Form
@@ -148,7 +149,22 @@ class _Around:
         yield from (replace(finding, key=safe_key(finding.key)) for finding in found)
 
 
-def count_around(
+def count_keys(engine: Engine, plan: Plan, forms: Iterable[tuple[Form, pa.Table]]) -> list[Counted]:
+    """Return unread and repeated keys of documents, in reading order.
+
+    A key may come several times, with a count each.
+    """
+    counted: list[Counted] = []
+    around: dict[int, None] = {}
+    for form, documents in forms:
+        counted += _in_documents(engine, form, plan.shapes, documents)
+        rest = only(documents, around, invert=True)  # a page of several types is there once for each
+        counted += _around_elements(engine, form, plan.prefixes, rest)
+        around |= dict.fromkeys(rest["number"].to_pylist() if form.kind == "page" else ())
+    return sorted(counted, key=itemgetter(0))
+
+
+def _around_elements(
     engine: Engine, form: Form, prefixes: Sequence[str], documents: pa.Table
 ) -> Iterator[Counted]:
     """Yield undeclared and repeated keys around elements."""
@@ -166,13 +182,10 @@ def count_around(
             yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
 
 
-def count_keys(
+def _in_documents(
     engine: Engine, form: Form, shapes: Mapping[ElementType, Shape], documents: pa.Table
 ) -> Iterator[Counted]:
-    """Yield unread and repeated keys in documents.
-
-    A key may come several times, with a count each.
-    """
+    """Yield unread and repeated keys in documents of a form."""
     shape, steps = entry_shape(form, shapes), element_steps(form)
     if form.kind != "single":
         shape = Shape(inside={EACH: shape}, container="list")

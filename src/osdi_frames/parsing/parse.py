@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import chain, count
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from osdi_frames.parsing import database
 from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, one, only, rows, valid
 from osdi_frames.parsing.database import Engine, engine, refused
 from osdi_frames.parsing.documents import Element, elements, is_wrapper
-from osdi_frames.parsing.keys import count_around, count_keys
+from osdi_frames.parsing.keys import count_keys
 from osdi_frames.parsing.mend import has_shape, mend
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
 from osdi_frames.problems import (
@@ -169,11 +168,17 @@ def parse(
     On several cores several groups are parsed ahead; the results come in the order of reading.
     """
     one, groups, cores = partial(_read_group, plan), _grouped(observer.watched(chunks)), cores or _cores()
-    begun = [*itertools.islice(groups, min(cores, 2))]
-    groups = itertools.chain(begun, groups)
-    for result in (result() for result in ahead(one, groups, cores)) if len(begun) > 1 else map(one, groups):
+    begun = deque(itertools.islice(groups, min(cores, 2)))
+    are_several, groups = len(begun) > 1, itertools.chain(_taken(begun), groups)
+    for result in (result() for result in ahead(one, groups, cores)) if are_several else map(one, groups):
         observer.see(result)
         yield result
+
+
+def _taken(groups: deque[pa.Table]) -> Iterator[pa.Table]:
+    """Yield groups, and keep none in memory."""
+    while groups:
+        yield groups.popleft()
 
 
 def _cores() -> int:
@@ -407,14 +412,7 @@ class _Group:
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List unread and repeated keys, in reading order."""
-        counted: list[tuple[int, Finding, int]] = []
-        around: dict[int, None] = {}
-        for form, some in forms:
-            counted += count_keys(self.engine, form, self.plan.shapes, some)
-            rest = only(some, around, invert=True)  # a page of several types is there once for each
-            counted += count_around(self.engine, form, self.plan.prefixes, rest)
-            around |= dict.fromkeys(rest["number"].to_pylist() if form.kind == "page" else ())
-        found = sorted(counted, key=itemgetter(0))
+        found = count_keys(self.engine, self.plan, forms)
         first = only(places, {number for number, *_ in found}).to_pylist()
         place = {document["number"]: _place(document) for document in first}
         self.result.keys.extend((place[number], finding, times) for number, finding, times in found)
