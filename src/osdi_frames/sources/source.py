@@ -82,12 +82,12 @@ class Part:
         elif self.stop is not None:
             stream = cast("BinaryIO", _Until(self.file, self.stop))
         else:
-            stream = self._plain(self.file)
+            stream = self._local(self.file)
         if self.start:
             stream.seek(self.start)
         return stream
 
-    def _plain(self, path: str) -> BinaryIO:
+    def _local(self, path: str) -> BinaryIO:
         try:
             return open(path, "rb", buffering=0)
         except FileNotFoundError:
