@@ -174,6 +174,11 @@ def inject(service: Service, call: Call) -> Any:
     return service.faults.inject(_sent(call, "fault"), **settings).shown()
 
 
+def delete(kind: str, service: Service, call: Call) -> None:
+    """Delete a resource and what stands under it, which the API refuses (interface 7.1); nothing is sent."""
+    service.delete(service.resource(kind, call.ids["resource_id"]))
+
+
 # what is there
 
 
@@ -198,8 +203,15 @@ def faults(service: Service, _call: Call) -> Any:
     return {"faults": list(map(asdict, FAULTS)), "selection": SELECTION, "injections": injections}
 
 
-def _held(kind: str, add: Handler) -> dict[str, Handler]:
-    return {"GET": partial(listed, kind), "POST": add}
+# Kinds of resources with what makes one of them, by their address.
+_HELD: Mapping[str, tuple[str, Handler]] = {
+    "people": ("person", add_person),
+    "campaigns": ("event_campaign", partial(add_titled, "event_campaign")),
+    "petitions": ("petition", partial(add_titled, "petition")),
+    "events": ("event", add_events),
+    "signatures": ("signature", partial(act, "signature", "petition")),
+    "attendances": ("attendance", partial(act, "attendance", "event")),
+}
 
 
 #: What answers each method of an address. ``/sandbox/requests`` never has keys.
@@ -207,16 +219,14 @@ ADDRESSES: Mapping[str, Mapping[str, Handler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
     "/sandbox/keys": {"GET": lambda service, _: service.store.names("key"), "POST": add_key},
-    "/sandbox/people": _held("person", add_person),
+    **{f"/sandbox/{at}": {"GET": partial(listed, kind), "POST": add} for at, (kind, add) in _HELD.items()},
+    **{
+        f"/sandbox/{at}/{{resource_id}}": {"DELETE": partial(delete, kind)} for at, (kind, _) in _HELD.items()
+    },
     "/sandbox/groups": {
         "GET": lambda service, _: [one for one in service.store.names("account").values() if one["roles"]],
         "POST": add_group,
     },
-    "/sandbox/campaigns": _held("event_campaign", partial(add_titled, "event_campaign")),
-    "/sandbox/petitions": _held("petition", partial(add_titled, "petition")),
-    "/sandbox/events": _held("event", add_events),
-    "/sandbox/signatures": _held("signature", partial(act, "signature", "petition")),
-    "/sandbox/attendances": _held("attendance", partial(act, "attendance", "event")),
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {
         "GET": lambda service, _: list(service.store.names("webhook").values()),

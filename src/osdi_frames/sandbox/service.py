@@ -89,14 +89,41 @@ class Service:
         """Write a new resource with what was entered, and count it in what it belongs to."""
         now = self.now()
         blank = Resource(kind, self.new_id(), now, now, {}, account, **more)
-        above = made = self._claimed(blank, entered, site)
+        made = self._claimed(blank, entered, site)
         self.store.put(made)
-        for counting, name in made.declared.counted:
+        self._count(made, 1)
+        return made
+
+    def _count(self, resource: Resource, change: int) -> None:
+        """Count one resource more or less in what it belongs to."""
+        above = resource
+        for counting, name in resource.declared.counted:
             parent = self.store.find(counting, resource_id=above.parent) if above.parent else None
             if parent is None:
                 break
-            above = self._save(parent, parent.changed({name: parent.fields.get(name, 0) + 1}))
-        return made
+            above = self._save(parent, parent.changed({name: parent.fields.get(name, 0) + change}))
+
+    def delete(self, resource: Resource) -> None:
+        """Delete a resource and what stands under it, as organisers do in the user interface.
+
+        The events of a campaign stay, in the collection of all. Who created something is not deleted.
+        """
+        resource_id, is_person = resource.resource_id, resource.kind == "person"
+        for kind in KINDS.values():
+            if is_person and "person" not in kind.under and self.store.find(kind.name, person_id=resource_id):
+                raise RequestRefused(409, f"this person created {kind.at('v2')}: delete these first")
+        for kind in KINDS.values():
+            if resource.kind in kind.under:
+                column = "person_id" if is_person else "parent"
+                for below in self.store.resources(kind.name, **{column: resource_id}):
+                    if kind.name == "event":
+                        self._save(below, replace(below, parent=None, listed=True))
+                    else:
+                        self.delete(below)
+        self.store.remove(resource.kind, resource_id=resource_id)
+        if is_person or "identifiers" in resource.fields:
+            self.store.unbind(resource_id)
+        self._count(resource, -1)
 
     def change(self, known: Resource, body: Body, site: Site) -> Resource:
         """Change what a partial body names; what is not editable or not valid is ignored (interface 4, rule 1; 7.3)."""

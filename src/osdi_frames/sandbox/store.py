@@ -122,6 +122,11 @@ class Store:
             (kind, name, json.dumps(value)),
         )
 
+    def unbind(self, resource_id: str) -> None:
+        """Remove every name that stands for a resource, and it from every list."""
+        query = "DELETE FROM entry WHERE value = ? OR (name = ? AND kind LIKE 'list %')"
+        self._sql.execute(query, (json.dumps(resource_id), resource_id))
+
     def named(self, kind: str, name: str) -> Any:
         """Return what a name stands for, or None."""
         query = "SELECT value FROM entry WHERE kind = ? AND name = ?"
