@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.quoting import cut, quoted
+from osdi_frames.sandbox.accounts import ROLES, Account
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
-from osdi_frames.sandbox.kinds import REFERRER_DATA, Shape, conform
-from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service, list_of, there
+from osdi_frames.sandbox.shapes import REFERRER_DATA, Shape, conform
 from osdi_frames.sandbox.webhooks import deliverable, sample_element
 from osdi_frames.tables.fields import VERSIONS
 

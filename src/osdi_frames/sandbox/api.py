@@ -1,7 +1,6 @@
 """The addresses of interface 4, and of what the links of 2.5 and 2.7 lead to: from a call to its answer."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,21 +8,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.quoting import quoted
+from osdi_frames.sandbox.accounts import NOBODY, Account
 from osdi_frames.sandbox.faults import Injection, affect
-from osdi_frames.sandbox.kinds import KINDS, Kind, comparable
-from osdi_frames.sandbox.people import NOBODY, Account
+from osdi_frames.sandbox.filters import parse_filter
+from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS, ResourceKind
 from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Row, Service, list_of
 from osdi_frames.sandbox.site import Link, Site
-from osdi_frames.sandbox.store import Clause
 
 PER_PAGE = 25
-MOST_CLAUSES = 500
 _PAST_EVERY_END = 10**9
-
-_CLAUSE = re.compile(r"and\s+(\w+)\s+(\w+)\s+'((?:[^']|'')*)'\s*")
-_OPERATORS = {"eq": "=", "gt": ">", "lt": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +59,7 @@ def one(service: Service, call: Call) -> Resource:
 # collections (interface 2.6, 8)
 
 
-def collection(kind: Kind, service: Service, call: Call) -> str:
+def collection(kind: ResourceKind, service: Service, call: Call) -> str:
     """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
     _, where = _owner(service, call)
     if kind.name == "person":
@@ -112,34 +107,6 @@ def _asked(call: Call, name: str, default: int) -> int:
     return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
 
 
-def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:
-    """Read the small OData subset: comparisons of a kind's filters, joined by `and`, in that version's names."""
-    filters, clauses, rest = kind.filtered(site), list[Clause](), f"and {text}"
-    while rest:
-        match = _CLAUSE.match(rest)
-        if match is None:
-            raise _unclear(f"not understood from {quoted(rest[4:])} on")
-        name, operator, value = match.groups()
-        for part, known in ((name, filters), (operator, _OPERATORS)):
-            if part not in known:
-                raise _unclear(f"{cut(part)} is none of {', '.join(known) or 'no names'}")
-        if name == "identifier":  # the service's own is kept without prefix
-            value = value.removeprefix(f"{site.prefix}:")
-        written = comparable(filters[name], value.replace("''", "'"))
-        if written is None:
-            raise _unclear(f"{quoted(value)} is no date or time of the calendar")
-        clauses.append((filters[name], _OPERATORS[operator], written))
-        if len(clauses) > MOST_CLAUSES:
-            raise _unclear(f"more than {MOST_CLAUSES} comparisons")
-        rest = rest[match.end() :]
-    return clauses
-
-
-def _unclear(why: str) -> RequestRefused:
-    example = "modified_date gt '2026-01-01' and title eq 'Picnic'"
-    return RequestRefused(400, f"filter: {why}; write for example {example}")
-
-
 # resources
 
 
@@ -166,7 +133,7 @@ def embed(service: Service, call: Call) -> Any:
     return {"embed_code": f'<iframe src="{href}"></iframe>', "_links": {"self": {"href": href}}}
 
 
-def create(kind: Kind, service: Service, call: Call) -> Resource:
+def create(kind: ResourceKind, service: Service, call: Call) -> Resource:
     """Answer what a POST to a collection made, changed or recorded."""
     owner, body, site = _owner(service, call)[0], call.body, call.site
     match kind.name:
@@ -187,7 +154,7 @@ def entry_point(service: Service, call: Call) -> Any:
     """Answer where the service's collections are; tags are for a valid key only."""
     site = call.site
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
-    for kind in KINDS.values():
+    for kind in RESOURCE_KINDS.values():
         if None in kind.under and (kind.name != "tag" or call.account.account_id):
             at = kind.at(site.version)
             links[kind.keys(site)[0]] = site.link(at) | {"title": f"Collection of {at}"}
@@ -206,7 +173,7 @@ def entry_point(service: Service, call: Call) -> Any:
 def addresses(version: str, *, lenient: bool) -> dict[str, dict[str, Handler]]:
     """Return the paths below the base address of a version, each with its methods."""
     found: dict[str, dict[str, Handler]] = {"": {"GET": entry_point}}
-    for kind in KINDS.values():
+    for kind in RESOURCE_KINDS.values():
         methods = (*kind.methods, *(kind.lenient_methods if lenient else ()))
         for path in kind.addresses(version):
             here = f"{path}/{{{kind.name}_id}}"

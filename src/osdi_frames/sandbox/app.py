@@ -21,9 +21,9 @@ from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.sandbox import admin, api, faults
+from osdi_frames.sandbox.accounts import NOBODY, Account
 from osdi_frames.sandbox.form_body import parse_fields
-from osdi_frames.sandbox.kinds import KINDS
-from osdi_frames.sandbox.people import NOBODY, Account
+from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
@@ -123,7 +123,7 @@ def _routes(service: Service) -> Iterator[Route]:
     relation = PlainTextResponse("A relation of the interface's section 2.\n")
     yield Route("/docs/{version}/{rel:path}", lambda _: relation)  # where the curies lead
     page = PlainTextResponse("A public page. POST /sandbox/signatures or /sandbox/attendances acts here.\n")
-    for kind in KINDS.values():
+    for kind in RESOURCE_KINDS.values():
         if any(field.name == "browser_url" for field in kind.fields):
             yield Route(f"/{kind.at('v2')}/{{resource_id}}", lambda _: page)
 

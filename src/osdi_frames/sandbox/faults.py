@@ -17,7 +17,7 @@ from starlette.types import Scope, Send
 
 from osdi_frames.errors import RequestRefused, nearest
 from osdi_frames.quoting import quoted
-from osdi_frames.sandbox.kinds import conform
+from osdi_frames.sandbox.shapes import conform
 from osdi_frames.sandbox.site import Link
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS, Kind, compared, conform, linked
+from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS, ResourceKind, link_paths
+from osdi_frames.sandbox.shapes import conform
 from osdi_frames.sandbox.site import Site
 
 Fields = dict[str, Any]
@@ -39,14 +40,14 @@ class Resource:
     creator_named: bool = False  # then people who act on it join the creator's own list (interface 4, rule 2)
 
     @property
-    def declared(self) -> Kind:
+    def declared(self) -> ResourceKind:
         """Return the declaration of its kind."""
-        return KINDS[self.kind]
+        return RESOURCE_KINDS[self.kind]
 
     def path(self, site: Site) -> str:
         """Return its address below the base address."""
         owner = self.declared.under[0]
-        above = f"{KINDS[owner].at(site.version)}/{self.parent}/" if owner else ""
+        above = f"{RESOURCE_KINDS[owner].at(site.version)}/{self.parent}/" if owner else ""
         return f"{above}{self.declared.at(site.version)}/{self.resource_id}"
 
     def changed(self, fields: Mapping[str, Any]) -> Resource:
@@ -71,7 +72,7 @@ def enter(kind: str, body: Mapping[str, object], site: Site, *by: str, lenient: 
     With `lenient`, values count that are written in other ways than the contract's (see `conform`).
     """
     entered = {}
-    for field in KINDS[kind].fields:
+    for field in RESOURCE_KINDS[kind].fields:
         name = None if set(by).isdisjoint(field.set_by) else site.field(field)
         if name and name in body:
             value = conform(body[name], field.kind, lenient=lenient)
@@ -88,7 +89,7 @@ def require(kind: str, entered: Fields, site: Site) -> None:
 
     v1 requires the postal code of a location, and no location: the contract's sample has none.
     """
-    required = [field for field in KINDS[kind].fields if field.required]
+    required = [field for field in RESOURCE_KINDS[kind].fields if field.required]
     missing = [site.field(field) for field in required if field.name not in entered]
     if site.version == "v1" and "location" in entered and "postal_code" not in entered["location"]:
         missing.append("location.postal_code")
@@ -144,14 +145,7 @@ def links(resource: Resource, site: Site) -> Fields:
     ids = {"self": own, "parent": resource.parent, "person_id": resource.person_id}
     known = {name: value for name, value in ids.items() if value}
     shown: Fields = {"self": site.link(own)}
-    for rel, path in linked(resource.kind, site.version):
+    for rel, path in link_paths(resource.kind, site.version):
         with suppress(KeyError):  # one that needs an id which the resource lacks
             shown[site.named(rel)] = site.link(path.format(**known))
     return shown
-
-
-def searched(resource: Resource) -> dict[str, list[str]]:
-    """Return the values that filters compare, by the name of the filter."""
-    defaults = {field.name: field.default for field in resource.declared.fields}
-    values = defaults | resource.values(resource.resource_id)
-    return {name: compared(name, values) for name in resource.declared.filters}

@@ -11,11 +11,13 @@ from uuid import uuid4
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.quoting import quoted
+from osdi_frames.sandbox.accounts import Account
 from osdi_frames.sandbox.faults import Faults, Injection, Seen
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import HELPER, KINDS, conform
-from osdi_frames.sandbox.people import Account, contacts_of, linked_person, named_creator, recorded
+from osdi_frames.sandbox.people import contacts_of, linked_person, merge_person, named_creator
+from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS
 from osdi_frames.sandbox.resources import Fields, Resource, enter, foreign, relocate, represent, require
+from osdi_frames.sandbox.shapes import HELPER, conform
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store, Stored, read
 from osdi_frames.sandbox.webhooks import Act, announce
@@ -76,7 +78,7 @@ class Service:
     def row(self, stored: Stored, site: Site) -> Row:
         """Return a stored resource as a row of a collection."""
         kind, person_id, *_ = stored
-        embedded = site.version in KINDS[kind].embeds
+        embedded = site.version in RESOURCE_KINDS[kind].embeds
         people = self.store.stored("person", resource_id=person_id or "") if embedded else []
         return _row(stored, people[0] if people else None, site)
 
@@ -109,10 +111,10 @@ class Service:
         The events of a campaign stay, in the collection of all. Who created something is not deleted.
         """
         resource_id, is_person = resource.resource_id, resource.kind == "person"
-        for kind in KINDS.values():
+        for kind in RESOURCE_KINDS.values():
             if is_person and "person" not in kind.under and self.store.find(kind.name, person_id=resource_id):
                 raise RequestRefused(409, f"this person created {kind.at('v2')}: delete these first")
-        for kind in KINDS.values():
+        for kind in RESOURCE_KINDS.values():
             if resource.kind in kind.under:
                 column = "person_id" if is_person else "parent"
                 for below in self.store.resources(kind.name, **{column: resource_id}):
@@ -165,7 +167,7 @@ class Service:
 
     def _record_person(self, entered: Fields, site: Site, known: Resource | None = None) -> Resource:
         """Make or change a person, whose e-mail addresses and phone numbers they are known again by."""
-        fields = recorded(known.fields if known else {}, entered)
+        fields = merge_person(known.fields if known else {}, entered)
         if known:
             person = self._save(known, self._claimed(known, fields, site))
         else:

@@ -18,10 +18,10 @@ from typing import Any
 from osdi_frames.durable import create_file
 from osdi_frames.errors import DatabaseUnusable, RequestRefused
 from osdi_frames.quoting import located, paths_cut
-from osdi_frames.sandbox.resources import Resource, searched
+from osdi_frames.sandbox.filters import Clause, searched
+from osdi_frames.sandbox.resources import Resource
 
 Stored = tuple[str, str | None, str]  # kind, person and document of a resource, which `read` reads
-Clause = tuple[str, str, str]  # one comparison of a filter: its name, the SQL operator, and the value
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts

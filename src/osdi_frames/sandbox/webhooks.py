@@ -16,8 +16,8 @@ import httpx
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
+from osdi_frames.sandbox.accounts import Account
 from osdi_frames.sandbox.faults import Injection
-from osdi_frames.sandbox.people import Account
 from osdi_frames.sandbox.resources import Fields, Resource, links, represent
 from osdi_frames.sandbox.site import Site
 
