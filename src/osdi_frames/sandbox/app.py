@@ -22,13 +22,13 @@ from osdi_frames.listening import is_loopback
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.sandbox import admin, api, faults
 from osdi_frames.sandbox.accounts import NOBODY, Account
+from osdi_frames.sandbox.delivery import OVER_AN_HOUR, TIME_LIMIT, Deliverer
 from osdi_frames.sandbox.form_body import parse_fields
 from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store
-from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, TIME_LIMIT, Deliverer
 from osdi_frames.tables.fields import KEY_HEADERS, VERSIONS
 
 # json.dumps writes NUL as an escape, as it does a backslash before the letters "u0000"
@@ -90,7 +90,7 @@ def create_app(
         raise ValueError(f"a prefix is a word as in platform or action_network, not {quoted(prefix)}")
     store = Store(Path(db) if db is not None else None)
     service = Service(
-        store, prefix, per_page, retry_after, webhook_timeout, lenient, webhook_hosts, clock=now
+        store, prefix=prefix, per_page=per_page, lenient=lenient, webhook_hosts=webhook_hosts, clock=now
     )
     with store.transaction():
         admin.ensure_accounts(service)
@@ -98,7 +98,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.loop = asyncio.get_running_loop()  # its thread is the one that may use the database
-        app.state.deliverer = Deliverer(service)
+        app.state.deliverer = Deliverer(service, retry_after, webhook_timeout)
         delivering = asyncio.create_task(app.state.deliverer.run())
         yield
         delivering.cancel()

@@ -20,7 +20,7 @@ from osdi_frames.sandbox.resources import Fields, Resource, enter, foreign, relo
 from osdi_frames.sandbox.shapes import HELPER, conform
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store, Stored, read
-from osdi_frames.sandbox.webhooks import Act, announce
+from osdi_frames.sandbox.webhooks import Act, Outbox
 
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
@@ -41,8 +41,6 @@ class Service:
     store: Store
     prefix: str
     per_page: int
-    retry_after: Sequence[float]
-    webhook_timeout: float
     lenient: bool
     webhook_hosts: Collection[str]
     clock: Callable[[], datetime]
@@ -341,7 +339,9 @@ class Service:
         self._tag(owner, person, body, site)
         if kind == "signature" or by != "api":
             sent = entered | conform(body, HELPER, lenient=self.lenient)
-            announce(self, Act(made, sent, person, accounts, by == "upload"), site)
+            act = Act(made, sent, person, accounts, by == "upload")
+            outbox = Outbox(self.store, self.faults, self.new_id)
+            outbox.put(act, site, now=self.clock().timestamp())
         return made
 
     def _referring(self, entered: Fields) -> list[Account]:
