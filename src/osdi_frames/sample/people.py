@@ -1,4 +1,4 @@
-"""People and what they do: RSVPs, as events count them, and signatures in the order of their making."""
+"""People and what they do: RSVPs and signatures."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -15,7 +15,10 @@ POOL = 2500  # people whom every event draws from; the signers are among them
 
 
 def organizer(deployment: Deployment, number: int) -> Document:
-    """Make a person as old pages embed them: the whole record, in v2 names (interface 2.8)."""
+    """Make a person as old pages embed them.
+
+    That is the whole record, in v2 names (interface 2.8).
+    """
     person_id, created = deployment.id("person", number), times.UNTIL - 6 * times.YEAR - number * times.HOUR
     given, family, place, email = _traits(deployment, number)
     address = {"primary": True, "address_lines": [_street(number)], **place.address}
@@ -36,7 +39,7 @@ def organizer(deployment: Deployment, number: int) -> Document:
 
 
 def signer(deployment: Deployment, number: int, *, rng: Random, signed: datetime) -> Document:
-    """Make a person as a signature carries them: only what was entered (interface 2.7)."""
+    """Make a person as a signature carries them (interface 2.7)."""
     given, family, place, email = _traits(deployment, number)
     elsewhere = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
     at_work = {"address": f"work.{email}", "status": "previous"}
@@ -90,7 +93,10 @@ def _phone(place: Place, number: int, rng: Random) -> Document:
 
 
 def _marked(entry: Document, second: Document, rng: Random) -> list[Document]:
-    """Add a second entry now and then; the primary is not always first, and not always there."""
+    """Add a second entry now and then.
+
+    The primary is not always first, and not always there.
+    """
     draw = rng.random()
     if draw < 0.86:
         return [entry]
@@ -114,7 +120,7 @@ def _custom_fields(rng: Random) -> Document:
 
 
 def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
-    """Derive from a person's number what stays the same whenever they sign."""
+    """Derive what stays the same whenever a person signs."""
     mixed = int(deployment.digest("traits", number), 16)
     given, family = _pick("given_names", mixed), _pick("family_names", mixed >> 16)
     place = PLACES[min((mixed >> 32) % len(PLACES), (mixed >> 48) % len(PLACES))]
@@ -133,7 +139,10 @@ def _street(number: int) -> str:
 
 
 def make_attendances(deployment: Deployment, event: Document) -> Iterator[Document]:
-    """Make the attendances that an event counts: evenly from its creation until it was last modified."""
+    """Make the attendances that an event counts.
+
+    They come evenly from its creation until it was last modified.
+    """
     event_id, count = id_of(event), event["total_accepted"]
     rng = deployment.draws(f"referrers of {event_id}")
     created = times.read(event["created_date"])
@@ -151,7 +160,7 @@ def make_attendances(deployment: Deployment, event: Document) -> Iterator[Docume
 
 
 def _attendees(deployment: Deployment, event: Document) -> list[int]:
-    """Draw who attends an event: the numbers of so many different people."""
+    """Draw the numbers of those who attend an event."""
     rng, count = deployment.draws(f"attendees of {href_of(event)}"), event["total_accepted"]
     return rng.sample(range(max(POOL, count)), count)
 
@@ -159,7 +168,7 @@ def _attendees(deployment: Deployment, event: Document) -> list[int]:
 def acted(
     deployment: Deployment, kind: str, own_id: str, parent: str, parent_id: str, person_id: str
 ) -> Document:
-    """Link an act to itself, to what it belongs to and to who did it."""
+    """Link an act to itself, its parent and its person."""
     return {
         "self": deployment.link(f"{parent}s", parent_id, f"{kind}s", own_id),
         f"osdi:{parent}": deployment.link(f"{parent}s", parent_id),
@@ -168,9 +177,9 @@ def acted(
 
 
 def delivered(deployment: Deployment, event: Document, number: int) -> Document:
-    """Return an event's attendance, counted from 1, as a webhook carries it.
+    """Return an event's attendance as a webhook carries it.
 
-    The person is inline; the ids and what nobody entered are missing.
+    Attendances count from 1. The person is inline; the ids and what nobody entered are missing.
     """
     attendance = list(make_attendances(deployment, event))[number - 1]
     person, signed = _attendees(deployment, event)[number - 1], times.read(attendance["created_date"])
@@ -181,7 +190,10 @@ def delivered(deployment: Deployment, event: Document, number: int) -> Document:
 
 
 def referrer_data(rng: Random) -> Document:
-    """Draw where an attendee came from: one in eight from nowhere that is known, most from few sources."""
+    """Draw where an attendee came from.
+
+    One in eight came from nowhere that is known, most from few sources.
+    """
     if rng.random() < 0.125:
         return {}
     referrer = {
@@ -193,7 +205,10 @@ def referrer_data(rng: Random) -> Document:
 
 
 def make_signatures(deployment: Deployment, count: int, *, petitions: list[Document]) -> Iterator[Document]:
-    """Make signatures one by one, oldest first, as webhooks carry them; three signers in four sign once."""
+    """Make signatures as webhooks carry them, oldest first.
+
+    Three signers in four sign once.
+    """
     rng = deployment.draws("signatures")
     referrers = [*WORDS["referrers"] * 3, *(deployment.id("referrer", number)[:13] for number in range(40))]
     weigh = attention(rng, petitions, months=3, floor=0.02)
@@ -219,14 +234,20 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
 
 
 def _signed(count: int, rng: Random) -> Iterator[datetime]:
-    """Spread signatures: more and more over five years, the last three days before the end."""
+    """Spread signatures, more and more over five years.
+
+    The last is three days before the end.
+    """
     since, end = times.UNTIL - 5 * times.YEAR, times.UNTIL - 3 * times.DAY
     for n in range(count):
         yield since + (end - since) * ((n + rng.random()) / count) ** 0.5
 
 
 def _identifiers(own: str, number: int, rng: Random) -> list[str] | None:
-    """Draw the identifiers: a few were signed elsewhere and brought in; some of them know only that."""
+    """Draw the identifiers of a signature.
+
+    A few were signed elsewhere and brought in; some of them know only that.
+    """
     draw = rng.random()
     foreign = [f"form_sync:{number}"] if 0.95 < draw < 0.985 else []
     return [*foreign, own] if draw < 0.97 else foreign or None
@@ -245,7 +266,7 @@ def _tags(rng: Random) -> list[str]:
 
 
 def _referrer(deployment: Deployment, referrers: list[str], rng: Random) -> Document:
-    """Draw where it came from, in every way in which that is left open (service-facts: referrers)."""
+    """Draw where a signature came from, in every way."""
     draw = rng.random
     way = draw()
     if way < 0.06:

@@ -1,4 +1,4 @@
-"""Pulls: which events were asked for when, and what came back, in pages and envelopes.
+"""Pulls: pages of what there was at a moment.
 
 One event is seen by several pulls, each time as it was then; the last weekly pull has the newest of each.
 """
@@ -25,16 +25,16 @@ def old_v2(world: World) -> Iterator[Document]:
 
 
 def v2(world: World, at: datetime) -> Iterator[Document]:
-    """Pull v2: more events each time, more RSVPs; the last page leads to an empty one, as it does in life.
+    """Pull v2: more events each time, more RSVPs.
 
-    The first pull was kept without envelopes.
+    The last page leads to an empty one, as it does in life. The first pull was kept without envelopes.
     """
     pulled = pages(world, seen(world.listed, since=times.EMBEDDED_UNTIL, at=at), next_on_last=True)
     return pulled if at == WEEKLY[0] else fetched(pulled, at)
 
 
 def campaigns(world: World) -> Iterator[Document]:
-    """Pull the events of each campaign at the end: some are in no other pull."""
+    """Pull each campaign's events; some are in no other pull."""
     for campaign in world.campaigns:
         events = world.by_campaign.get(href_of(campaign), [])
         if events := seen(events, since=times.EMBEDDED_UNTIL, at=times.UNTIL):
@@ -47,13 +47,16 @@ def event_campaigns(world: World) -> Iterator[Document]:
 
 
 def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
-    """Pull the petitions at the end; `signed` counts the signatures by the address of their petition."""
+    """Pull the petitions at the end.
+
+    `signed` counts the signatures by the address of their petition.
+    """
     counted = [own | {"total_signatures": signed.get(href_of(own), 0)} for own in world.petitions]
     return fetched(pages(world, counted, "petitions", "osdi:petitions"))
 
 
 def signatures(world: World, count: int) -> Iterator[Document]:
-    """Pull signatures that were made over the API, as their collection lists them: without people."""
+    """Pull signatures made over the API, without people."""
     petition_id = id_of(world.petitions[0])
     records = []
     for number, signature in enumerate(world.signatures(count)):
@@ -76,7 +79,7 @@ def pages(
     *,
     next_on_last: bool = False,
 ) -> Iterator[Document]:
-    """Page through records as a collection does (interface 2.6), totals and all.
+    """Page through records as a collection does (interface 2.6).
 
     With `next_on_last` the last page has a `next`, too, which leads to an empty page without one: so does the
     best-known deployment.
@@ -101,7 +104,7 @@ def pages(
 
 
 def fetched(documents: Iterable[Document], at: datetime = times.UNTIL) -> Iterator[Document]:
-    """Put pages into envelopes that say when each was fetched, a second apart, and from where."""
+    """Put pages into envelopes, fetched a second apart."""
     for number, document in enumerate(documents):
         links, page = document["_links"], document["page"]
         url = links["self"]["href"] + (f"?page={page}" if page > 1 else "")
@@ -115,18 +118,20 @@ def curies(deployment: Deployment) -> list[Document]:
 
 
 def seen(events: list[Document], *, since: datetime, at: datetime) -> list[Document]:
-    """Show events as a pull at an earlier moment saw them: fewer, with fewer RSVPs, modified earlier.
+    """Show events as an earlier pull saw them.
 
-    The key of the pull sees events of groups that are not older than `since`.
+    They are fewer, with fewer RSVPs, modified earlier. The key of the pull sees events of groups that are not older
+    than `since`.
     """
     first, last = times.stamp(since), times.stamp(at)
     return [as_of(event, at) for event in events if first <= event["created_date"] <= last]
 
 
 def as_of(event: Document, when: datetime) -> Document:
-    """Show an event as it was at an earlier moment: RSVPs come in evenly until it was last modified.
+    """Show an event as it was at an earlier moment.
 
-    An event whose RSVPs were the same then as now is the same in every field, its modified_date too.
+    RSVPs come in evenly until it was last modified. An event whose RSVPs were the same then as now is the same in
+    every field, its modified_date too.
     """
     created, modified = times.read(event["created_date"]), times.read(event["modified_date"])
     if when >= modified:
@@ -138,6 +143,6 @@ def as_of(event: Document, when: datetime) -> Document:
 
 
 def people_of(world: World, event: Document) -> Document:
-    """Return creator and organizer, which v2 embedded in addition to the links until June 2018."""
+    """Return creator and organizer, embedded until June 2018."""
     roles = [role for role in ("osdi:creator", "osdi:organizer") if role in event["_links"]]
     return {role: world.people[event["_links"][role]["href"]] for role in roles}

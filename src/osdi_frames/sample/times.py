@@ -1,4 +1,4 @@
-"""When things happen in the sample, and how the service writes it."""
+"""When things happen in the sample."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -22,6 +22,9 @@ def stamp(when: datetime) -> str:
 
 
 def growing(share: float) -> datetime:
-    """Return when a share of all things was there whose number grows more and more over six years."""
+    """Return when a share of all things was there.
+
+    Their number grows more and more over six years.
+    """
     moment: datetime = UNTIL - 6 * YEAR * (1 - share**0.5)
     return moment

@@ -14,7 +14,7 @@ CREATOR_ROLES = {
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A person's account, or a group's with the roles of its people."""
+    """A person's account, or a group's with roles."""
 
     account_id: str
     default_creator: str

@@ -1,4 +1,4 @@
-"""The ASGI application: what of it can be set, its life, and its addresses, from a request to its response."""
+"""The ASGI application: settings, addresses, from request to response."""
 
 import asyncio
 import json
@@ -71,9 +71,9 @@ def create_app(
     webhook_timeout
         Seconds within which a receiver must answer a delivery (interface 6).
     lenient
-        Take what other clients send and the contract does not have: events without origin_system, a space between date
-        and time, a form or a query for a body, petitions and event campaigns over the API. The package's guide of the
-        sandbox lists all.
+        Take what other clients send and the contract does not have: events without origin_system, a space between
+        date and time, a form or a query for a body, petitions and event campaigns over the API. The package's guide
+        of the sandbox lists all.
     webhook_hosts
         Names of hosts, besides this machine, to which webhooks may be registered and delivered.
     now
@@ -82,7 +82,7 @@ def create_app(
     Examples
     --------
     >>> app = create_app(prefix="action_network")
-    >>> list(app.state.service.store.names("key"))
+    >>> list(app.state.service.store.entries("key"))
     ['sandbox-individual-key', 'sandbox-group-key']
     >>> app.state.service.store.close()  # whoever serves it does that
     """
@@ -130,7 +130,7 @@ def _routes(service: Service) -> Iterator[Route]:
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """One address of a version of the API, or of the admin interface, as an ASGI application."""
+    """One address of the API or the admin interface."""
 
     _service: Service
     _handlers: Mapping[str, api.Handler]
@@ -139,34 +139,37 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        seen, injected = self._arrived(request)
+        logged, injected = self._arrived(request)
         names = {injection.name for injection in injected}
         with suppress(ClientDisconnect):
-            response = await faults.instead(injected, seen)
+            response = await faults.faulty_response(injected, logged)
             if response is None:
                 try:
                     response = await self._answer(request, injected)
                 except RequestRefused as error:
                     response = _refused(error, self._handlers)
             if "drop" not in names:
-                seen.status = response.status_code
+                logged.status = response.status_code
             if names & {"drop", "half_body"}:
-                await faults.break_off(response, half="drop" not in names, scope=scope, send=send)
+                await faults.break_connection(response, half="drop" not in names, scope=scope, send=send)
             else:
                 await response(scope, receive, send)
 
-    def _arrived(self, request: Request) -> tuple[faults.Seen, list[faults.Injection]]:
-        """Return what is listed of a request, and the faults that apply to it; neither is of the admin interface."""
+    def _arrived(self, request: Request) -> tuple[faults.LoggedRequest, list[faults.Injection]]:
+        """Return a request's log entry and its faults.
+
+        The admin interface has neither.
+        """
         is_collection = not self._path.endswith("}")
         page = request.query_params.get("page", "1" if is_collection else "")
         number = int(page) if page.isdecimal() and len(page) < 10 else None
         at, path = self._service.clock().timestamp(), request.scope["path"]
-        seen = faults.Seen(at, request.method, path, number)
+        logged = faults.LoggedRequest(at, request.method, path, number)
         if self._version == ADMIN:
-            return seen, []
-        self._service.seen.append(seen)
+            return logged, []
+        self._service.requests.append(logged)
         here = ("request", "page", "answer")
-        return seen, self._service.faults.injected(here, request.method, path, number)
+        return logged, self._service.faults.injected(here, request.method, path, number)
 
     async def _answer(self, request: Request, injected: Sequence[faults.Injection]) -> Response:
         account, method = self._admitted(request), request.method
@@ -192,12 +195,15 @@ class _Endpoint:
         return self._response({} if query.get("background_request") == "true" else answer, site)
 
     def _admitted(self, request: Request) -> Account:
-        """Return whose request it is; one without a valid key, or to the admin interface from elsewhere, is refused."""
+        """Return whose request it is, refused without a valid key.
+
+        The admin interface asks for none, and refuses requests from elsewhere.
+        """
         if self._version == ADMIN:
             _check_sender(request)
             return NOBODY
         header = KEY_HEADERS[self._version]
-        account_id = self._service.store.named("key", request.headers.get(header, ""))
+        account_id = self._service.store.entry("key", request.headers.get(header, ""))
         if account_id is None and self._path:  # the entry point asks for none
             raise RequestRefused(403, f"API key invalid or not present: send it in the header {header}")
         return self._service.account(account_id) if account_id else NOBODY
@@ -212,7 +218,10 @@ class _Endpoint:
 
 
 def _check_sender(request: Request) -> None:
-    """Refuse a request under another host's name (DNS rebinding), or of another origin's page (cross-site)."""
+    """Refuse a request of another host or site.
+
+    One under another host's name is DNS rebinding, one of another origin's page is cross-site.
+    """
     host, origin = request.headers.get("host", ""), request.headers.get("origin")
     here = is_loopback(re.sub(":[0-9]+$", "", host))
     own_page = origin in (None, f"{request.scope['scheme']}://{host}")
@@ -222,15 +231,16 @@ def _check_sender(request: Request) -> None:
 
 
 def _refused(error: RequestRefused, handlers: Mapping[str, object]) -> Response:
-    """Return the JSON of a refusal; that of a method names those that there are."""
+    """Return the JSON of a refusal, with the allowed methods."""
     headers = {"Allow": ", ".join(handlers)} if error.status == 405 else None
     return JSONResponse({"error": str(error)}, status_code=error.status, headers=headers)
 
 
 async def _body(request: Request, version: str, *, lenient: bool) -> dict[str, Any]:
-    """Read the body of a request, which must be a JSON object of interchangeable text.
+    """Read a body, which must be a JSON object.
 
-    With `lenient`, one that is no JSON is a form, and a request without a body has it in its query.
+    Its text must be interchangeable. With `lenient`, one that is no JSON is a form, and a request without a body has
+    it in its query.
     """
     body, limit = bytearray(), BODY_LIMITS[version]
     async for chunk in request.stream():
@@ -254,7 +264,10 @@ async def _body(request: Request, version: str, *, lenient: bool) -> dict[str, A
 
 
 def _origin(request: Request) -> str:
-    """Return where the caller found the sandbox: its links lead to the same host and port."""
+    """Return the host and port to which links lead.
+
+    They are those under which the caller found the sandbox.
+    """
     host = request.headers.get("host", "")
     if not _HOST.fullmatch(host):  # what else a Host header may hold is no part of an address
         address, port = request.scope["server"]

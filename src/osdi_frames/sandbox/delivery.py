@@ -1,4 +1,4 @@
-"""The delivery of webhook messages: attempts, retries, and the loop (interface 6)."""
+"""The delivery of webhook messages (interface 6)."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ _ROUND = 128
 
 
 class Deliverer:
-    """The loop that sends due messages; whoever adds messages wakes it."""
+    """The loop that sends due messages when it is woken."""
 
     def __init__(self, service: Service, retry_after: Sequence[float], timeout: float) -> None:
         self._service, self._retry_after, self._timeout = service, retry_after, timeout
@@ -67,7 +67,7 @@ class Deliverer:
 
     async def _deliver(self, webhook_id: str, body: str) -> str | None:
         """Send a message; return why that failed, or None."""
-        url = self._store.named("webhook", webhook_id)["url"]
+        url = self._store.entry("webhook", webhook_id)["url"]
         if not deliverable(url, self._service.webhook_hosts):
             return "the host is not this machine; --allow-webhook-hosts allows others"
         faults = self._service.faults.injected(("delivery",), "POST", url)

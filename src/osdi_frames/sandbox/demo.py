@@ -1,4 +1,4 @@
-"""Fill an empty sandbox with a made-up world: people, campaigns, events with their RSVPs, petitions, signatures."""
+"""Fill an empty sandbox with the sample's world."""
 
 import asyncio
 from dataclasses import replace
@@ -23,10 +23,11 @@ _FIRST_ATTENDEE = 1_000_000  # so that no attendee is one of the signers
 
 
 def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
-    """Fill an empty sandbox with a made-up world: campaigns, events, RSVPs, petitions, people, signatures.
+    """Fill an empty sandbox with a made-up world.
 
-    They belong to the group, whose key sees them, each made at its own moment; links lead to `origin`. A sandbox that
-    has events is left as it is, one that is being served answers nothing until it is filled.
+    Campaigns, events, RSVPs, petitions, people and signatures belong to the group, whose key sees them, each made at
+    its own moment; links lead to `origin`. A sandbox that has events is left as it is, one that is being served
+    answers nothing until it is filled.
 
     Examples
     --------
@@ -60,7 +61,10 @@ def _fill(service: Service, origin: str, seed: int) -> None:
 
 
 class _Replay:
-    """The acts of a world in the service's own terms: what the world calls by its address gets an id here."""
+    """The acts of a world in the service's own terms.
+
+    What the world calls by its address gets an id here.
+    """
 
     def __init__(self, service: Service, site: Site, seed: int) -> None:
         self._service, self._site = service, site
@@ -94,7 +98,7 @@ class _Replay:
             self._sign(signature)
 
     def _begun(self, document: Document) -> Document:
-        """Set the clock to when a document was made; return what the sandbox does not make itself."""
+        """Set the clock to a document's creation; return its body."""
         self._moment = datetime.fromisoformat(document["created_date"])
         made_here = ("identifiers", "browser_url")
         return {name: value for name, value in document.items() if name not in made_here}
@@ -114,9 +118,10 @@ class _Replay:
         self._attend(made, event)
 
     def _attend(self, made: Resource, event: Document) -> None:
-        """Let people come to an event, the same ones to every event and new ones where more are needed.
+        """Let people come to an event.
 
-        They RSVP one after the other, the last one when the event was last modified.
+        The same ones come to every event, and new ones where more are needed. They RSVP one after the other, the last
+        one when the event was last modified.
         """
         count, created = event["total_accepted"], self._moment
         lasted = datetime.fromisoformat(event["modified_date"]) - created
@@ -131,16 +136,19 @@ class _Replay:
             self._act("attendance", made, body, data, by="page")
 
     def _sign(self, signature: Document) -> None:
-        body, data = self._begun(signature), signature.get(self._site.named("<p>:referrer_data"), {})
+        body, data = self._begun(signature), signature.get(self._site.prefixed("<p>:referrer_data"), {})
         petition = self._service.resource("petition", self._ids[signature["_links"]["osdi:petition"]["href"]])
         signed = self._act("signature", petition, body, data, by="api")
         if signed.created_date != signature["created_date"]:
             self._service.new_id()  # a repeat draws one, too, so that the ids after it are always the same
 
     def _act(self, kind: str, parent: Resource, body: Document, data: Document, *, by: str) -> Resource:
-        """Record an act; its referrer code is made one of the group's, since another would be taken out."""
+        """Record an act.
+
+        Its referrer code is made one of the group's, since another would be taken out.
+        """
         if code := data.get("referrer"):
-            self._service.store.bind("referrer", code, GROUP)
+            self._service.store.set_entry("referrer", code, GROUP)
         return self._service.act(kind, parent, body, self._site, by=by)
 
     def _linked(self, rel: str, person_id: str) -> dict[str, Any]:

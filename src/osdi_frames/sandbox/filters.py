@@ -1,4 +1,4 @@
-"""The parameter ``filter`` of collections: its small OData subset, and what it compares."""
+"""The parameter ``filter`` of collections: a small OData subset."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -72,7 +72,7 @@ def _compared(name: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def _comparable(name: str, text: str) -> str | None:
-    """Write a value as its filter compares it; None is invalid."""
+    """Write a value as compared; None is invalid."""
     return _WRITTEN.get(name, str)(text)
 
 

@@ -1,4 +1,4 @@
-"""Bodies that are no JSON: the fields of a form, or of a query, as nested objects."""
+"""Bodies that are no JSON: fields of forms or queries."""
 
 import re
 from typing import Any
@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl
 
 
 def parse_fields(text: str) -> dict[str, Any]:
-    """Read fields with the nesting of their names; a name that is repeated makes a list.
+    """Read fields with the nesting of their names.
 
-    Raises ValueError where a part is no field.
+    A name that is repeated makes a list. Raises ValueError where a part is no field.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""People: who is linked, who is known again, what is recorded of them."""
+"""People: links to them, contacts, records."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ _DEFAULTS = {
 
 
 def named_creator(body: Mapping[str, Any], site: Site, *, any_host: bool) -> str | None:
-    """Return the id of the person whom a body names as creator.
+    """Return the id of a body's creator.
 
     By link or, in v1, embedded (interface 2.8, 4).
     """
@@ -29,7 +29,7 @@ def named_creator(body: Mapping[str, Any], site: Site, *, any_host: bool) -> str
 
 
 def linked_person(body: Any, place: tuple[str, ...], site: Site, *, any_host: bool) -> str | None:
-    """Return the id of the person to whom a link leads.
+    """Return the id of a linked person.
 
     `place` are the keys under which the link stands in the body. With `any_host`, the link may lead to another host,
     as clients write that know the address of one service only.

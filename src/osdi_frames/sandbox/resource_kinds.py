@@ -1,4 +1,4 @@
-"""Every kind of resource: addresses, methods, keys, fields, filters, links, counts.
+"""Every kind of resource, as one declaration.
 
 A field has its names in v2 and v1, its shape, and who may set it. Store, pages, endpoints and representations are
 the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link or a client leads
@@ -84,7 +84,7 @@ class ResourceKind:
 
         The link array is called in v2 as in v1.
         """
-        rows, links = (site.named(f"{self.prefix}:{self.at(version)}") for version in (site.version, "v1"))
+        rows, links = (site.prefixed(f"{self.prefix}:{self.at(version)}") for version in (site.version, "v1"))
         return rows, links
 
     def filters_of(self, site: Site) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Shapes of values in bodies, and what of a value has one."""
+"""Shapes of the values in bodies."""
 
 import re
 from collections.abc import Mapping

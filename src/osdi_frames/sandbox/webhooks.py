@@ -43,7 +43,7 @@ class Act:
         site = replace(site, version="v2")
         shown = represent(replace(self.recorded, parent=None, person_id=None), site)
         shown["_links"] = links(self.recorded, site)
-        del shown[own_name := site.named("<p>:referrer_data")]
+        del shown[own_name := site.prefixed("<p>:referrer_data")]
         for name, field in ((own_name, "referrer_data"), ("add_tags", "add_tags")):
             if field in self.entered:
                 shown[name] = self.entered[field]
@@ -63,7 +63,7 @@ def sample_element(site: Site, sponsor: Account) -> Fields:
     email = {"primary": True, "address": "sample@example.org"}
     signature = {
         "identifiers": [site.native("sample")],
-        site.named("<p>:referrer_data"): {},
+        site.prefixed("<p>:referrer_data"): {},
         "person": {"given_name": "Sample", "email_addresses": [email]},
         "_links": links(sample, site),
     }
@@ -73,7 +73,7 @@ def sample_element(site: Site, sponsor: Account) -> Fields:
 def _element(name: str, shown: Fields, site: Site, sponsor: Account, message_id: str) -> Fields:
     # the key is the same over all retries of a message
     key = hashlib.sha256(message_id.encode()).hexdigest()
-    return {name: shown, site.named("<p>:sponsor"): sponsor.sponsor, "idempotency_key": key}
+    return {name: shown, site.prefixed("<p>:sponsor"): sponsor.sponsor, "idempotency_key": key}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Outbox:
     new_id: Callable[[], str]
 
     def put(self, act: Act, site: Site, *, now: float) -> None:
-        """Put an act into a message for every webhook that it triggers (interface 6)."""
-        for webhook_id, webhook in self.store.names("webhook").items():
+        """Put an act into a message for every triggered webhook."""
+        for webhook_id, webhook in self.store.entries("webhook").items():
             if act.triggers(webhook):
                 faults = self.faults.injected(("signature",), "POST", webhook["url"])
                 injected = {injection.name: injection for injection in faults}
@@ -99,7 +99,7 @@ class Outbox:
     def _message(
         self, webhook_id: str, injected: Mapping[str, Injection], now: float
     ) -> tuple[str, list[Any], float]:
-        """Return an element's message: its id, the elements before it, when it is due."""
+        """Return an element's message: id, elements before it, due time."""
         due = now
         if batch := injected.get("webhook_batch"):
             unfilled = self.store.unfilled_message(webhook_id, batch.settings["size"], now=now)
@@ -112,6 +112,9 @@ class Outbox:
 
 
 def deliverable(url: str, hosts: Collection[str]) -> bool:
-    """Return whether an address is on this machine or an allowed host."""
+    """Return whether an address may be delivered to.
+
+    That is this machine, and `hosts`, names that were allowed.
+    """
     host = urlsplit(url).hostname
     return is_loopback(host) or host in [name.lower() for name in hosts]
