@@ -12,13 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.quoting import cut
 from osdi_frames.sandbox.accounts import ROLES, Account
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service, found_or_refused, list_name
-from osdi_frames.sandbox.shapes import REFERRER_DATA, Shape, conform
+from osdi_frames.sandbox.shapes import REFERRER_DATA
 from osdi_frames.sandbox.webhooks import deliverable, sample_element
 from osdi_frames.tables.fields import VERSIONS
 
@@ -46,19 +46,10 @@ def ensure_accounts(service: Service) -> None:
         service.store.set_entry("key", key, account.account_id)
 
 
-def _body_field(call: Call, name: str, shape: Shape = str, *, needed: bool = True) -> Any:
-    """Return a field of a body, refused without its shape."""
-    value = call.body.get(name)
-    if (needed or value is not None) and (not value or conform(value, shape) != value):
-        raise RequestRefused(400, f"{name} cannot be {quoted(str(value))}")
-    return value
-
-
 def _account(service: Service, call: Call) -> Account:
     """Return the account named, or the individual one."""
-    return service.account(
-        _body_field(call, "account", needed=False) or call.query.get("account", INDIVIDUAL)
-    )
+    named = call.field("account", needed=False) or call.query.get("account")
+    return service.account(named or INDIVIDUAL)
 
 
 # what is made and done
@@ -77,10 +68,8 @@ def overview(service: Service, call: Call) -> Any:
 
 def add_key(service: Service, call: Call) -> Any:
     """Add a key to an account, or make one."""
-    account_id, key = (
-        _account(service, call).account_id,
-        _body_field(call, "key", needed=False) or service.new_id(),
-    )
+    account_id = _account(service, call).account_id
+    key = call.field("key", needed=False) or service.new_id()
     service.store.set_entry("key", key, account_id)
     return {"key": key, "account": account_id}
 
@@ -92,13 +81,11 @@ def add_person(service: Service, call: Call) -> Any:
     """
     person = service.new_person(call.body, call.site)
     person_id, names = person.resource_id, map(person.fields.get, ("given_name", "family_name"))
-    title, code = (
-        " ".join(filter(None, names)) or "Somebody",
-        _body_field(call, "referrer_code", needed=False),
-    )
-    account_id, url = f"person:{person_id}", f"{_PAGE}/users/{person_id}"
-    service.save_account(Account(account_id, person_id, title, url, referrer_code=code))
-    return {"person_id": person_id, "account": account_id}
+    title, page = " ".join(filter(None, names)) or "Somebody", f"{_PAGE}/users/{person_id}"
+    code = call.field("referrer_code", needed=False)
+    account = Account(f"person:{person_id}", person_id, title, page, referrer_code=code)
+    service.save_account(account)
+    return {"person_id": person_id, "account": account.account_id}
 
 
 def add_group(service: Service, call: Call) -> Any:
@@ -106,18 +93,13 @@ def add_group(service: Service, call: Call) -> Any:
 
     `title`, `url`, `founder` (a person id), `roles` (person id to role), `referrer_code`.
     """
-    roles, founder = (
-        _body_field(call, "roles", {str: ROLES}, needed=False) or {},
-        _body_field(call, "founder"),
-    )
-    roles, group_id = {founder: "creator"} | roles, service.new_id()
+    founder, group_id = call.field("founder"), service.new_id()
+    roles = {founder: "creator"} | (call.field("roles", {str: ROLES}, needed=False) or {})
     for person_id in roles:
         service.resource("person", person_id)
-    title, url, code = (
-        _body_field(call, name, needed=name == "title") for name in ("title", "url", "referrer_code")
-    )
-    page = url or f"{_PAGE}/groups/{group_id}"
-    account = Account(f"group:{group_id}", founder, title, page, roles, code)
+    page = call.field("url", needed=False) or f"{_PAGE}/groups/{group_id}"
+    code = call.field("referrer_code", needed=False)
+    account = Account(f"group:{group_id}", founder, call.field("title"), page, roles, code)
     service.save_account(account)
     return asdict(account)
 
@@ -135,12 +117,9 @@ def add_events(service: Service, call: Call) -> Any:
     capacity, <p>:hidden, <p>:event_campaign_id, and `listed` false, for an event that only its campaign's collection
     shows.
     """
-    account, bodies = _account(service, call), _body_field(call, "events", [dict])
-    made = []
-    for body in bodies:
-        listed = body.get("listed") is not False
-        made.append(service.create_event(account, body, call.site, by="ui", listed=listed).resource_id)
-    return {"event_ids": made}
+    account, bodies = _account(service, call), call.field("events", [dict])
+    made = [service.create_event(account, body, call.site, by="ui") for body in bodies]
+    return {"event_ids": [event.resource_id for event in made]}
 
 
 def record_act(kind: str, parent: str, service: Service, call: Call) -> Any:
@@ -148,7 +127,7 @@ def record_act(kind: str, parent: str, service: Service, call: Call) -> Any:
 
     `petition` or `event`, `person`; `source` and the like.
     """
-    acted_on = service.resource(parent, _body_field(call, parent))
+    acted_on = service.resource(parent, call.field(parent))
     referrer_data = {key: call.body[key] for key in REFERRER_DATA if key in call.body}
     body = {**call.body, "referrer_data": referrer_data}
     return service.act(kind, acted_on, body, call.site, by="page")
@@ -159,10 +138,8 @@ def upload(service: Service, call: Call) -> Any:
 
     `petition` (its id), `signatures`, a list of bodies.
     """
-    petition, bodies = (
-        service.resource("petition", _body_field(call, "petition")),
-        _body_field(call, "signatures", [dict]),
-    )
+    petition = service.resource("petition", call.field("petition"))
+    bodies = call.field("signatures", [dict])
     signed = [service.act("signature", petition, body, call.site, by="upload") for body in bodies]
     return {"signature_ids": [signature.resource_id for signature in signed]}
 
@@ -172,7 +149,7 @@ def add_webhook(service: Service, call: Call) -> Any:
 
     Its trigger: `petition` or `event` (an id; all when left out), `account`, `uploads`.
     """
-    url = _body_field(call, "url")
+    url = call.field("url")
     try:
         parts = urlsplit(url)
         fits = re.fullmatch("https?://[!-~]+", url) and parts.hostname and parts.port != 0
@@ -183,7 +160,7 @@ def add_webhook(service: Service, call: Call) -> Any:
     if not deliverable(url, service.webhook_hosts):
         allowing = f"--allow-webhook-hosts {cut(parts.hostname or '')} allows it"
         raise RequestRefused(400, f"url must lead to this machine; {allowing}")
-    trigger = {name: _body_field(call, name, needed=False) for name in ("petition", "event", "account")}
+    trigger = {name: call.field(name, needed=False) for name in ("petition", "event", "account")}
     for kind, named in trigger.items():
         if named:
             service.account(named) if kind == "account" else service.resource(kind, named)
@@ -207,7 +184,7 @@ def send_test(service: Service, call: Call) -> None:
 def inject(service: Service, call: Call) -> Any:
     """Inject a fault: `fault`, its settings, and at which requests."""
     settings = {name: value for name, value in call.body.items() if name != "fault"}
-    return service.faults.inject(_body_field(call, "fault"), **settings).as_json()
+    return service.faults.inject(call.field("fault"), **settings).as_json()
 
 
 def delete(kind: str, service: Service, call: Call) -> None:

@@ -18,6 +18,7 @@ from osdi_frames.sandbox.filters import parse_filter
 from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS, ResourceKind
 from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Service, Shown, list_name
+from osdi_frames.sandbox.shapes import Shape, conform
 from osdi_frames.sandbox.site import Link, Site
 
 PER_PAGE = 25
@@ -35,6 +36,13 @@ class Call:
     account: Account = NOBODY
     path: str = ""
     injected: Sequence[Injection] = ()
+
+    def field(self, name: str, shape: Shape = str, *, needed: bool = True) -> Any:
+        """Return a field of the body, refused without its shape."""
+        value = self.body.get(name)
+        if (needed or value is not None) and (not value or conform(value, shape) != value):
+            raise RequestRefused(400, f"{name} cannot be {quoted(str(value))}")
+        return value
 
 
 Handler = Callable[[Service, Call], Any]  # it answers a value with resources in it, or JSON

@@ -52,12 +52,8 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
 def _fill(service: Service, origin: str, seed: int) -> None:
     if service.store.find("event"):
         return
-    clock, new_id = service.clock, service.new_id
-    try:
-        with service.store.transaction():
-            _Replay(service, Site(origin, service.prefix, "v2"), seed).run()
-    finally:
-        service.clock, service.new_id = clock, new_id
+    with service.store.transaction():
+        _Replay(service, Site(origin, service.prefix, "v2"), seed).run()
 
 
 class _Replay:
@@ -67,15 +63,18 @@ class _Replay:
     """
 
     def __init__(self, service: Service, site: Site, seed: int) -> None:
-        self._service, self._site = service, site
+        # The same ids at every start: who pulls again from a demo that was started again finds the same events.
+        random = Random(seed)  # noqa: S311 (ids of a demo are no secret)
+        self._service = replace(
+            service,
+            clock=lambda: self._moment,
+            new_id=lambda: str(UUID(int=random.getrandbits(128), version=4)),
+        )
+        self._site = site
         self._world = World(seed=seed, event_count=EVENTS, prefix=site.prefix, api=site.base_url)
         self._listed = {href_of(event) for event in self._world.listed}
         self._ids: dict[str, str] = {}  # of people, campaigns and petitions, by their address in the world
         self._attendees: list[str] = []
-        # The same ids at every start: who pulls again from a demo that was started again finds the same events.
-        random = Random(seed)  # noqa: S311 (ids of a demo are no secret)
-        service.clock = lambda: self._moment
-        service.new_id = lambda: str(UUID(int=random.getrandbits(128), version=4))
 
     def run(self) -> None:
         group = self._service.account(GROUP)
@@ -106,15 +105,13 @@ class _Replay:
     def _create(self, event: Document) -> None:
         # Of the sample's events, those of the user interface have a page on the service, as in life (interface 1.2).
         by = "ui" if "browser_url" in event else "v2"
-        listed = href_of(event) in self._listed
         href = self._world.campaign_href(event)
         campaign = self._service.resource("event_campaign", self._ids[href]) if href else None
         body = self._begun(event)
         body["_links"] = self._linked("osdi:creator", self._ids[event["_links"]["osdi:creator"]["href"]])
-        made = self._service.create_event(
-            self._group, body, self._site, campaign=campaign, by=by, listed=listed
-        )
-        self._service.store.put(replace(made, modified_date=event["modified_date"]))
+        made = self._service.create_event(self._group, body, self._site, campaign=campaign, by=by)
+        listed = href_of(event) in self._listed
+        self._service.store.put(replace(made, modified_date=event["modified_date"], listed=listed))
         self._attend(made, event)
 
     def _attend(self, made: Resource, event: Document) -> None:

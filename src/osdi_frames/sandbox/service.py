@@ -29,6 +29,7 @@ from osdi_frames.sandbox.shapes import HELPER, conform
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Row, Store, parse_row
 from osdi_frames.sandbox.webhooks import Act, Outbox
+from osdi_frames.tables.fields import VERSIONS
 
 Found = TypeVar("Found")
 Body = Mapping[str, Any]
@@ -291,7 +292,6 @@ class Service:
         *,
         campaign: Resource | None = None,
         by: str = "",
-        listed: bool = True,
     ) -> Resource:
         """Make an event, or change the identified one (interface 4)."""
         by = by or site.version
@@ -307,6 +307,7 @@ class Service:
         creator_id, named = account.creator(named_creator(body, site, any_host=self.lenient), site.version)
         parent = campaign.resource_id if campaign else entered.pop("parent", None)
         around = {"parent": parent, "person_id": creator_id, "made_by": by, "creator_named": named}
+        listed = by in VERSIONS or body.get("listed") is not False
         fields = origin | entered | _sponsored(account)
         return self.add("event", account.account_id, fields, site, listed=listed, **around)
 
