@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from osdi_frames.sample import times
 from osdi_frames.sample.deployment import Document, href_of
-from osdi_frames.sample.people import delivered
+from osdi_frames.sample.people import delivered_attendance
 from osdi_frames.sample.pulls import as_of
 from osdi_frames.sample.world import World
 
@@ -27,7 +27,7 @@ class Delivery(NamedTuple):
 
     def envelope(self) -> Document:
         """Wrap the body in an envelope with its receipt."""
-        return {"received_at": times.stamp(self.received_at), "body": self.body}
+        return {"received_at": times.timestamp(self.received_at), "body": self.body}
 
 
 def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Delivery]:
@@ -44,12 +44,12 @@ def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Deliver
     >>> first.received_at.year, list(first.body[0])
     (2021, ['osdi:signature', 'action_network:sponsor'])
     """
-    office, numbers = _PostOffice(world), count()
+    sender, numbers = _Sender(world), count()
     waiting: list[Delivery] = []
-    for batch in _batches(signatures, office.rng):
-        now = times.read(batch[-1]["created_date"])
+    for batch in _batches(signatures, sender.rng):
+        now = times.parse(batch[-1]["created_date"])
         yield from _due(waiting, now)
-        for received_at, body in office.post(batch, now):
+        for received_at, body in sender.post(batch, now):
             heappush(waiting, Delivery(received_at, next(numbers), body))
     yield from _due(waiting, times.UNTIL)
 
@@ -67,7 +67,7 @@ def _due(waiting: list[Delivery], now: datetime) -> Iterator[Delivery]:
         yield heappop(waiting)
 
 
-class _PostOffice:
+class _Sender:
     """Send each message as often as in life."""
 
     def __init__(self, world: World) -> None:
@@ -90,7 +90,7 @@ class _PostOffice:
         elif draw < 0.08:
             later = now + (1 + rng.random() * 40 * 60) * times.MINUTE
             comment = "Updated: I can volunteer on weekends, too."
-            changed = {"modified_date": times.stamp(later), "comments": comment}
+            changed = {"modified_date": times.timestamp(later), "comments": comment}
             yield later + times.MINUTE, self._body([signature | changed for signature in signatures], now)
         elif draw < 0.10:
             attendance = self._attendance(now) if rng.random() < 0.3 else []
@@ -125,7 +125,7 @@ class _PostOffice:
 
     def _attendance(self, now: datetime) -> list[Document]:
         """Send the newest RSVP of a current event."""
-        moment = times.stamp(now)
+        moment = times.timestamp(now)
         current = [
             event for event in self.world.events if event["created_date"] <= moment <= event["modified_date"]
         ]
@@ -134,7 +134,7 @@ class _PostOffice:
             return []
         self.number += 1
         ((event, newest),) = self.rng.choices(list(zip(current, counts, strict=True)), counts)
-        return [self._element("osdi:attendance", delivered(self.world, event, newest), now)]
+        return [self._element("osdi:attendance", delivered_attendance(self.world, event, newest), now)]
 
     def _other(self, kind: str, signature: Document, now: datetime) -> list[Document]:
         """Send an element of another type.
@@ -145,7 +145,7 @@ class _PostOffice:
         kind = kind.replace("<p>", self.world.prefix)
         resource_id = self.world.id("other", self.number)
         resource = {
-            **self.world.identified(resource_id, times.stamp(now)),
+            **self.world.identified(resource_id, times.timestamp(now)),
             "_links": {
                 "self": self.world.link(f"{kind.partition(':')[2]}s", resource_id),
                 "osdi:person": signature["_links"]["osdi:person"],

@@ -62,6 +62,14 @@ class Deployment:
         """Begin a resource that was not modified since."""
         return {"identifiers": [self.own(resource_id)], "created_date": made, "modified_date": made}
 
+    def act_links(self, kind: str, own_id: str, parent: str, parent_id: str, person_id: str) -> Document:
+        """Link an act to itself, its parent and its person."""
+        return {
+            "self": self.link(f"{parent}s", parent_id, f"{kind}s", own_id),
+            f"osdi:{parent}": self.link(f"{parent}s", parent_id),
+            "osdi:person": self.link("people", person_id),
+        }
+
     def draws(self, subject: str) -> Random:
         """Open the random draws of one subject.
 
@@ -99,7 +107,7 @@ def attention(
     """
     weights = [rank**-0.9 for rank in range(1, len(resources) + 1)]
     rng.shuffle(weights)
-    launched = [times.read(resource["created_date"]) for resource in resources]
+    launched = [times.parse(resource["created_date"]) for resource in resources]
 
     def weigh(now: datetime) -> list[float]:
         ages = [(now - moment) / times.MONTH for moment in launched]
@@ -109,6 +117,6 @@ def attention(
     return weigh
 
 
-def present(parts: Document) -> Document:
-    """Leave out what is missing, as the service does."""
-    return {name: value for name, value in parts.items() if value is not None}
+def document(**fields: Any) -> Document:
+    """Make a document; what is missing is left out, as the service does."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -13,10 +13,10 @@ UNTIL = datetime(2026, 8, 1, tzinfo=UTC)  # time stands still here: nothing was 
 EMBEDDED_UNTIL = datetime(2018, 6, 1, tzinfo=UTC)  # until then v2 embedded the people of an event
 
 #: Read a moment that the service wrote.
-read = datetime.fromisoformat
+parse = datetime.fromisoformat
 
 
-def stamp(when: datetime) -> str:
+def timestamp(when: datetime) -> str:
     """Write a UTC moment as the service does."""
     return f"{when.isoformat()[:19]}Z"
 

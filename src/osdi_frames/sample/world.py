@@ -11,7 +11,15 @@ from itertools import cycle
 from random import Random
 
 from osdi_frames.sample import times
-from osdi_frames.sample.deployment import Deployment, Document, attention, href_of, id_of, power_law, present
+from osdi_frames.sample.deployment import (
+    Deployment,
+    Document,
+    attention,
+    document,
+    href_of,
+    id_of,
+    power_law,
+)
 from osdi_frames.sample.people import make_signatures, organizer
 from osdi_frames.sample.words import PLACES, WORDS, Place
 
@@ -142,7 +150,11 @@ class World(Deployment):
         """
         for number, launched in enumerate(launches):
             own_id, sponsor = self.id(kind, number), self._groups[number % len(self._groups)]
-            path, page, made = (f"{kind}s", own_id), f"{self.site}/{kind}s/{number}", times.stamp(launched)
+            path, page, made = (
+                (f"{kind}s", own_id),
+                f"{self.site}/{kind}s/{number}",
+                times.timestamp(launched),
+            )
             filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
             yield {
                 "identifiers": [self.own(own_id)],
@@ -205,16 +217,18 @@ class World(Deployment):
         fields: Document = {
             "identifiers": [own] if own_ui else imported,
             "origin_system": "Example Network" if own_ui else rng.choice(WORDS["origins"]),
-            "created_date": times.stamp(created),
-            "modified_date": times.stamp(modified),
+            "created_date": times.timestamp(created),
+            "modified_date": times.timestamp(modified),
             "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
             "title": _title(number, cause, place.locality, rng),
             "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
             "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
             "browser_url": f"{self.site}/events/{event_id[:8]}" if own_ui else None,
             "featured_image_url": image if own_ui and rng.random() < 0.4 else None,
-            "start_date": times.stamp(start) if rng.random() < 0.97 else None,
-            "end_date": times.stamp(start + rng.randrange(1, 7) * times.HOUR) if rng.random() < 0.6 else None,
+            "start_date": times.timestamp(start) if rng.random() < 0.97 else None,
+            "end_date": times.timestamp(start + rng.randrange(1, 7) * times.HOUR)
+            if rng.random() < 0.6
+            else None,
             "location": _location(place, number, rng) if rng.random() < 0.98 else None,
             "status": rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
             "transparence": "opaque",
@@ -229,7 +243,7 @@ class World(Deployment):
                 self.own("embed"): self.link("events", event_id, "embed"),
             },
         }
-        return present(fields)
+        return document(**fields)
 
 
 def _totals(events: list[Document]) -> Document:
