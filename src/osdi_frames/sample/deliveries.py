@@ -27,7 +27,7 @@ class Delivery(NamedTuple):
 
     def envelope(self) -> Document:
         """Wrap the body in an envelope with its receipt."""
-        return {"received_at": times.timestamp(self.received_at), "body": self.body}
+        return {"received_at": times.iso(self.received_at), "body": self.body}
 
 
 def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Delivery]:
@@ -90,7 +90,7 @@ class _Sender:
         elif draw < 0.08:
             later = now + (1 + rng.random() * 40 * 60) * times.MINUTE
             comment = "Updated: I can volunteer on weekends, too."
-            changed = {"modified_date": times.timestamp(later), "comments": comment}
+            changed = {"modified_date": times.iso(later), "comments": comment}
             yield later + times.MINUTE, self._body([signature | changed for signature in signatures], now)
         elif draw < 0.10:
             attendance = self._attendance(now) if rng.random() < 0.3 else []
@@ -125,7 +125,7 @@ class _Sender:
 
     def _attendance(self, now: datetime) -> list[Document]:
         """Send the newest RSVP of a current event."""
-        moment = times.timestamp(now)
+        moment = times.iso(now)
         current = [
             event for event in self.world.events if event["created_date"] <= moment <= event["modified_date"]
         ]
@@ -145,7 +145,7 @@ class _Sender:
         kind = kind.replace("<p>", self.world.prefix)
         resource_id = self.world.id("other", self.number)
         resource = {
-            **self.world.identified(resource_id, times.timestamp(now)),
+            **self.world.identified(resource_id, times.iso(now)),
             "_links": {
                 "self": self.world.link(f"{kind.partition(':')[2]}s", resource_id),
                 "osdi:person": signature["_links"]["osdi:person"],

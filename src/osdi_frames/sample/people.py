@@ -34,8 +34,8 @@ def organizer(deployment: Deployment, number: int) -> Document:
     return {
         "given_name": given,
         "family_name": family,
-        **deployment.identified(person_id, times.timestamp(created)),
-        "modified_date": times.timestamp(created + number % 300 * times.DAY),
+        **deployment.identified(person_id, times.iso(created)),
+        "modified_date": times.iso(created + number % 300 * times.DAY),
         "origin_system": "Example Network",
         "email_addresses": [{"primary": True, "address": email}],
         "postal_addresses": [{**address, "location": place.geolocation("Approximate")}],
@@ -54,8 +54,8 @@ def signer(deployment: Deployment, number: int, *, rng: Random, signed: datetime
     office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
     draw = rng.random
     return document(
-        created_date=times.timestamp(signed - int(number % 7 * draw() * 100) * times.DAY),
-        modified_date=times.timestamp(signed),
+        created_date=times.iso(signed - int(number % 7 * draw() * 100) * times.DAY),
+        modified_date=times.iso(signed),
         given_name=given if draw() < 0.94 else None,
         family_name=family if draw() < 0.90 else None,
         postal_addresses=_entries(_address(place, number, rng), elsewhere, rng) if draw() < 0.92 else None,
@@ -155,7 +155,7 @@ def make_attendances(deployment: Deployment, event: Document) -> Iterator[Docume
     for number, person in enumerate(_attendees(deployment, event), start=1):
         own_id, person_id = deployment.id(f"attendance {event_id}", number), deployment.id("person", person)
         yield {
-            **deployment.identified(own_id, times.timestamp(created + pause * (number / count))),
+            **deployment.identified(own_id, times.iso(created + pause * (number / count))),
             "status": "accepted",
             deployment.own("person_id"): person_id,
             deployment.own("event_id"): event_id,
@@ -212,7 +212,7 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
             drawing, weighed_until = weigh(signed), signed + times.MONTH / 4
         (petition,) = rng.choices(petitions, cum_weights=drawing)
         person, own_id = rng.randrange(2 * count), deployment.id("signature", number)
-        person_id, made = deployment.id("person", person), times.timestamp(signed)
+        person_id, made = deployment.id("person", person), times.iso(signed)
         signature = {
             "identifiers": _identifiers(deployment.own(own_id), number, rng),
             "created_date": made,

@@ -107,7 +107,7 @@ def in_envelopes(documents: Iterable[Document], at: datetime = times.UNTIL) -> I
     for number, document in enumerate(documents):
         links, page = document["_links"], document["page"]
         url = links["self"]["href"] + (f"?page={page}" if page > 1 else "")
-        yield {"fetched_at": times.timestamp(at + timedelta(seconds=number)), "url": url, "body": document}
+        yield {"fetched_at": times.iso(at + timedelta(seconds=number)), "url": url, "body": document}
 
 
 def curies(deployment: Deployment) -> list[Document]:
@@ -122,7 +122,7 @@ def visible(events: list[Document], *, since: datetime, at: datetime) -> list[Do
     They are fewer, with fewer RSVPs, modified earlier. The key of the pull sees events of groups that are not older
     than `since`.
     """
-    first, last = times.timestamp(since), times.timestamp(at)
+    first, last = times.iso(since), times.iso(at)
     return [as_of(event, at) for event in events if first <= event["created_date"] <= last]
 
 
@@ -138,7 +138,7 @@ def as_of(event: Document, when: datetime) -> Document:
     total = event["total_accepted"]
     accepted = int(total * ((when - created) / (modified - created)))
     moment = created + (modified - created) * (accepted / total if total else 0)
-    return {**event, "total_accepted": accepted, "modified_date": times.timestamp(moment)}
+    return {**event, "total_accepted": accepted, "modified_date": times.iso(moment)}
 
 
 def embedded_people(world: World, event: Document) -> Document:

@@ -16,7 +16,7 @@ EMBEDDED_UNTIL = datetime(2018, 6, 1, tzinfo=UTC)  # until then v2 embedded the 
 parse = datetime.fromisoformat
 
 
-def timestamp(when: datetime) -> str:
+def iso(when: datetime) -> str:
     """Write a UTC moment as the service does."""
     return f"{when.isoformat()[:19]}Z"
 

@@ -153,7 +153,7 @@ class World(Deployment):
             path, page, made = (
                 (f"{kind}s", own_id),
                 f"{self.site}/{kind}s/{number}",
-                times.timestamp(launched),
+                times.iso(launched),
             )
             filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
             yield {
@@ -217,18 +217,16 @@ class World(Deployment):
         fields: Document = {
             "identifiers": [own] if own_ui else imported,
             "origin_system": "Example Network" if own_ui else rng.choice(WORDS["origins"]),
-            "created_date": times.timestamp(created),
-            "modified_date": times.timestamp(modified),
+            "created_date": times.iso(created),
+            "modified_date": times.iso(modified),
             "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
             "title": _title(number, cause, place.locality, rng),
             "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
             "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
             "browser_url": f"{self.site}/events/{event_id[:8]}" if own_ui else None,
             "featured_image_url": image if own_ui and rng.random() < 0.4 else None,
-            "start_date": times.timestamp(start) if rng.random() < 0.97 else None,
-            "end_date": times.timestamp(start + rng.randrange(1, 7) * times.HOUR)
-            if rng.random() < 0.6
-            else None,
+            "start_date": times.iso(start) if rng.random() < 0.97 else None,
+            "end_date": times.iso(start + rng.randrange(1, 7) * times.HOUR) if rng.random() < 0.6 else None,
             "location": _location(place, number, rng) if rng.random() < 0.98 else None,
             "status": rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
             "transparence": "opaque",

@@ -17,7 +17,7 @@ from osdi_frames.sandbox.faults import Injection, alter_page
 from osdi_frames.sandbox.filters import parse_filter
 from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS, ResourceKind
 from osdi_frames.sandbox.resources import Fields, Resource
-from osdi_frames.sandbox.service import Service, Shown, list_name
+from osdi_frames.sandbox.service import Service, list_name
 from osdi_frames.sandbox.shapes import Shape, conform
 from osdi_frames.sandbox.site import Link, Site
 
@@ -71,32 +71,22 @@ def show(service: Service, call: Call) -> Resource:
 
 
 def collection(kind: ResourceKind, service: Service, call: Call) -> str:
-    """Answer a page of a collection.
-
-    It has the account's own resources, or those of the resource under which it stands.
-    """
-    _, where = _addressed(service, call)
-    if kind.name == "person":
-        where = {"listed_in": list_name(call.account.account_id)}
-    else:
-        where |= {"account": call.account.account_id} | ({} if where else {"listed": "1"})
+    """Answer a page of a collection."""
+    where = _where(kind, service, call)
     kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
-    clauses = parse_filter(kept["filter"], kind, call.site) if "filter" in kept else []
     number, most = _positive_number(call, "page", 1), service.per_page
     per_page = min(_positive_number(call, "per_page", most), most)
+    clauses = parse_filter(kept["filter"], kind, call.site) if "filter" in kept else []
+    read = partial(service.store.page, kind.name, where=where, clauses=clauses)
+    start = (number - 1) * per_page
+    total, stored = read(limit=per_page, offset=start)
+    rows = [service.show(row, call.site) for row in stored]
 
-    def read(limit: int, offset: int) -> tuple[int, list[Shown]]:
-        total, rows = service.store.page(kind.name, where=where, clauses=clauses, limit=limit, offset=offset)
-        return total, [service.show(row, call.site) for row in rows]
-
-    here = call.site.link(call.path)
+    here, pages = call.site.link(call.path), -(-total // per_page)
 
     def page_link(number: int) -> Link:
         return {"href": f"{here['href']}?{urlencode({'page': number, **kept})}"}
 
-    start = (number - 1) * per_page
-    total, rows = read(per_page, start)
-    pages = -(-total // per_page)
     embedded, linked = kind.keys(call.site)
     links = {"self": here, linked: [link for link, _ in rows], "curies": call.site.curies()}
     if number < pages:
@@ -105,12 +95,24 @@ def collection(kind: ResourceKind, service: Service, call: Call) -> str:
     page = {**counts, "_links": links}
     for injection in call.injected:
         if injection.name == "repeat_row" and start:
-            rows[: 1 if injection.settings["instead"] else 0] = read(1, start - 1)[1]
+            before = [service.show(row, call.site) for row in read(limit=1, offset=start - 1)[1]]
+            rows[: 1 if injection.settings["instead"] else 0] = before
         alter_page(page, rows, injection, page_link)
     if not kind.totals or any(injection.name == "totals_missing" for injection in call.injected):
         del page["total_pages"], page["total_records"]
     head = json.dumps(page, ensure_ascii=False)[:-1]  # the rows are JSON already
     return f'{head}, "_embedded": {{"{embedded}": [{", ".join(text for _, text in rows)}]}}}}'
+
+
+def _where(kind: ResourceKind, service: Service, call: Call) -> dict[str, str]:
+    """Return which resources a collection has.
+
+    They are the account's own, or those of the resource under which it stands.
+    """
+    _, where = _addressed(service, call)
+    if kind.name == "person":
+        return {"listed_in": list_name(call.account.account_id)}
+    return where | {"account": call.account.account_id} | ({} if where else {"listed": "1"})
 
 
 def _positive_number(call: Call, name: str, default: int) -> int:
