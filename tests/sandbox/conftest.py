@@ -75,7 +75,7 @@ def event_id(event: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[sandbox.Running]:
-    """Serve a sandbox for tests that keep to accounts of their own and order no faults."""
+    """Serve a sandbox for tests that keep to accounts of their own and inject no faults."""
     with sandbox.serve(sandbox.create_app(retry_after=RETRIES, webhook_timeout=GUARD)) as served:
         yield served
 

@@ -154,9 +154,9 @@ def create(kind: ResourceKind, service: Service, call: Call) -> Resource:
     owner, body, site = _addressed(service, call)[0], call.body, call.site
     match kind.name:
         case "event":
-            return service.create_event(call.account, body, site, campaign=owner)
+            return service.create_event(call.account, body, site, by=site.version, campaign=owner)
         case "event_campaign" | "petition":
-            return service.add_titled(kind.name, call.account, body, site)
+            return service.add_titled(kind.name, call.account, body, site, by=site.version)
         case "person":
             return service.sign_up(call.account, body, site)
         case "tag":

@@ -168,7 +168,7 @@ async def faulty_response(injected: Sequence[Injection], logged: LoggedRequest) 
         elif injection.name == "status":
             return _error_response(settings["status"], settings["retry_after"])
         elif injection.name == "html_error":
-            page = "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>"
+            page = "<!DOCTYPE html><html><body><h1>Injected error</h1></body></html>"
             return HTMLResponse(page, settings["status"])
     return None
 

@@ -290,13 +290,15 @@ class Service:
         body: Body,
         site: Site,
         *,
+        by: str,
         campaign: Resource | None = None,
-        by: str = "",
     ) -> Resource:
-        """Make an event, or change the identified one (interface 4)."""
-        by = by or site.version
-        entered = self._enter("event", body, site, by)
+        """Make an event, or change the identified one (interface 4).
+
+        It is made by ``ui`` or by a version of the API.
+        """
         origin = {"origin_system": account.title} if self.lenient else {}
+        entered = self._enter("event", body, site, by)
         check_required("event", origin | entered, site)
         if matched := self._matched(entered.get("identifiers", ()), site):
             event = self.store.find("event", resource_id=matched.pop(), account=account.account_id)
@@ -318,14 +320,13 @@ class Service:
         events = {event_id for event_id in own if self.store.find("event", resource_id=event_id)}
         return events | set(filter(None, (self.store.entry("identifier", name) for name in others)))
 
-    def add_titled(self, kind: str, account: Account, body: Body, site: Site, *, by: str = "") -> Resource:
+    def add_titled(self, kind: str, account: Account, body: Body, site: Site, *, by: str) -> Resource:
         """Make a campaign or a petition."""
-        by = by or site.version
-        entered = self._enter(kind, body, site, by)
-        check_required(kind, entered, site)
         origin = {} if by == "ui" else {"origin_system": account.title}
+        entered = origin | self._enter(kind, body, site, by)
+        check_required(kind, entered, site)
         made = {"person_id": account.default_creator, "made_by": by}
-        return self.add(kind, account.account_id, origin | entered | _sponsored(account), site, **made)
+        return self.add(kind, account.account_id, entered | _sponsored(account), site, **made)
 
     def shift_rows(self, account: Account, injected: Sequence[Injection]) -> None:
         """Add or move events between pages, as two faults do."""
