@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.parsing import group
-from osdi_frames.parsing.engine import Engine, refused
+from osdi_frames.parsing import parse as parsing
+from osdi_frames.parsing.database import Engine, refused
 from osdi_frames.tables.forms import Form
 from tests import reference
 from tests.fuzz.oracle import documents_at
@@ -135,15 +135,15 @@ def plain_and_mended_read_the_same(table: str, document: Any) -> None:
     found = scanned(source, table, dedupe=False)
     parse = Engine.parse
 
-    def refuse(lent: Engine, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
+    def refuse(engine: Engine, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         if documents["misfits"].null_count:  # it is none of the mended
             raise refused()[0]("anything misplaced")
-        return parse(lent, form, structure, documents)
+        return parse(engine, form, structure, documents)
 
-    for is_plain in (False, True):  # where Python finds nothing in what the query refuses, all is mended
+    for has_shape in (False, True):  # where Python finds nothing in what the query refuses, all is mended
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Engine, "parse", refuse)
-            patch.setattr(group, "is_plain", lambda *_, answer=is_plain: answer)
+            patch.setattr(parsing, "has_shape", lambda *_, answer=has_shape: answer)
             same(found, scanned(source, table, dedupe=False))
 
 

@@ -94,7 +94,7 @@ def test_a_sample_in_place_of_an_earlier_one_leaves_that_as_it_was(tmp_path):
 def test_an_interrupted_query_of_the_database_is_a_keyboard_interrupt():
     program = (
         "import _thread, threading, osdi_frames as of\n"
-        "from osdi_frames.parsing.engine import engine\n"
+        "from osdi_frames.parsing.database import engine\n"
         "threading.Timer(0.5, _thread.interrupt_main).start()\n"
         "try:\n"
         "    with engine() as lent:\n"

@@ -4,8 +4,9 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ SOURCE = Path(of.__file__).parent
 LAYERS = [
     {"quoting", "collector", "escapes"},
     {"errors", "durable"},
-    {"tables", "progress", "listening"},
+    {"frames", "tables", "progress", "listening"},
     {"problems"},
     {"sources"},
     {"parsing"},
@@ -83,7 +84,47 @@ def test_a_package_imports_from_layers_below_only(package):
         assert all(LAYER_OF[other] < LAYER_OF[package] for other in inside), inside
 
 
-@pytest.mark.parametrize("package", sorted(set(LAYER_OF) - {"tables"}))  # its arrow and schema form one
+def at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that run when a module is imported."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "handlers", "finalbody"):
+            is_run = not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            is_run &= not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+            yield from at_import(getattr(node, part, [])) if is_run else ()
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return for each module those that its import runs; from a package, its modules and not the package."""
+    graph: dict[str, set[str]] = {name: set() for name in sources}
+    for name, source in sources.items():
+        for node in at_import(ast.parse(source).body):
+            found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                inside = [f"{node.module}.{alias.name}" for alias in node.names]
+                found = [one if one in sources else node.module for one in inside]
+            graph[name] |= sources.keys() & found
+    return graph
+
+
+def test_a_circle_of_imports_is_found():
+    sources = {"p.a": "from p import b", "p.b": "import p.c", "p.c": "def f():\n    import p.a", "p.d": ""}
+    TopologicalSorter(import_graph(sources)).prepare()
+    sources["p.c"] = "try:\n    from p.a import x\nexcept ImportError:\n    pass"
+    with pytest.raises(CycleError):
+        TopologicalSorter(import_graph(sources)).prepare()
+
+
+def test_the_imports_of_all_modules_form_no_circle():
+    sources = {module_name(path): path.read_text() for path in SOURCE.rglob("*.py")}
+    TopologicalSorter(import_graph(sources)).prepare()
+
+
+@pytest.mark.parametrize("package", sorted(LAYER_OF))  # also of imports in functions
 def test_the_modules_of_a_package_form_no_circle(package):
     inside = {
         path.stem: {

@@ -70,8 +70,8 @@ def __getattr__(name: str) -> Any:
     """Import the module of a public name, and return what it names."""
     if name in _HOME_OF:
         with without_collector():
-            module = import_module(f"osdi_frames.{_HOME_OF[name]}")
-        return getattr(module, name)
+            value = globals()[name] = getattr(import_module(f"osdi_frames.{_HOME_OF[name]}"), name)
+        return value
     if name in _MODULES:
         return import_module(f"osdi_frames.{name}")
     if name == "__version__":

@@ -15,14 +15,15 @@ import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument, InvalidSource, nearest
 from osdi_frames.parsing.check import Inspection, Inspector
-from osdi_frames.parsing.stream import Observer, types_among
+from osdi_frames.parsing.parse import Observer, types_among
 from osdi_frames.problems import Policy
 from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
-from osdi_frames.sources.remote import shown
-from osdi_frames.sources.source import SIZE, Source
+from osdi_frames.sources.partitions import SIZE
+from osdi_frames.sources.remote import shown_address
+from osdi_frames.sources.source import Source
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import known_prefixes, main_table
 
@@ -51,7 +52,7 @@ class Archive(Reader):
     def __repr__(self) -> str:
         asked = {"prefix": self.prefix, **self.filters}
         said = "".join(f", {name}={quoted(value)}" for name, value in asked.items() if value is not None)
-        source = shown(", ".join(self.paths)) or type(self.source).__name__
+        source = shown_address(", ".join(self.paths)) or type(self.source).__name__
         return f"Archive({source}{said})"
 
     def _repr_html_(self) -> str:

@@ -16,9 +16,9 @@ from osdi_frames.errors import counted, printable
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
-from osdi_frames.sources.listing import files
+from osdi_frames.sources.files import files
 from osdi_frames.sources.manifest import MANIFEST, Manifest, read_manifest
-from osdi_frames.sources.source import Part, Partition
+from osdi_frames.sources.source import FilePartition, Part
 from osdi_frames.tables import element_types, main_table
 
 #: Of each main table the column that says when, and the one that says what reports leave out.
@@ -52,7 +52,7 @@ class Files:
     @classmethod
     def of(cls, reader: Reader) -> Files:
         """List the files of a source."""
-        if isinstance(reader.source, Partition):
+        if isinstance(reader.source, FilePartition):
             return cls(reader.source.parts)
         return cls([Part(file) for file in files(reader.paths, lambda _: None)])
 

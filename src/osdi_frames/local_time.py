@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from osdi_frames.errors import MissingExtra
-from osdi_frames.parsing.interchange import as_frame
+from osdi_frames.frames import as_frame
 from osdi_frames.reports.columns import UTC, Convert, local, take
 
 #: The times that are a datetime in every zone. A placeholder such as 9999-12-31 may be one in none.

@@ -1,17 +1,18 @@
-"""A problem: something in an archive that no table could take, where it is, what, and why."""
+"""Problems: what no table takes, where, why."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
 import json
+import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from osdi_frames import quoting
 from osdi_frames.errors import (
@@ -29,7 +30,10 @@ OnError = Literal["raise", "skip"]
 
 
 class ProblemKind(StrEnum):
-    """What a problem is: the values of the column `problem` of `check`."""
+    """What a problem is.
+
+    These are the values of the column `problem` of `check`.
+    """
 
     NO_FILE = "unreadable file"  # or a folder, or not to its end
     EMPTY_FILE = "empty file"
@@ -73,13 +77,18 @@ _NAMED_TYPE = (
 #: The value of a finding about the key alone.
 NOTHING: Any = object()
 
+FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
+_PLAUSIBLE: Final = range(2000, 2100)
 _KINDS = 6  # of files not read that a message names
 _OUTLINED = 60  # entries of an object or list that an outline has
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a document begins: its file and its line, counted from 1."""
+    """Where a document begins.
+
+    Lines are counted from 1.
+    """
 
     source_file: str | None
     source_line: int | None = None
@@ -91,7 +100,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong inside a document, and at which key; it becomes a problem with its place."""
+    """What is wrong at a key of a document.
+
+    With its place, it becomes a problem.
+    """
 
     problem: ProblemKind
     key: str = ""
@@ -103,10 +115,10 @@ class Finding:
     @property
     def detail(self) -> str:
         """The key with its value, as short JSON."""
-        key = named(self.key)
+        key = safe_key(self.key)
         if self.value is NOTHING:
             return key
-        return f"{key} = {shown(self.value)}" if key else shown(self.value)
+        return f"{key} = {shown_value(self.value)}" if key else shown_value(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +140,17 @@ class Problem:
         return f"{self.place}: {self.problem}: {self.detail}{hint}"
 
 
+def file_name(name: str) -> str:
+    r"""Return the name of a file as text.
+
+    Bytes that are not UTF-8 are escapes.
+
+    >>> file_name("caf\udce9.json")
+    'caf\\xe9.json'
+    """
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def warn_caller(message: str, category: type[UserWarning]) -> None:
     """Warn, pointing at the line that called this package."""
     frame, level = inspect.currentframe(), 1
@@ -138,13 +161,14 @@ def warn_caller(message: str, category: type[UserWarning]) -> None:
 
 @dataclass(slots=True)
 class Policy:
-    """What to do with problems while reading: stop at the first, or skip and count.
+    """What to do with problems while reading.
 
+    Reading stops at the first, or skips and counts.
     A ``warning`` is something mended without loss of a row; it is listed by `check`, and stops nothing.
     """
 
     on_error: OnError
-    passed_over: int = field(default=0, init=False)
+    skipped: int = field(default=0, init=False)
     first: Problem | None = field(default=None, init=False)
     unknown_prefix: Problem | None = field(default=None, init=False)
     unread: Counter[str] = field(default_factory=Counter, init=False)
@@ -164,13 +188,16 @@ class Policy:
             return
         if self.on_error == "raise":
             raise BadDocument(str(problem))
-        self.passed_over += 1
+        self.skipped += 1
         self.first = self.first or problem
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
-        """Warn once, with the count, of what was skipped, and of files not read; and of a prefix that is not known."""
-        if self.passed_over:
-            count = counted(self.passed_over, "problem")
+        """Warn of skipped problems and unread files.
+
+        Each is one warning with the count; so is a prefix that is not known.
+        """
+        if self.skipped:
+            count = counted(self.skipped, "problem")
             warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
         if self.unread:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.unread.most_common(_KINDS))
@@ -183,23 +210,50 @@ class Policy:
             warn(f"{self.unknown_prefix}; {hint}", SourceWarning)
 
 
+def trusted_years(counts: Mapping[int, int]) -> range:
+    """Return the years near most rows.
+
+    Dates of all others are doubtful.
+    `counts` is the number of rows of each year that has any.
+
+    >>> trusted_years({1: 1, 2024: 5, 2026: 7, 9999: 2})
+    range(2024, 2027)
+    """
+    clusters: list[list[int]] = []
+    for year in sorted(counts):
+        if clusters and year - clusters[-1][-1] <= FAR:
+            clusters[-1].append(year)
+        else:
+            clusters.append([year])
+
+    def weight(cluster: list[int]) -> tuple[int, bool, int]:
+        return sum(counts[year] for year in cluster), any(year in _PLAUSIBLE for year in cluster), cluster[0]
+
+    most = max(clusters, key=weight)
+    return range(most[0], most[-1] + 1)
+
+
 #: What people call a field: no space, no @, and no digits enough for a phone number.
 _NAME = re.compile(r"(?:[a-z_]+: )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
 UNNAMED = "(a key that is no name)"
 _DIGITS = 10_000  # numbers below have too few digits to be somebody's
 
 
-def named(key: str) -> str:
-    """Return a key, or what stands for one that could be a person's: objects can be keyed by an address or a number.
+def safe_key(key: str) -> str:
+    """Return a key, or a placeholder.
 
-    >>> named("signature: person.shoe_size"), named("signature: person.ann@example.org")
+    Objects can be keyed by a person's address or number.
+
+    >>> safe_key("signature: person.shoe_size"), safe_key("signature: person.ann@example.org")
     ('signature: person.shoe_size', '(a key that is no name)')
     """
     return ".".join(map(cut, key.split("."))) if _NAME.fullmatch(key) else UNNAMED
 
 
 def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
-    """Return what a value is, without its texts and long numbers: a person's can be anywhere.
+    """Return the outline of a value.
+
+    It is without texts and long numbers: a person's can be anywhere.
 
     >>> outlined({"given_name": "Ann", "position": 7, "tags": []})
     {'given_name': '…', 'position': 7, 'tags': []}
@@ -207,7 +261,7 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
     match value:
         case dict() if depth:
             first = itertools.islice(value.items(), _OUTLINED)
-            return {named(key): outlined(inner, numbers=numbers, depth=depth - 1) for key, inner in first}
+            return {safe_key(key): outlined(inner, numbers=numbers, depth=depth - 1) for key, inner in first}
         case list() if depth:
             return [outlined(entry, numbers=numbers, depth=depth - 1) for entry in value[:_OUTLINED]]
         case None | bool() | []:
@@ -217,10 +271,10 @@ def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
     return "…"
 
 
-def shown(value: Any) -> str:
-    """Show a value as JSON, cut to a length that fits a line.
+def shown_value(value: Any) -> str:
+    """Show a value as JSON, cut to fit.
 
-    >>> shown({"capacity": "lots"})
+    >>> shown_value({"capacity": "lots"})
     '{"capacity": "lots"}'
     """
     text = value if isinstance(value, Verbatim) else json.dumps(value, ensure_ascii=False, default=str)
@@ -228,6 +282,6 @@ def shown(value: Any) -> str:
 
 
 class Verbatim(str):
-    """Text that a message shows as it is, not as JSON."""
+    """Text that a message shows unquoted."""
 
     __slots__ = ()

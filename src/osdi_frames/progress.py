@@ -1,4 +1,4 @@
-"""Progress bars: one look on a terminal and in a notebook."""
+"""Progress bars on terminals and in notebooks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def bar(
     total: int | None = None,
     over: Iterable[Any] | None = None,
 ) -> tqdm[Any]:
-    """Make the bar of long work, which is shown after a second; bytes (unit ``B``) as kilobytes and so on.
+    """Make the bar of long work.
 
+    It is shown after a second; bytes (unit ``B``) as kilobytes and so on.
     `progress` is what readers take: None shows it on a terminal or in a notebook only.
     """
     with warnings.catch_warnings(action="ignore"):  # a notebook without ipywidgets gets its bars as text

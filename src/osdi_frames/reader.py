@@ -11,14 +11,15 @@ import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.parsing.engine import engine
-from osdi_frames.parsing.interchange import frame
-from osdi_frames.parsing.stream import Observer, parse
+from osdi_frames.frames import frame
+from osdi_frames.parsing.database import engine
+from osdi_frames.parsing.parse import Observer, parse
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
 from osdi_frames.sources.limits import Limits
-from osdi_frames.sources.source import SIZE, Map, Partition, Source, cut
+from osdi_frames.sources.partitions import SIZE, Map, cut
+from osdi_frames.sources.source import FilePartition, Source
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import known_prefixes
 from osdi_frames.tables.schema import ElementType
@@ -92,7 +93,7 @@ class Reader:
             with engine() as connection:
                 yield from resolution.rows(parse(plan, found, observer), connection)
                 connection.release()
-            observer.end(plan, whole=not isinstance(self.source, Partition))
+            observer.end(plan, whole=not isinstance(self.source, FilePartition))
 
         return rows()
 
@@ -113,8 +114,8 @@ class Reader:
         archive, in the same order, with the same file and line; only that elements are deduplicated within each.
         `Archive.dask` deduplicates over all of them.
 
-        Large files are cut between documents, which takes one pass over them; large zips between their members.
-        Compressed files, tars, and what comes by ``https://`` are read whole.
+        Large files are cut between documents, which takes one pass over them. Compressed files, zips, tars, and what
+        comes by ``https://`` are read whole.
 
         Parameters
         ----------
@@ -160,7 +161,7 @@ class Reader:
 
         The keys and what the filters met decide which rows of all partitions are kept.
         """
-        if not isinstance(self.source, Partition):
+        if not isinstance(self.source, FilePartition):
             raise InvalidArgument("resolve_part is for what `partitions` returned")
         policy, resolution = Policy(self.on_error), Resolution(request)
         found = candidates(self.source, policy.handle, limits=self.limits, progress=False)

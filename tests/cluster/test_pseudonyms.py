@@ -12,7 +12,7 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.dask import exporting
-from osdi_frames.parsing.interchange import frame as to_frame
+from osdi_frames.frames import frame as to_frame
 from osdi_frames.privacy import Pseudonyms
 
 KEY = b"a key that is 32 bytes long, yes"

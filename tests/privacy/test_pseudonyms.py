@@ -17,7 +17,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, SourceWarning, UnknownColumn
-from osdi_frames.parsing.interchange import frame as to_frame
+from osdi_frames.frames import frame as to_frame
 from osdi_frames.privacy import hide_addresses, hide_in_rows, without_addresses
 from osdi_frames.tables import TABLES
 

@@ -23,7 +23,7 @@ import osdi_frames
 from osdi_frames.receiver import Limits, envelope, serve
 from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.worker import worker_folders
-from osdi_frames.sources.names import QUARANTINE
+from osdi_frames.sources.files import QUARANTINE
 from tests.clocks import GUARD, wait_for
 
 from .sender import TOKEN

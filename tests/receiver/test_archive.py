@@ -19,7 +19,7 @@ from osdi_frames.receiver.envelope import Envelope, read
 from osdi_frames.receiver.segments import Segment, seal_finished, segments
 from osdi_frames.receiver.validation import elements, validate_body
 from osdi_frames.receiver.worker import TORN, Worker
-from osdi_frames.sources.names import QUARANTINE
+from osdi_frames.sources.files import QUARANTINE
 
 from .process import quarantined, stored
 

@@ -11,7 +11,7 @@ from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished, segments
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import TORN, Worker
-from osdi_frames.sources.names import QUARANTINE
+from osdi_frames.sources.files import QUARANTINE
 
 from .process import stored
 

@@ -19,7 +19,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import SourceNotFound, SourceWarning
-from osdi_frames.sources.listing import files
+from osdi_frames.sources.files import files
 from osdi_frames.sources.source import Part
 from tests.layouts import compact, lines, pretty, tarred, zipped, zstd
 

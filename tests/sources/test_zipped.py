@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
+from typing import Any
 
 import pytest
 
+from osdi_frames.sources.source import read
 from tests.layouts import compact, zipped
 
 from .reading import agreed, documents, event, numbers
@@ -100,3 +102,18 @@ def test_a_member_of_another_compression_is_listed_and_the_others_are_read(metho
         archive.writestr("b.json", compact(event(1)))
     problem = f"{path}!a.json: unreadable file: neither stored nor deflated"
     assert agreed(path) == (["e1"], [problem])
+
+
+def test_members_are_opened_one_after_the_other(tmp_path, monkeypatch):
+    path = tmp_path / "a.zip"
+    path.write_bytes(zipped(FILES))
+    opened: list[str] = []
+    original = zipfile.ZipFile.open
+
+    def noted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, *args: Any) -> Any:
+        opened.append(info.filename)
+        return original(archive, info, *args)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", noted)
+    found = [(len(chunk.documents), len(opened)) for chunk in read(path, print)]
+    assert found == [(1, number + 1) for number in range(MEMBERS)]

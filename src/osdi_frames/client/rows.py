@@ -21,7 +21,7 @@ from osdi_frames.errors import (
     UnknownColumn,
     nearest,
 )
-from osdi_frames.parsing.interchange import as_frame
+from osdi_frames.frames import as_frame
 from osdi_frames.progress import bar
 from osdi_frames.quoting import quoted
 from osdi_frames.tables import fields

@@ -18,8 +18,8 @@ from osdi_frames.output.folder import output_folder, remove, upload
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Request, Rows
-from osdi_frames.sources.names import is_address
-from osdi_frames.sources.source import SIZE
+from osdi_frames.sources.files import is_address
+from osdi_frames.sources.partitions import SIZE
 
 
 class Written(NamedTuple):

@@ -22,7 +22,7 @@ from dask.dataframe.dask_expr._expr import Projection, determine_column_projecti
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
-from osdi_frames.parsing.interchange import frame
+from osdi_frames.frames import frame
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.filters import Filtering

@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from osdi_frames import durable
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
-from osdi_frames.parsing.interchange import as_frame
+from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 
 Format = Literal["parquet", "csv", "xlsx"]

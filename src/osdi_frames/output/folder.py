@@ -23,11 +23,14 @@ from typing import Any, Literal, TypeAlias
 from osdi_frames import durable
 from osdi_frames.errors import DestinationExists, InvalidArgument
 from osdi_frames.quoting import listed, located
-from osdi_frames.sources.names import BY_MANAGERS, MANIFEST, is_address, local_path
-from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown, without_credentials
+from osdi_frames.sources.files import BY_MANAGERS, is_address, local_path
+from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown_address, without_credentials
 from osdi_frames.sources.source import Source
 
 Kind: TypeAlias = Literal["export", "report", "sample"]
+
+#: The list of what a run wrote into a folder of tables.
+MANIFEST = ".osdi-frames.json"
 
 _NAMED = 3  # files that a message names
 _NAME = 40  # characters of a folder's name within another: file systems allow 255 bytes
@@ -129,9 +132,11 @@ def _uploaded(
     """Return a folder of this machine whose files go to an address at the end, or never."""
     if address.startswith(HTTP):
         raise InvalidArgument(
-            f"{shown(address)}: HTTP does not write folders; name a folder or an object store"
+            f"{shown_address(address)}: HTTP does not write folders; name a folder or an object store"
         )
-    _refuse_overlap(shown(address), address, ((named, named.rstrip("/*")) for named in _named(source)))
+    _refuse_overlap(
+        shown_address(address), address, ((named, named.rstrip("/*")) for named in _named(source))
+    )
     _replaced(address, kind, overwrite)
     with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:
         folder = Path(scratch)
@@ -151,7 +156,7 @@ def _replaced(address: str, kind: Kind, overwrite: bool, *, among: Iterable[str]
     found = _listed(address)
     manifest = _ask(address, "cat_file", MANIFEST) if MANIFEST in found else None
     others = found.keys() - {MANIFEST, *among}
-    return _earlier(shown(address), kind, overwrite, manifest, others, found.get) & found.keys()
+    return _earlier(shown_address(address), kind, overwrite, manifest, others, found.get) & found.keys()
 
 
 def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, str]]) -> None:
@@ -257,7 +262,7 @@ def _listed(address: str) -> dict[str, dict[str, Any]]:
     filesystem.invalidate_cache()
     inside = len(path.rstrip("/")) + 1
     try:
-        found = asked(shown(address), filesystem.find, path, detail=True)
+        found = asked(shown_address(address), filesystem.find, path, detail=True)
     except FileNotFoundError:
         return {}
     return {
@@ -274,4 +279,6 @@ def _ask(address: str, call: str, name: str, *data: bytes, source: Path | None =
     filesystem, path = filesystem_of(address)
     local = [] if source is None else [str(source)]
     target = f"{path.rstrip('/')}/{name}"
-    return asked(f"{shown(address.rstrip('/'))}/{name}", getattr(filesystem, call), *local, target, *data)
+    return asked(
+        f"{shown_address(address.rstrip('/'))}/{name}", getattr(filesystem, call), *local, target, *data
+    )

@@ -1,6 +1,11 @@
-"""Parse documents into Arrow tables of declared columns: the rows of every version of every element.
+"""Parse documents into Arrow tables of declared columns.
 
-`plan` compiles what is asked for into shapes; `query` derives the queries; `stream` is the one pass over groups of
-documents, each read by `group`: with `parsed`, `values` and `columns` for the mass of the documents, `documents` and
-`mend` for what does not fit; `keys` counts the keys that no table declares, and `check` lists the problems.
+The tables have the rows of every version of every element, and nothing here knows deduplication or filters.
+
+- `plan`: which columns are parsed, and the shape of documents that they declare
+- `parse`: the one pass over groups of documents, and the `Observer` of what it meets
+- `database`: DuckDB, which parses them, and its queries
+- `columns`: what stands at paths, which of it fits its type, and the columns made of it
+- `documents`: the elements of a document that Python parses; `mend` brings what does not fit into a form that does
+- `keys`: the keys that no table reads; `check`: problems, keys and counts of a whole archive
 """

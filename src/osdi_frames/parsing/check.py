@@ -1,4 +1,4 @@
-"""What a pass over every document met: its problems, the keys that no table declares, and counts."""
+"""What a pass met: problems, undeclared keys, counts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import counted
 from osdi_frames.parsing.documents import POSITION
-from osdi_frames.parsing.doubtful import trusted_years
-from osdi_frames.parsing.group import GroupResult
+from osdi_frames.parsing.parse import GroupResult, Observer
 from osdi_frames.parsing.plan import Plan
-from osdi_frames.parsing.stream import Observer
-from osdi_frames.problems import Place, Problem, ProblemKind, named
+from osdi_frames.problems import Place, Problem, ProblemKind, safe_key, trusted_years
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
@@ -43,7 +41,7 @@ class Inspection:
 
     @property
     def others(self) -> dict[str, int]:
-        """The elements of types that no table declares, by type, most first."""
+        """The elements of undeclared types, most first."""
         others = self.by_key[self.by_key["problem"] == ProblemKind.OTHER_TYPE]
         return dict(zip(others["key"], others["count"].astype(int), strict=True))
 
@@ -94,8 +92,8 @@ class Inspector(Observer):
         self.elements.update(result.elements)
         for place, finding, count in result.keys:
             self._add(Problem.at(place, finding), finding.key, count)
-        for place, what, element in result.met:
-            key = named(element.relative(what.key) if element else POSITION.sub("[]", what.key))
+        for place, what, element in result.findings:
+            key = safe_key(element.relative(what.key) if element else POSITION.sub("[]", what.key))
             self._add(Problem.at(place, replace(what, key=key) if element else what), key, what.count)
             Observer.handle(self, Problem.at(place, what))
         for select, rows in result.rows:
@@ -103,7 +101,10 @@ class Inspector(Observer):
                 self._see_dates(select.table.element, rows)
 
     def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
-        """Note what a receiver keeps and no reader reads, and doubtful dates; warn of what was skipped."""
+        """List quarantined bodies and doubtful dates.
+
+        What was skipped is a warning.
+        """
         for folder, bodies in self.quarantined():
             what = "bodies that are no deliveries, not read"
             self._add(Problem(Place(folder), ProblemKind.QUARANTINE, what, "warning"), "", bodies)
@@ -112,7 +113,7 @@ class Inspector(Observer):
             self.policy.close()
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
-        """Note the years of dates, and the first date of each."""
+        """Note the years of dates, each with its first."""
         date, *place = (rows[str(name)] for name in (element.month, "source_file", "source_line"))
         years = pc.year(date).combine_chunks()
         for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
@@ -132,7 +133,10 @@ class Inspector(Observer):
                 self._add(problem, key, counts[year])
 
     def inspection(self, kept: Mapping[str, int]) -> Inspection:
-        """Return what was met, with the number of different elements of each type."""
+        """Return what was met.
+
+        `kept` has the number of different elements of each type.
+        """
         types = element_types()
         dated = (element.name for element in types if element.month)
         kinds = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")

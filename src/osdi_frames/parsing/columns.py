@@ -1,32 +1,77 @@
-"""The columns of a table, from parsed elements in which everything fits."""
+"""The columns of tables, from parsed elements.
+
+That is what stands at their paths, which of it fits, and as what type.
+Columns are cast from normal forms only: the forms of values that the query and the cast agree on. An element with any
+other value is for `mend`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.arrays import Mask, child, has, last_part, one, true, valid
-from osdi_frames.parsing.parsed import ENVELOPE, Parsed, Steps
-from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.tables.arrow import ARROW
-from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, spelled
+from osdi_frames.parsing.documents import foreign_identifier
+from osdi_frames.parsing.plan import ELEMENT, Shape, entry_shape
+from osdi_frames.tables.forms import TIMESTAMPS, Form
+from osdi_frames.tables.schema import (
+    EACH,
+    FIRST,
+    PAIRS,
+    Column,
+    ElementType,
+    Path,
+    Step,
+    Table,
+    Type,
+    arrow_type,
+    spelled,
+)
+
+Mask = npt.NDArray[np.bool_]
+
+#: The step to the timestamps of an envelope.
+ENVELOPE = -4
+POSITIONS = 28  # bits of the number of an element; before these is the number of its document
+
+Steps = tuple[Step, ...]
+_Leaf = tuple[Steps, Type | Literal["pairs"]]
+_TIMESTAMPS: Final[list[_Leaf]] = [((ENVELOPE, name), "utc") for name in TIMESTAMPS]
+Read = tuple[pa.Array, Mask]
+"""Values, and which fit their type."""
+
+#: The normal form of types as a pattern of a text, or of its end; what is more is left to the cast.
+_NORMAL: Mapping[Type, str] = {
+    "int64": r"^-?\d{1,19}$",
+    "float64": r"^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$",
+    # An offset can lead out of the years 1 to 9999.
+    "utc": r"Z$|^[12].*[+-](?:0\d|1[0-4]):[0-5]\d$",
+    "local": r"\d$|\dZ$",
+}
+
+_FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), arrow_type("utc"))
+_LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), arrow_type("utc"))
 
 
 def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:
-    """Return the rows of the elements that fit, with the numbers of these."""
+    """Return the rows of the elements that fit.
+
+    They have the numbers of these.
+    """
     head = parsed.head(table.element)
     fit = fit & valid(parsed.at(head))
     of_element = _Values(parsed, table, head, {"element position": pa.array(parsed.positions)})
     keys = {column.name: of_element.of(column) for column in columns if column not in table.entry}
     parts = []
-    for steps, at, given in _entries(parsed, table, head, fit) if table.rows else [(head, fit, {})]:
+    for steps, at, known in _entries(parsed, table, head, fit) if table.rows else [(head, fit, {})]:
         _, owners = parsed.found_at(steps)
-        of_entry = _Values(parsed, table, steps, given)
+        of_entry = _Values(parsed, table, steps, known)
         numbers = np.flatnonzero(at & fit[owners])
         found = {
             column.name: of_entry.of(column).take(pa.array(numbers))
@@ -34,7 +79,7 @@ def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> 
             else _some(keys[column.name], owners[numbers])
             for column in columns
         }
-        typed = {column.name: found[column.name].cast(ARROW[column.type]) for column in columns}
+        typed = {column.name: found[column.name].cast(arrow_type(column.type)) for column in columns}
         parts.append((owners[numbers], pa.table(typed | {ELEMENT: parsed.elements[owners[numbers]]})))
     if len(parts) == 1:
         return parts[0][1]
@@ -51,7 +96,10 @@ def _some(values: pa.Array, numbers: np.ndarray) -> pa.Array:
 def _entries(
     parsed: Parsed, table: Table, head: Steps, fit: Mask
 ) -> Iterator[tuple[Steps, Mask, dict[str, pa.Array]]]:
-    """Yield where the entries stand that are rows, which of these values are, and what else is given."""
+    """Yield the entries that are rows.
+
+    That is where they stand, which of these values they are, and what else is known.
+    """
     for role, texts in table.rows:
         left = fit.copy()
         for path in map(Path.parse, spelled(texts, parsed.prefixes)):
@@ -76,7 +124,7 @@ class _Values:
     table: Table
     head: Steps
     """Where these stand."""
-    given: Mapping[str, pa.Array]
+    known: Mapping[str, pa.Array]
     """The values of the columns that do not stand at paths, by their origin."""
 
     def of(self, column: Column) -> pa.Array:
@@ -85,9 +133,9 @@ class _Values:
             return one(self.parsed.documents[column.name].take(pa.array(self.parsed.owners)))
         if column.origin == "derived":
             return _DERIVED[column.name](self, column)
-        if column.origin in self.given:
-            return self.given[column.origin]
-        found = pa.nulls(len(self.parsed.at(self.head)), ARROW[column.type])
+        if column.origin in self.known:
+            return self.known[column.origin]
+        found = pa.nulls(len(self.parsed.at(self.head)), arrow_type(column.type))
         for path in column.paths(self.parsed.prefixes):
             if path.sibling and self.parsed.form.kind != "delivery":
                 continue
@@ -103,7 +151,7 @@ class _Values:
         return found
 
     def _read(self, column: Column, path: Path, steps: Steps, at: pa.Array | None = None) -> pa.Array:
-        """Return what a path gives, for all values or for some."""
+        """Return a path's values, all or some."""
         if path.function in (None, "own"):
             values, _ = self.parsed.read(steps, "own" if path.function else column.type)
             return values if at is None else values.filter(at)
@@ -120,22 +168,27 @@ def last_segment(addresses: pa.Array) -> pa.Array:
     last = last_part(addresses, "/", reverse=True)
     # Of an address of the web, more slashes than those before the host are looked for.
     sizes, lengths = (pc.fill_null(pc.binary_length(texts), 0).to_numpy() for texts in (addresses, last))
-    plain = (sizes - lengths > len("https://")) & (lengths > 0)
-    plain &= np.logical_or(*(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://")))
+    is_simple = (sizes - lengths > len("https://")) & (lengths > 0)
+    is_simple &= np.logical_or(
+        *(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://"))
+    )
     if has(addresses, "?", "#"):
-        plain &= ~true(pc.match_substring_regex(addresses, "[?#]"))
-    odd = np.flatnonzero(valid(addresses) & ~plain)
-    if not len(odd):
+        is_simple &= ~true(pc.match_substring_regex(addresses, "[?#]"))
+    others = np.flatnonzero(valid(addresses) & ~is_simple)
+    if not len(others):
         return last
-    paths = pc.replace_substring_regex(addresses.take(pa.array(odd)), r"^([^:/?#]+:)?//[^/?#]*", "")
+    paths = pc.replace_substring_regex(addresses.take(pa.array(others)), r"^([^:/?#]+:)?//[^/?#]*", "")
     found = pc.struct_field(
         pc.extract_regex(paths, r"^(?s:(?:[^?#]*/)?(?P<last>[^/?#]+)/*(?:[?#].*)?)$"), [0]
     )
-    return pc.replace_with_mask(last, np.isin(np.arange(len(last)), odd), found)
+    return pc.replace_with_mask(last, np.isin(np.arange(len(last)), others), found)
 
 
 def _host(addresses: pa.Array) -> pa.Array:
-    """Return the host of each address, without user and port, in small letters."""
+    """Return the host of each address.
+
+    It is without user and port, in lower case.
+    """
     written = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#]*@)?(?P<host>\[[^\]/?#@]*\]|[^/?#:@]+)"
     return pc.struct_field(pc.extract_regex(pc.ascii_lower(addresses), written), [0])
 
@@ -143,6 +196,10 @@ def _host(addresses: pa.Array) -> pa.Array:
 def _bare(names: pa.Array) -> pa.Array:
     """Return the letters and digits of each name."""
     return pc.replace_substring_regex(pc.ascii_lower(names), "[^a-z0-9]", "")
+
+
+def _identifier(texts: pa.Array) -> pa.Array:
+    return last_part(texts, ":")
 
 
 def _system(texts: pa.Array) -> pa.Array:
@@ -153,7 +210,7 @@ def _system(texts: pa.Array) -> pa.Array:
 _FUNCTIONS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
     "id": last_segment,
     "system": _system,
-    "identifier": partial(last_part, separator=":"),
+    "identifier": _identifier,
 }
 
 
@@ -168,8 +225,9 @@ def _targeting_label(values: _Values, column: Column) -> pa.Array:
 def _made_by_hand(
     values: _Values, origin: pa.Array, capacity: pa.Array, image: pa.Array, hidden: pa.Array, *urls: pa.Array
 ) -> Mask:
-    """Find the events that show that they were made in the user interface, which have no label (interface 1.5).
+    """Find the events made by hand (interface 1.5).
 
+    They have no label, and show that they were made in the user interface.
     They have what the API cannot set (2.1), a page on the service's own host (1.2), v1's ``url`` (2.8), or the
     service, by its prefix, as the system where they originated.
     """
@@ -181,8 +239,9 @@ def _made_by_hand(
 
 
 def _api_version(values: _Values, column: Column) -> pa.Array:
-    """Return the version by its keys (interface 9): v1 where there is one of v1's own and none of v2's.
+    """Return the version by its keys (interface 9).
 
+    It is v1 where there is one of v1's own and none of v2's.
     The key of a value that does not fit counts, too.
     """
     parsed, element = values.parsed, values.table.element.name
@@ -204,3 +263,308 @@ _DERIVED: Mapping[str, Callable[[_Values, Column], pa.Array]] = {
     "api_version": _api_version,
     "targeting_label": _targeting_label,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """The elements of documents of one form.
+
+    Those of a delivery have their siblings.
+    Steps lead from an entry of the list of a document; after EACH and PAIRS, values are those of all entries.
+    """
+
+    form: Form
+    documents: pa.Table
+    owners: np.ndarray
+    """The row of the document of each element."""
+    elements: np.ndarray
+    """The number of each element."""
+    positions: np.ndarray
+    """The position of each element in its document."""
+    prefixes: tuple[str, ...]
+    pairs: Callable[[pa.Array], pa.Array]
+    """Gives the pairs of objects as lists, from their texts."""
+    found: dict[Steps, tuple[pa.Array, np.ndarray]]
+    """What was looked up, by its steps: without any the elements, at ENVELOPE the timestamps around them."""
+    values: dict[tuple[Steps, str], Read] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        form: Form,
+        documents: pa.Table,
+        found: pa.Table,
+        prefixes: tuple[str, ...],
+        pairs: Callable[[pa.Array], pa.Array],
+    ) -> Parsed:
+        """Return the elements of parsed documents.
+
+        `found` is the result of the query.
+        """
+        elements, owners = entries(one(found["list"]))
+        at = pa.array(owners)
+        timestamps = [
+            one(found[name]).take(at) if name in found.column_names else pa.nulls(len(at), pa.string())
+            for name in TIMESTAMPS
+        ]
+        around = pa.StructArray.from_arrays(timestamps, TIMESTAMPS)
+        every = np.arange(len(owners))
+        inside = every - np.searchsorted(owners, owners)
+        return cls(
+            form=form,
+            documents=documents,
+            owners=owners,
+            elements=documents[ELEMENT].to_numpy()[owners] + inside,
+            positions=documents["position"].to_numpy()[owners] + inside,
+            prefixes=prefixes,
+            pairs=pairs,
+            found={(): (elements, every), (ENVELOPE,): (around, every)},
+        )
+
+    def head(self, element: ElementType) -> Steps:
+        """Return where the elements of a type stand."""
+        return (str(element.type_key),) if self.form.kind == "delivery" else ()
+
+    def at(self, steps: Steps) -> pa.Array:
+        """Return what stands at some steps; null where nothing does."""
+        return self.found_at(steps)[0]
+
+    def found_at(self, steps: Steps) -> tuple[pa.Array, np.ndarray]:
+        """Return the values at steps, with their elements.
+
+        These are positions among the elements.
+        """
+        if steps not in self.found:
+            before, step = steps[:-1], steps[-1]
+            values, owners = self.found_at(before)
+            if isinstance(step, str):
+                values = child(values, step)
+            elif step in (EACH, PAIRS):
+                values, lists = entries(values if step == EACH else self.read(before, "pairs")[0])
+                owners = owners[lists]
+            else:
+                values = take(entries(values)[0], chosen(values, step))
+            self.found[steps] = values, owners
+        return self.found[steps]
+
+    def read(self, steps: Steps, kind: Type | Literal["pairs", "own"]) -> Read:
+        """Return the values at steps as a type.
+
+        The mask is true where one fits or none is.
+        """
+        if (steps, kind) not in self.values:
+            found = self.at(steps)
+            if kind == "own":
+                values = own(found, self.prefixes)
+                read = values, valid(values)
+            elif kind == "pairs":
+                lists = self.pairs(found)
+                fits = valid(lists) | ~valid(found)
+                pairs, owners = entries(lists)
+                fits[owners[true(child(pairs, "misplaced"))]] = False
+                read = lists, fits
+            else:
+                read = normal(kind, found)
+            self.values[steps, kind] = read
+        return self.values[steps, kind]
+
+
+def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
+    """Return which elements do not, or may not, fit.
+
+    These are mended.
+    """
+    suspect = ~valid(parsed.at(()))
+    for steps, kind in [*_TIMESTAMPS, *_leaves(entry_shape(parsed.form, shapes))]:
+        _, fits = parsed.read(steps, kind)
+        if not fits.all():
+            suspect[parsed.found_at(steps)[1][~fits]] = True
+    for element in parsed.form.types:
+        declared = shapes[element].inside[str(element.type_key)].inside
+        if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
+            suspect[list(_foreign(parsed, parsed.head(element)))] = True
+    return suspect
+
+
+def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
+    """Yield the paths of values, with their types."""
+    yield from ((steps, kind) for kind in shape.types)
+    if PAIRS in shape.inside:
+        yield steps, "pairs"
+    elif "json" not in shape.types:
+        for step, below in shape.inside.items():
+            yield from _leaves(below, (*steps, step))
+
+
+def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
+    """Yield the elements with ids under unknown prefixes."""
+    identifiers, _ = parsed.read((*head, "identifiers"), "list<string>")
+    _, has_own = parsed.read((*head, "identifiers"), "own")
+    found, owners = entries(identifiers)
+    numbers = np.unique(owners[true(pc.match_substring(found, ":")) & ~has_own[owners]])
+    columns = (identifiers, parsed.at((*head, "_links", "self", "href")))
+    chosen = (column.take(pa.array(numbers)).to_pylist() for column in columns)
+    for number, some, address in zip(numbers.tolist(), *chosen, strict=True):
+        if foreign_identifier({"identifiers": some, "_links": {"self": {"href": address}}}, parsed.prefixes):
+            yield number
+
+
+def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:
+    """Return texts as a type, and which fit.
+
+    The values are in the normal form of the type; null fits, too.
+    A text may have been an object or a list. Of other texts there is no value; nor is there one of numbers that
+    64 bits do not hold, and of days that are not in the calendar.
+    """
+    match kind:
+        case "string":
+            return texts, ~starts(texts, "{", "[")
+        case "json":
+            return texts, ~valid(texts) | starts(texts, "{")
+        case "list<string>":
+            found, owners = entries(texts)
+            fits = np.ones(len(texts), bool)
+            fits[owners[~valid(found) | starts(found, "{", "[")]] = False
+            return texts, fits
+        case "bool":
+            fits = ~valid(texts) | true(pc.is_in(texts, value_set=pa.array(["true", "false"])))
+            return pc.equal(texts, "true"), fits
+    is_simple = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
+    fits = ~valid(texts) | (True if is_simple else true(pc.match_substring_regex(texts, _NORMAL[kind])))
+    values = _values(kind, texts if fits.all() else pc.if_else(fits, texts, None))
+    return values, fits & (valid(values) | ~valid(texts))
+
+
+def _values(kind: Type, texts: pa.Array) -> pa.Array:
+    if kind == "local" and pc.any(ends := pc.ends_with(texts, "Z")).as_py():
+        texts = pc.if_else(ends, pc.utf8_slice_codeunits(texts, 0, -1), texts)
+    values = cast(texts, arrow_type(kind))
+    if kind == "int64":
+        return values
+    if kind == "float64":
+        within = pc.is_finite(values)
+    else:
+        first, last = (end.cast(values.type) for end in (_FIRST, _LAST))
+        within = pc.and_(pc.less_equal(first, values), pc.less_equal(values, last))
+    return values if pc.all(within).as_py() else pc.if_else(within, values, None)
+
+
+def child(objects: pa.StructArray, key: str) -> pa.Array:
+    """Return the values at a key of objects.
+
+    They are null where there is no object.
+    """
+    return pc.struct_field(objects, [objects.type.get_field_index(key)])
+
+
+def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
+    """Return the entries of lists, with list numbers."""
+    return lists.flatten(), pc.list_parent_indices(lists).to_numpy()
+
+
+def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
+    """Return the index of each list's chosen entry.
+
+    It is -1 for none.
+    That is the first (FIRST), or the object whose ``primary`` is true, else the first object (PRIMARY).
+    """
+    found, _ = entries(lists)
+    if step == FIRST:
+        return first(lists, np.ones(len(found), bool))
+    return first(lists, valid(found), true(pc.equal(child(found, "primary"), "true")))
+
+
+def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
+    """Return the index of each list's first matching entry.
+
+    Of the conditions, the last that any entry of the list meets decides.
+    """
+    owners = entries(lists)[1]
+    numbers = np.full(len(lists), -1)
+    for condition in conditions:
+        at = np.flatnonzero(condition)
+        at = at[np.diff(owners[at], prepend=-1) > 0]
+        numbers[owners[at]] = at
+    return numbers
+
+
+def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
+    """Return the values at positions; null at -1."""
+    return values.take(pa.array(numbers, mask=numbers < 0))
+
+
+def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.Array:
+    """Return the text after a separator.
+
+    That is the first or the last one; the whole text where there is none.
+    """
+    parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
+    return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
+
+
+def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
+    """Return each list's first own identifier.
+
+    That is one of the service itself, without its prefix.
+    """
+    identifiers, _ = entries(lists)
+    is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
+    found = last_part(take(identifiers, first(lists, is_own)), ":")
+    return pc.if_else(pc.equal(found, ""), None, found)
+
+
+def valid(values: pa.Array) -> Mask:
+    """Return where there is a value."""
+    return np.asarray(values.is_valid())
+
+
+def true(conditions: pa.Array) -> Mask:
+    """Return where a condition is true, not null."""
+    return np.asarray(pc.fill_null(conditions, False))
+
+
+def starts(texts: pa.StringArray, *characters: str) -> Mask:
+    """Return which texts start with one of these ASCII characters."""
+    _, ends, data = texts.buffers()
+    if not data:
+        return np.zeros(len(texts), bool)
+    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    first = np.frombuffer(data, np.uint8).take(ends[:-1], mode="clip")
+    found: Mask = np.logical_or.reduce([first == ord(character) for character in characters])
+    # Of a text that is empty or null, another one's character was looked at.
+    if found.any():
+        found &= (np.diff(ends) > 0) & valid(texts)
+    return found
+
+
+def has(texts: pa.StringArray, *characters: str) -> bool:
+    """Return whether any text may have these characters.
+
+    They are ASCII, and looked for in the memory of all texts.
+    """
+    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    return any((data == ord(character)).any() for character in characters)
+
+
+def one(values: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+
+
+def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values as a type, null where one cannot be."""
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        if len(values) == 1:
+            return pa.nulls(1, kind)
+        half = len(values) // 2
+        return pa.concat_arrays([cast(values[:half], kind), cast(values[half:], kind)])
+
+
+def only(documents: pa.Table, numbers: Collection[int] | np.ndarray, *, invert: bool = False) -> pa.Table:
+    """Return the documents with some numbers, or those without them."""
+    if len(numbers) == (0 if invert else documents.num_rows):
+        return documents
+    found = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
+    return documents.filter(pc.invert(found) if invert else found)

@@ -1,4 +1,7 @@
-"""The elements of a parsed document (interface 2.6, 2.7); the precise form of what `parsed` does in bulk."""
+"""The elements of a parsed document (interface 2.6, 2.7).
+
+This is the careful form of what `columns` does in bulk.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ ENVELOPE: Final = "envelope: "
 PAGE: Final = "page: "
 LINKS: Final = "page: _links."
 COLLECTIONS: Final = "page: _embedded."
-Level: TypeAlias = Literal["envelope: ", "page: ", "page: _links.", "page: _embedded."]
+Surroundings: TypeAlias = Literal["envelope: ", "page: ", "page: _links.", "page: _embedded."]
 
 #: The keys that are known there; those of collections are declared. A receiver's envelope has some of its own.
 _KNOWN: Mapping[str, Collection[str]] = {
@@ -64,7 +67,10 @@ class Element:
     """The timestamps of the envelope, if there is one."""
 
     def relative(self, key: str) -> str:
-        """Return a key as the element has it, so that the same key in another element is counted with it."""
+        """Return a key relative to the element.
+
+        The same key in another element is counted with it.
+        """
         if key.startswith(self.key):
             key = key[len(self.key) :].lstrip(".")
         elif self.wrapper is not None and key.startswith(self.wrapper_key):
@@ -75,28 +81,31 @@ class Element:
 def elements(
     document: Any, prefixes: Sequence[str] = PREFIXES, named: ElementType | None = None
 ) -> Iterator[Element | Finding]:
-    """Yield the elements of a parsed document, what else it holds, and what no table can take.
+    """Yield the elements and findings of a parsed document.
 
-    `named` is the type of a resource that does not say its type, where the caller says it.
+    `named` is the type of resources without a clear one, where the caller knows it.
 
-    >>> [str(met.problem) for met in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
+    >>> [str(part.problem) for part in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
     ['not a page, an event or a delivery']
     """
     waiting = [_Walk(prefixes, named).document(document, "")]
     while waiting:  # and not recursively: documents can be nested deeper than Python calls
-        met = next(waiting[-1], None)
-        if met is None:
+        part = next(waiting[-1], None)
+        if part is None:
             waiting.pop()
-        elif isinstance(met, Element):
-            yield met
-        elif isinstance(met, Finding):
-            yield met if met.value is NOTHING else replace(met, value=outlined(met.value))
+        elif isinstance(part, Element):
+            yield part
+        elif isinstance(part, Finding):
+            yield part if part.value is NOTHING else replace(part, value=outlined(part.value))
         else:
-            waiting.append(met)
+            waiting.append(part)
 
 
 def is_wrapper(keys: Iterable[str]) -> bool:
-    """Whether keys are those of a delivery's element, and not of a resource or a document."""
+    """Whether keys are those of a delivery's element.
+
+    They are not those of a resource or a document.
+    """
     return any(map(is_type_key, keys)) and not {*RESOURCE_KEYS, *PAGE_KEYS, BODY}.intersection(keys)
 
 
@@ -106,7 +115,9 @@ def is_type_key(key: str) -> bool:
 
 
 def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
-    """Return the identifier that the service gave to a resource, if its prefix is not a known one.
+    """Return a resource's identifier under an unknown prefix.
+
+    It is the one that the service gave; None where it has a known prefix.
 
     >>> foreign_identifier({"identifiers": ["change_desk:9"]}, PREFIXES)
     'change_desk:9'
@@ -128,14 +139,20 @@ _Met: TypeAlias = "Iterator[Element | Finding | _Met]"
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Walks through a document; what it yields are elements, findings, and walks through parts."""
+    """Walks through a document.
+
+    What it yields are elements, findings, and walks through parts.
+    """
 
     prefixes: Sequence[str]
     named: ElementType | None
     timestamps: Mapping[str, Any] | None = None
 
     def document(self, body: Any, key: str, position: int | None = None) -> _Met:
-        """Walk through a document, or the entry at a position of an array: an element, or a document of its own."""
+        """Walk through a document, or an array's entry.
+
+        An entry is an element, or a document of its own.
+        """
         form = form_of(body, self.prefixes)
         if position is not None and self._is_element(body, position):
             yield from self._delivered(body, key, position)
@@ -168,12 +185,15 @@ class _Walk:
             yield Finding(ProblemKind.NO_DOCUMENT if position is None else of_entry, key, body)
 
     def _is_element(self, body: Any, position: int | None) -> bool:
-        """Whether an object is the entry of a delivery; one that is no entry has to have a declared type."""
+        """Whether an object is the entry of a delivery.
+
+        One without a position has to have a declared type.
+        """
         is_declared = _has(body, *(str(element.type_key) for element in element_types()))
         return is_declared or (position is not None and isinstance(body, dict) and is_wrapper(body))
 
     def _of_no_type(self, body: dict[str, Any], key: str) -> _Met:
-        """Walk through a resource that is of no declared type, or does not say of which."""
+        """Walk through a resource of no clear type."""
         if collection := other_collection(body):
             yield Finding(ProblemKind.OTHER_TYPE, collection, severity="warning")
         elif self.named and fits(body, self.named, self.prefixes):
@@ -184,7 +204,10 @@ class _Walk:
         yield self._embedded(body, key)
 
     def _resource(self, element: Element) -> _Met:
-        """Walk through a resource, and through the collections that it embeds, which are taken out of it."""
+        """Walk through a resource and its embedded collections.
+
+        These are taken out of it.
+        """
         body = element.value
         embedded: Any = body.get("_embedded")
         lists = {name for name, _ in self._collections(body) if isinstance(embedded[name], list)}
@@ -214,7 +237,10 @@ class _Walk:
                     yield Finding(ProblemKind.NO_OBJECT, place, entry)
 
     def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
-        """Yield the keys of the declared collections that are embedded in an object, with their type."""
+        """Yield the declared collections embedded in an object.
+
+        Each is a key and an element type.
+        """
         embedded: Any = body.get("_embedded")
         for element in element_types() if isinstance(embedded, dict) else ():
             for name in element.collections(self.prefixes):
@@ -222,7 +248,10 @@ class _Walk:
                     yield name, element
 
     def _empty(self, body: dict[str, Any], key: str) -> _Met:
-        """Walk through a page without declared collections, or what may be none."""
+        """Walk through a page without declared collections.
+
+        It may be no page.
+        """
         embedded = body.get("_embedded")
         if not isinstance(embedded, dict | None):
             yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), embedded)
@@ -250,7 +279,7 @@ class _Walk:
 
 
 def _has(value: Any, *keys: str) -> bool:
-    """Whether a value is an object with one of some keys."""
+    """Whether a value has one of some keys."""
     return isinstance(value, dict) and any(key in value for key in keys)
 
 
@@ -258,8 +287,8 @@ def _joined(key: str, name: str) -> str:
     return f"{key}.{name}" if key else name
 
 
-def undeclared(keys: Iterable[str], level: Level, prefixes: Sequence[str]) -> Iterator[Finding]:
-    """Yield the keys around elements that the contract does not name (interface 2.6).
+def undeclared(keys: Iterable[str], level: Surroundings, prefixes: Sequence[str]) -> Iterator[Finding]:
+    """Yield the undeclared keys around elements (interface 2.6).
 
     >>> [finding.detail for finding in undeclared(["page", "motd"], PAGE, PREFIXES)]
     ['page: motd']
@@ -283,5 +312,8 @@ def _around_page(body: dict[str, Any], prefixes: Sequence[str]) -> Iterator[Find
 
 
 def _of_type(name: str) -> Finding:
-    """Return what is said of an element of a type that no table declares; it is left in the archive."""
+    """Return the finding of an undeclared element type.
+
+    The element is left in the archive.
+    """
     return Finding(ProblemKind.OTHER_TYPE, name, severity="info")

@@ -1,36 +1,36 @@
-"""The keys of elements that no table reads, and those that an object has twice."""
+"""The keys that are not read, or repeated."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing import query
-from osdi_frames.parsing.arrays import entries, one, valid
+from osdi_frames.parsing.columns import entries, one, only, valid
+from osdi_frames.parsing.database import Engine, entries_query, json_path, keys_query
 from osdi_frames.parsing.documents import (
     COLLECTIONS,
     ENVELOPE,
     LINKS,
     PAGE,
-    Level,
+    Surroundings,
     is_type_key,
     is_wrapper,
     undeclared,
 )
-from osdi_frames.parsing.engine import Engine
-from osdi_frames.problems import Finding, ProblemKind, named
+from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
+from osdi_frames.problems import Finding, ProblemKind, safe_key
 from osdi_frames.tables import TABLES, element_types
 from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
-from osdi_frames.tables.shape import Shape
 
 _BETWEEN = b"\xff"  # keys: no text has it
 
@@ -39,8 +39,11 @@ Counted = tuple[int, Finding, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where something is declared: in an element, or around it in a delivery."""
+class _Declared:
+    """Where a key is declared.
+
+    That is in an element, or around it in a delivery.
+    """
 
     shape: Shape
     element: ElementType | None = None
@@ -48,33 +51,36 @@ class _Place:
     inside: tuple[Step, ...] = ()
     """The steps from the element, from the entry of a delivery, or from the document."""
 
-    def at(self, step: Step) -> _Place:
+    def at(self, step: Step) -> _Declared:
         below = self.shape.inside[step]
         if not self.inside and step == EACH:  # of the list of all elements
-            return _Place(below, self.element)
+            return _Declared(below, self.element)
         types = {} if self.element else {element.type_key: element for element in element_types()}
         if step in types:
-            return _Place(below, types[step])
-        return _Place(below, self.element, (*self.inside, step))
+            return _Declared(below, types[step])
+        return _Declared(below, self.element, (*self.inside, step))
 
     @property
     def known(self) -> int:
-        """How many first entries of a list a search looks at: few lists have more."""
+        """How many entries of a list are searched.
+
+        Few lists have more.
+        """
         return 1 if PRIMARY in self.shape.inside or not self.inside else 2
 
-    def search(self, path: str) -> Iterator[_Column]:
-        """Yield the JSON paths at which keys are looked for, here and below."""
+    def search(self, path: str) -> Iterator[_Search]:
+        """Yield the JSON paths of keys, recursively."""
         inside = {step: self.at(step) for step in self.shape.inside}
-        if self.shape.form == "object":
-            yield _Column(path, self)
-        elif self.shape.is_single or any(entry.shape.form for entry in inside.values()):
-            yield _Column(f"{path}[{self.known}]", self, path)
+        if self.shape.container == "object":
+            yield _Search(path, self)
+        elif self.shape.is_single or any(entry.shape.container for entry in inside.values()):
+            yield _Search(f"{path}[{self.known}]", self, path)
             for number in range(self.known):
                 for step, entry in inside.items():
-                    if entry.shape.form and (step == EACH or number == 0):
+                    if entry.shape.container and (step == EACH or number == 0):
                         yield from entry.search(f"{path}[{number}]")
                 if self.shape.is_single and number > 0:
-                    yield _Column(f"{path}[{number}]", self)
+                    yield _Search(f"{path}[{number}]", self)
         for step, below in inside.items():
             if isinstance(step, str):
                 yield from below.search(f"{path}.{json.dumps(step)}")
@@ -84,41 +90,48 @@ class _Place:
         return key in self.shape.inside or PAIRS in self.shape.inside or "json" in self.shape.types
 
     def findings(self, key: Step, around: Collection[str] = (), *, twice: bool = False) -> Iterator[Finding]:
-        """Yield what is wrong with a key of an object, or with entries that are not read (EACH).
+        """Yield the findings of a key.
 
+        EACH stands for entries that are not read.
         What is around an element belongs to the first declared type of the keys `around`.
         """
         types = {element.type_key: element for element in element_types()}
         whose = self.element or next((types[name] for name in around if name in types), None)
         at = written((*self.inside, key))
-        name = named(f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at)
+        name = safe_key(f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at)
         if twice:
             yield Finding(ProblemKind.DUPLICATE_KEY, name, severity="warning")
         if self.takes(key):
             return
         if not self.element and not self.inside and (key in types or is_type_key(str(key))):
             if key not in types and (whose or is_wrapper(around)):
-                yield Finding(ProblemKind.OTHER_TYPE, named(str(key)), severity="info")
+                yield Finding(ProblemKind.OTHER_TYPE, safe_key(str(key)), severity="info")
         elif whose:
             ignored = key == EACH or (self.element and self.element.ignores(at))
             kind = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
             yield Finding(kind, name, severity="info")
 
 
-class _Column(NamedTuple):
-    """A JSON path, and the place of what stands there: of an object, or of the list of an entry that is not read."""
+class _Search(NamedTuple):
+    """A JSON path, and the place behind it.
+
+    It is that of an object, or of the list of an entry that is not read.
+    """
 
     path: str
-    place: _Place
+    place: _Declared
     rest_of: str | None = None
     """The path of a list, where a search looks neither at this entry nor at those after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What is around elements: an envelope, a page, its links, its collections."""
+    """An object around elements.
 
-    level: Level
+    It is an envelope, a page, its links, its collections.
+    """
+
+    level: Surroundings
     inside: tuple[str, ...]
     prefixes: Sequence[str]
 
@@ -129,15 +142,32 @@ class _Around:
     def findings(self, key: str, _: Collection[str], *, twice: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with a key."""
         if twice:
-            yield Finding(ProblemKind.DUPLICATE_KEY, named(written((*self.inside, key))), severity="warning")
+            yield Finding(
+                ProblemKind.DUPLICATE_KEY, safe_key(written((*self.inside, key))), severity="warning"
+            )
         found = undeclared([key], self.level, self.prefixes)
-        yield from (replace(finding, key=named(finding.key)) for finding in found)
+        yield from (replace(finding, key=safe_key(finding.key)) for finding in found)
 
 
-def count_around(
+def count_keys(engine: Engine, plan: Plan, forms: Iterable[tuple[Form, pa.Table]]) -> list[Counted]:
+    """Return unread and repeated keys of documents, in reading order.
+
+    A key may come several times, with a count each.
+    """
+    counted: list[Counted] = []
+    around: dict[int, None] = {}
+    for form, documents in forms:
+        counted += _in_documents(engine, form, plan.shapes, documents)
+        rest = only(documents, around, invert=True)  # a page of several types is there once for each
+        counted += _around_elements(engine, form, plan.prefixes, rest)
+        around |= dict.fromkeys(rest["number"].to_pylist() if form.kind == "page" else ())
+    return sorted(counted, key=itemgetter(0))
+
+
+def _around_elements(
     engine: Engine, form: Form, prefixes: Sequence[str], documents: pa.Table
 ) -> Iterator[Counted]:
-    """Yield the keys around the elements of documents that the contract does not name, or that occur twice."""
+    """Yield undeclared and repeated keys around elements."""
     inside = (BODY,) if form.enveloped else ()
     places = [_Around(ENVELOPE, (), prefixes)] if form.enveloped else []
     if form.kind == "page":
@@ -145,32 +175,29 @@ def count_around(
         places.append(_Around(COLLECTIONS, (*inside, "_embedded"), prefixes))
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
-        paths = (query.json_path(place.inside) for place in places)
-        keys = one(engine.connection.sql(query.keys(paths)).to_arrow_table()["keys"]).flatten()
+        paths = (json_path(place.inside) for place in places)
+        keys = one(engine.connection.sql(keys_query(paths)).to_arrow_table()["keys"]).flatten()
         sets, codes = _sets(keys)
         for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
             yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
 
 
-def count_keys(
+def _in_documents(
     engine: Engine, form: Form, shapes: Mapping[ElementType, Shape], documents: pa.Table
 ) -> Iterator[Counted]:
-    """Yield the keys in documents of a form that no table reads, and those that an object has twice.
-
-    A key may come several times, with a count each.
-    """
-    shape, steps = query.entry_shape(form, shapes), query.steps(form)
+    """Yield unread and repeated keys in documents of a form."""
+    shape, steps = entry_shape(form, shapes), element_steps(form)
     if form.kind != "single":
-        shape = Shape(inside={EACH: shape}, form="list")
-    place = _Place(shape, None if form.kind == "delivery" else form.types[0])
-    columns = [*place.search(query.json_path(steps))]
+        shape = Shape(inside={EACH: shape}, container="list")
+    place = _Declared(shape, None if form.kind == "delivery" else form.types[0])
+    columns = [*place.search(json_path(steps))]
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
     yield from _in_elements(engine, elements, columns)
 
 
-def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
+def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search]) -> Iterator[Counted]:
     engine.put("elements", elements)
-    found = engine.connection.sql(query.keys(column.path for column in columns)).to_arrow_table()
+    found = engine.connection.sql(keys_query(column.path for column in columns)).to_arrow_table()
     numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
     present = valid(keys).reshape(-1, len(columns)).copy()
     sets, codes = _sets(keys)
@@ -182,7 +209,7 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column])
                 if PRIMARY in place.shape.inside:  # another entry than the first may be read
                     inside = np.array([column.path.startswith(f"{rest_of}[") for column in columns])
                     present[np.ix_(here, inside)] = False
-        elif place.shape.form == "object":
+        elif place.shape.container == "object":
             at = np.where(here, at, 0)
             if not (place.element or place.inside):
                 around = at
@@ -191,31 +218,37 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column])
             yield from _not_read(place, numbers, here)
 
 
-def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> Iterator[Counted]:
-    """Count keys in the entries of a list that a search left out, and those that are not read."""
+def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -> Iterator[Counted]:
+    """Count keys in entries that a search omits.
+
+    Entries that are not read are counted, too.
+    """
     steps = place.shape.inside
     engine.put("elements", elements)
     known = 0 if PRIMARY in steps else place.known
-    found = engine.connection.sql(query.entries(path, known, steps)).to_arrow_table()
+    found = engine.connection.sql(entries_query(path, known, steps)).to_arrow_table()
     numbers = found["number"].to_numpy()
     if place.shape.is_single:
         yield from _not_read(place, numbers, found["others"].to_numpy())
     for step in steps:
-        if steps[step].form:
+        if steps[step].container:
             values, owners = entries(one(found[str(step)]))
             inside = pa.table({"number": numbers[owners], "element": values})
             yield from _in_elements(engine, inside, [*place.at(step).search("$")])
 
 
-def _not_read(place: _Place, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
-    """Count entries that are not read, by how many the list of each element has."""
+def _not_read(place: _Declared, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
+    """Count entries that are not read."""
     if others.any():
         first, count = numbers[others > 0][0].item(), others.sum().item()
         yield from ((first, finding, count) for finding in place.findings(EACH))
 
 
 def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
-    """Return the different lists of keys, each counted, and which one each is; the first is empty."""
+    """Return the distinct lists of keys, as codes.
+
+    Each list is counted; the first is empty.
+    """
     joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
     some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
     codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy().astype(np.int64)
@@ -225,12 +258,15 @@ def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
 
 def _in_objects(
     numbers: np.ndarray,
-    place: _Place | _Around,
+    place: _Declared | _Around,
     sets: Sequence[Counter[str]],
     codes: np.ndarray,
     around: np.ndarray,
 ) -> Iterator[Counted]:
-    """Count the keys of objects at a place, by which set of keys each has, and what is around it."""
+    """Count the keys of objects at a place.
+
+    `codes` and `around` say which set of keys each has, and what is around it.
+    """
     wrong = [
         code
         for code in np.flatnonzero(np.bincount(codes)).tolist()
@@ -249,7 +285,9 @@ def _in_objects(
 
 
 def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
-    """Return whether what stands at a key of an element, as `Element.relative` gives it, can identify a person.
+    """Return whether a key's value can identify a person.
+
+    The key is as `Element.relative` gives it.
 
     >>> identifies(TABLES["signatures"].element, "person.postal_addresses[].region", ["platform"])
     False
@@ -264,7 +302,7 @@ def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
 
 @cache
 def _identifying(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the keys of an element at which its tables read what identifies a person."""
+    """Return the keys of values that identify persons."""
     heads = {table: table.heads(prefixes) for table in TABLES.values() if table.element == element}
     return frozenset(
         f"{'../' if path.sibling else ''}{written((*head, *path.steps))}"

@@ -1,5 +1,6 @@
-"""Mend documents in which something does not fit, so that the query reads them like all others.
+"""Mend documents that do not fit.
 
+The query then reads them like all others.
 What does not fit is taken out and named; what fits in another form is brought into its normal form.
 Each element of a mended document is a document of its own, in an envelope.
 """
@@ -7,27 +8,36 @@ Each element of a mended document is a document of its own, in an envelope.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
 from osdi_frames.parsing.keys import identifies
-from osdi_frames.parsing.plan import Plan
-from osdi_frames.parsing.values import Misfit, fitted
-from osdi_frames.problems import Finding, ProblemKind, named, outlined
+from osdi_frames.parsing.plan import Plan, Shape
+from osdi_frames.problems import Finding, ProblemKind, outlined, safe_key
 from osdi_frames.tables.forms import BODY, Form
-from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step
-from osdi_frames.tables.shape import Shape
+from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_INT64 = range(-(2**63), 2**63)
+_DIGITS = 400  # more than any number of 64 bits has
+_INTEGER = re.compile(r"(-?[0-9]+)(?:\.0+)?")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
-    """Write an element as an enveloped document; give its form, and what does not fit."""
+    """Write an element as an enveloped document.
+
+    The form of the document and what does not fit are returned, too.
+    """
     kind = element.type
-    entry, walk = plan.shapes[kind], _Walk()
+    entry, walk = plan.shapes[kind], _Mender()
     if foreign := foreign_identifier(element.value, plan.prefixes):
         key = f"{element.key}.identifiers".lstrip(".")
         walk.findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, foreign, "warning"))
@@ -47,32 +57,38 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
 
 
 def _without_person(finding: Finding, element: Element, prefixes: Sequence[str]) -> Finding:
-    """Return a finding that shows no value of what can identify a person."""
+    """Return a finding without values that identify persons."""
     key = element.relative(finding.key).partition(": ")[2]
     if not identifies(element.type, key, prefixes):
         return finding
     if finding.problem is ProblemKind.UNKNOWN_PREFIX:
-        return replace(finding, value=f"{named(finding.value.partition(':')[0])}:…")
+        return replace(finding, value=f"{safe_key(finding.value.partition(':')[0])}:…")
     return replace(finding, value=outlined(finding.value, numbers=0))
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
-    """Walks through a value along its shape; collects what does not fit."""
+class _Mender:
+    """Walks through a value along its shape.
+
+    What does not fit is collected.
+    """
 
     findings: list[Finding] = field(default_factory=list)
 
     def value(self, value: Any, shape: Shape, key: str) -> Any:
-        """Return the value without what does not fit, None where nothing is left."""
+        """Return the value without what does not fit.
+
+        None is returned where nothing is left.
+        """
         if value is None:
             return None
-        if shape.form is None:
+        if shape.container is None:
             return self.leaf(value, shape.types, key)
-        if shape.form == "object" and isinstance(value, dict):
+        if shape.container == "object" and isinstance(value, dict):
             return self._object(value, shape, key)
-        if shape.form == "list" and isinstance(value, list):
+        if shape.container == "list" and isinstance(value, list):
             return self._list(value, shape, key)
-        kind = ProblemKind.NO_OBJECT if shape.form == "object" else ProblemKind.NO_LIST
+        kind = ProblemKind.NO_OBJECT if shape.container == "object" else ProblemKind.NO_LIST
         self.findings.append(Finding(kind, key, value))
         return None
 
@@ -112,14 +128,119 @@ class _Walk:
         mended: list[Any] = [None] * len(value)
         for position, entry in enumerate(value):
             for step, inner in shape.inside.items():
-                is_misplaced = inner.form == "object" and not isinstance(entry, dict)
+                is_misplaced = inner.container == "object" and not isinstance(entry, dict)
                 if step == EACH or position == read[step] or is_misplaced:
                     mended[position] = self.value(entry, inner, f"{key}[{position}]")
         return mended
 
 
 def primary(entries: Sequence[Any]) -> int | None:
-    """Return the position of the object whose ``primary`` is true, else of the first object."""
+    """Return the position of the primary object.
+
+    Its ``primary`` is true; else it is the first object.
+    """
     marks = {at: entry.get("primary") for at, entry in enumerate(entries) if isinstance(entry, dict)}
     marked = (at for at, mark in marks.items() if mark is True or mark == "true")  # not 1, which equals True
     return next(marked, next(iter(marks), None))
+
+
+class Misfit(Exception):
+    """A value that does not fit."""
+
+    def __init__(self, kind: ProblemKind) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+def fitted(kind: Type, value: Any) -> Any:
+    """Return a value in a type's normal form.
+
+    `Misfit` is raised where it does not fit.
+    """
+    match kind:
+        case "string" if not isinstance(value, dict | list):
+            return value  # the query returns the text of a number
+        case "json" if isinstance(value, dict):
+            return value
+        case "bool" if value in ("true", "false") or isinstance(value, bool):
+            return str(value).lower()
+        case "int64" if not isinstance(value, bool):
+            return _integer(value)
+        case "float64" if not isinstance(value, bool | dict | list) and _NUMBER.fullmatch(str(value)):
+            if not math.isfinite(number := float(str(value))):
+                raise Misfit(ProblemKind.LARGE_NUMBER)
+            return repr(number)
+        # ISO 8601 in its extended form only: the basic one is a number to everyone else.
+        case "utc" | "local" if isinstance(value, str) and _DATE.match(value):
+            return _moment(kind, value)
+    raise Misfit(_MISFITS[kind])
+
+
+_MISFITS: Mapping[Type, ProblemKind] = {
+    "string": ProblemKind.NO_TEXT,
+    "json": ProblemKind.NO_OBJECT,
+    "bool": ProblemKind.NO_BOOLEAN,
+    "int64": ProblemKind.NO_INTEGER,
+    "float64": ProblemKind.NO_NUMBER,
+    "utc": ProblemKind.NO_DATETIME,
+    "local": ProblemKind.NO_DATETIME,
+}
+
+
+def _integer(value: Any) -> str:
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else ""
+    if (match := _INTEGER.fullmatch(str(value))) is None:
+        raise Misfit(ProblemKind.NO_INTEGER)
+    if len(match[1]) > _DIGITS or int(match[1]) not in _INT64:
+        raise Misfit(ProblemKind.LARGE_INTEGER)
+    return str(int(match[1]))
+
+
+def _moment(kind: Type, text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+        if kind == "utc" and moment.tzinfo:
+            moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # an offset can lead out of the years 1 to 9999
+        raise Misfit(ProblemKind.NO_DATETIME) from error
+    return moment.replace(tzinfo=None).isoformat() + ("Z" if kind == "utc" else "")
+
+
+_TWICE: Any = object()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; note keys that occur twice.
+
+    They stand at _TWICE.
+    """
+    if len(found := dict(pairs)) < len(pairs):
+        found[_TWICE] = {key for key, count in Counter(key for key, _ in pairs).items() if count > 1}
+    return found
+
+
+#: Of numbers the text is enough, however long.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_float=str)
+
+
+def has_shape(document: str, shape: Shape) -> bool:
+    """Return whether a document is JSON of a shape.
+
+    No object or list is misplaced, no key of the shape is there twice.
+    """
+    try:
+        return _has(_DECODER.decode(document), shape)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _has(value: Any, shape: Shape) -> bool:
+    inside = shape.inside
+    if value is None or not (shape.is_struct or shape.container == "list"):
+        return True
+    if shape.container == "list":
+        return isinstance(value, list) and all(_has(entry, of) for of in inside.values() for entry in value)
+    if not isinstance(value, dict) or inside.keys() & value.get(_TWICE, ()):
+        return False
+    return all(_has(value.get(key), below) for key, below in inside.items())

@@ -1,24 +1,108 @@
-"""What is parsed of an archive: columns of tables, compiled into the shapes that queries look for."""
+"""The plan of a pass: columns, selects, shapes."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
-from osdi_frames.tables.forms import Form
-from osdi_frames.tables.schema import Column, ElementType, Table
-from osdi_frames.tables.shape import Shape, entry_shape
+from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Column, ElementType, Step, Table, Type
 
 #: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
 ELEMENT = "_element"
 
 
+Container = Literal["object", "list"]
+_CONTAINER: Mapping[Type, Container] = {"list<string>": "list", "json": "object"}
+
+
+@dataclass(slots=True)
+class Shape:
+    """What is declared at one key, and below it."""
+
+    types: set[Type] = field(default_factory=set)
+    """The types of the columns that are read from here; none where only keys below are read."""
+    inside: dict[Step, Shape] = field(default_factory=dict)
+    container: Container | None = None
+    """What a value must be here; None where its types decide."""
+
+    @classmethod
+    def of(cls, table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> Shape:
+        """Return the shape that columns declare.
+
+        It is that of an entry of a delivery: an element under its type key, and siblings.
+        """
+        shape = Shape(container="object")
+        element = shape.inside[str(table.element.type_key)] = Shape(container="object")
+        heads = table.heads(prefixes)
+        for entry in map(element.add, heads):
+            entry.container = "object" if table.of_objects else entry.container
+        for column in table.needed(columns):
+            if column.origin == "envelope":
+                continue
+            for path in column.paths(prefixes):
+                kind: Type = "list<string>" if path.function == "own" else column.type
+                root = shape if path.sibling else element
+                for head in heads if column in table.entry else [()]:
+                    root.add((*head, *path.steps), kind)
+        return shape
+
+    def add(self, steps: Sequence[Step], kind: Type | None = None) -> Shape:
+        """Declare a path, and the type at its end.
+
+        The shape at the end is returned.
+        """
+        shape = self
+        for step in steps:
+            shape.container = "object" if isinstance(step, str) or step == PAIRS else "list"
+            shape = shape.inside.setdefault(step, Shape())
+            if step == PRIMARY:
+                shape.inside.setdefault("primary", Shape())  # it decides which entry is read
+        if kind:
+            shape.types.add(kind)
+            shape.container = _CONTAINER.get(kind, shape.container)
+        return shape
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is an object read key by key.
+
+        Of others the text or all pairs are read.
+        """
+        return self.container == "object" and "json" not in self.types and PAIRS not in self.inside
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a list with one entry read."""
+        return (FIRST in self.inside or PRIMARY in self.inside) and EACH not in self.inside
+
+    def fold(self) -> None:
+        """Merge the chosen entry into all entries.
+
+        Where all are read, the chosen one is read alike.
+        """
+        every = self.inside.get(EACH)
+        for step in (FIRST, PRIMARY):
+            if every is not None and step in self.inside:
+                every.merge(self.inside.pop(step))
+        for below in self.inside.values():
+            below.fold()
+
+    def merge(self, other: Shape) -> None:
+        """Declare what another shape declares, too."""
+        self.types |= other.types
+        self.container = self.container or other.container
+        for step, below in other.inside.items():
+            self.inside.setdefault(step, Shape()).merge(below)
+
+
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One query over the elements of a type: the rows of a table."""
+    """The columns of one table to parse."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -26,7 +110,7 @@ class Select:
     """The columns whose values are checked: all in an inspection."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """What is parsed: columns of tables, under some prefixes.
 
@@ -42,19 +126,28 @@ class Plan:
     def of(
         cls, columns: Mapping[Table, Iterable[str]], *, prefix: str | None = None, inspects: bool = False
     ) -> Plan:
-        """Compile the columns to parse; those that are resolved are replaced by what they are derived from."""
+        """Compile the columns to parse.
+
+        Those that are resolved are replaced by what they are derived from.
+        """
         named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
-        return cls(named, known_prefixes(prefix), inspects)
+        return cls(columns=named, prefixes=known_prefixes(prefix), inspects=inspects)
 
     @property
     def named(self) -> ElementType | None:
-        """The type of resources that do not say their own: that of the tables asked for, if these have one."""
+        """The type of resources without a clear one.
+
+        It is that of the tables asked for, if these have one.
+        """
         types = {table.element for table in self.columns}
         return types.pop() if len(types) == 1 else None
 
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
-        """For each element type first the select of its main table, which gives a row per element."""
+        """The selects of each element type.
+
+        The first is that of its main table, which gives a row per element.
+        """
         types = element_types() if self.inspects else dict.fromkeys(table.element for table in self.columns)
         return {element: list(self._selects(element)) for element in types}
 
@@ -71,12 +164,15 @@ class Plan:
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
-        """What all selects of each element type declare together, as `entry_shape` gives it."""
+        """The shape of each type's delivery entries.
+
+        It is what all selects declare together.
+        """
         shapes = {}
         for element, selects in self.selects.items():
             shapes[element] = whole = Shape()
             for select in selects:
-                whole.merge(entry_shape(select.table, select.checked, self.prefixes))
+                whole.merge(Shape.of(select.table, select.checked, self.prefixes))
             whole.fold()
         return shapes
 
@@ -88,7 +184,12 @@ class Plan:
         return frozenset(column.v2[0] for column in checked if column.origin == "envelope")
 
     def queries_for(self, form: Form) -> list[Form]:
-        """Return the form of a document once for each query that its elements take."""
+        """Return the form for each query of documents.
+
+        Several element types of a page take a query each.
+        """
+        if form.kind == "delivery":
+            form = replace(form, types=tuple(element for element in element_types() if element.type_key))
         types = tuple(element for element in form.types if element in self.selects)
         if form.kind == "page":
             keyed = zip(form.types, form.keys, strict=True)
@@ -99,7 +200,39 @@ class Plan:
 
 
 def _parsed(table: Table, names: Iterable[str]) -> Iterator[Column]:
-    """Yield the columns that are parsed for some columns, each once."""
+    """Yield the columns to parse, each once.
+
+    Resolved ones are replaced by what they are derived from.
+    """
     columns = map(table.column, dict.fromkeys(names))
     needed = (column.derived if column.origin == "resolved" else (column.name,) for column in columns)
     return map(table.column, dict.fromkeys(itertools.chain.from_iterable(needed)))
+
+
+def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
+    """Return the shape of the documents of a form."""
+    shape = Shape()
+    for name in TIMESTAMPS if form.enveloped else ():
+        shape.add((name,))
+    to_entries = () if form.kind == "single" else (EACH,)
+    shape.add((*element_steps(form), *to_entries)).merge(entry_shape(form, shapes))
+    return shape
+
+
+def element_steps(form: Form) -> Keys:
+    """Return where a document of a form holds its elements."""
+    inside = (BODY,) if form.enveloped else ()
+    return (*inside, "_embedded", form.keys[0]) if form.kind == "page" else inside
+
+
+def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
+    """Return the shape of the entries of documents.
+
+    They are elements, or what a delivery holds.
+    """
+    if form.kind != "delivery":
+        return shapes[form.types[0]].inside[str(form.types[0].type_key)]
+    entry = Shape()
+    for element in form.types:
+        entry.merge(shapes[element])
+    return entry

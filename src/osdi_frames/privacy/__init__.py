@@ -22,9 +22,9 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, UnknownColumn
 from osdi_frames.escapes import LAYERS, undo
-from osdi_frames.parsing.arrays import one
-from osdi_frames.parsing.interchange import as_frame
-from osdi_frames.parsing.interchange import frame as to_frame
+from osdi_frames.frames import as_frame
+from osdi_frames.frames import frame as to_frame
+from osdi_frames.parsing.columns import one
 from osdi_frames.quoting import listed, quoted
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared

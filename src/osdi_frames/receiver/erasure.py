@@ -25,7 +25,7 @@ from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
-from osdi_frames.sources.names import QUARANTINE
+from osdi_frames.sources.files import QUARANTINE
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _RECEIVED = re.compile(rb'"received":"([A-Za-z0-9+/]*)')  # see `envelope`

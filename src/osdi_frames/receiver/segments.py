@@ -27,7 +27,7 @@ from typing import BinaryIO
 
 from osdi_frames.durable import PARTIAL, make_folder, replacing, sync, write_file
 from osdi_frames.receiver import envelope
-from osdi_frames.sources.names import SEALED, SEGMENT
+from osdi_frames.sources.files import SEALED, SEGMENT
 from osdi_frames.sources.streams import zstd
 
 _COMPRESSION: dict[int, int] = {

@@ -10,7 +10,7 @@ from osdi_frames.quoting import located
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.worker import TORN, is_locked, worker_folders
-from osdi_frames.sources.names import QUARANTINE
+from osdi_frames.sources.files import QUARANTINE
 
 _TORN = "a torn line"
 

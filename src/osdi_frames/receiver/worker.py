@@ -21,7 +21,7 @@ from osdi_frames.durable import make_folder, sync, try_lock
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
 from osdi_frames.quoting import located, paths_cut, quoted
 from osdi_frames.receiver.segments import Log, check_identity
-from osdi_frames.sources.names import QUARANTINE
+from osdi_frames.sources.files import QUARANTINE
 
 #: The folder in a worker's in which the torn ends of files are kept.
 TORN = f"{QUARANTINE}/torn"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_list_like, is_numeric_dtype
 
 from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
-from osdi_frames.parsing.doubtful import FAR, trusted_years
+from osdi_frames.problems import FAR, trusted_years
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables.schema import NO_DATE, NONE
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pandas.api.types import pandas_dtype
 
 from osdi_frames.errors import InvalidColumn
-from osdi_frames.parsing.interchange import as_frame
+from osdi_frames.frames import as_frame
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
 from osdi_frames.reports.declared import Report

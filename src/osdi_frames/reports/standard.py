@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
+from osdi_frames.frames import frame
 from osdi_frames.parsing.check import Inspection
-from osdi_frames.parsing.interchange import frame
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted

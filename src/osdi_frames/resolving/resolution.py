@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.parsing.engine import Engine
-from osdi_frames.parsing.group import GroupResult
+from osdi_frames.parsing.database import Engine
+from osdi_frames.parsing.parse import GroupResult
 from osdi_frames.parsing.plan import ELEMENT, Plan
 from osdi_frames.quoting import quoted
 from osdi_frames.resolving.exclusion import excluded

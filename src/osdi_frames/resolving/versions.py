@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.parsing.engine import Engine, engine
+from osdi_frames.parsing.database import Engine, engine
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.tables.schema import ElementType, Identities, Table
 

@@ -1,5 +1,11 @@
-"""The sources on disk: any path, folder, pattern, open file or Python object, as a stream of documents.
+"""Sources: paths, open files and objects as documents.
 
-The stream is one of *candidates*: the bytes of one document each, in almost every case. Whether they are JSON
-is left to the reader, who parses them anyway; `split` then finds the documents in those that are not one.
+Most of what is read are *candidates*: the bytes of one document each, in almost every case. Whether they are JSON is
+left to the parser; `layout.split` then finds the documents in those that are not one.
+
+- `source`: what a source can be, and its candidates; `partitions`: a source cut into parts for other processes
+- `files`: which files are read, behind paths, patterns and addresses, by their names and first bytes
+- `layout`: how documents lie in a file; `decoder`: JSON with repeated keys and unusual numbers
+- `members`: the files inside zips, tars and compressed files; `streams`: decompression; `limits`: bounds on it
+- `remote`: files behind addresses; `manifest`: what a pull wrote about itself
 """

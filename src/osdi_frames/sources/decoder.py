@@ -1,4 +1,7 @@
-"""Decode the documents of a text, with what other decoders of JSON refuse or pass over: constants and repeated keys."""
+"""Decode JSON with repeated keys and unusual numbers.
+
+Other decoders refuse these, or pass over them.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay
 
 
 class Decoder:
-    """Decodes the documents of a text: a key that occurs twice has its first value, a number without one is its text.
+    """Decodes the documents of a text.
 
+    A key that occurs twice has its first value, a number without one is its text.
     That is NaN or infinity in any spelling, as DuckDB reads them, of which Python knows three. At the first other
     one, all constants of the text are replaced by one that it knows, of the same length: no document is decoded
     again for each, and an error keeps its place.
@@ -41,7 +45,9 @@ class Decoder:
         )
 
     def decode(self, at: int) -> tuple[Any, int]:
-        """Return the document at a position, and where it ends; raise what `json.JSONDecoder.raw_decode` raises.
+        """Return the document at a position, and its end.
+
+        What `json.JSONDecoder.raw_decode` raises is raised.
 
         >>> Decoder('{"a": [-inf, NaN]}').decode(0)
         ({'a': ['-inf', 'NaN']}, 18)
@@ -67,7 +73,10 @@ class Decoder:
         self._known = characters.decode(_UTF_32)
 
     def _constant(self, found: str) -> str:
-        """Return how a constant is spelled in the text, of which Python finds one after the other."""
+        """Return how a constant is spelled in the text.
+
+        Python finds one after the other.
+        """
         if self._constants:
             token = _TOKEN.match(self._text, self._constants[self._next])
             found = sys.intern(token[0]) if token else found  # there can be millions

@@ -1,4 +1,7 @@
-"""How documents lie in a file: one, one per line, or one after the other."""
+"""How documents lie in a file.
+
+There is one, one per line, or one after the other.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ import pyarrow as pa
 from osdi_frames.errors import counted
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind, Verbatim
 from osdi_frames.sources.decoder import Decoder
+from osdi_frames.sources.files import is_lines
 from osdi_frames.sources.limits import Limits
-from osdi_frames.sources.names import is_lines
 from osdi_frames.sources.streams import Reader
 
 _BOM = b"\xef\xbb\xbf"
@@ -38,7 +41,7 @@ LINE_1 = np.ones(1, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some candidates of one file, each with the line on which it begins."""
+    """Some candidates of a file, with their lines."""
 
     name: str | None
     documents: pa.BinaryArray
@@ -49,8 +52,9 @@ class Chunk:
 def candidates(
     name: str, reader: Reader, limits: Limits, handle: Callable[[Problem], None], *, line: int = 1
 ) -> Iterator[Chunk]:
-    """Cut a file into candidates, or as much of it as begins with a document on some line.
+    """Cut a file into candidates.
 
+    A candidate is as much of it as begins with a document on some line.
     What was read before the file breaks off is yielded before the error is raised.
     """
     file = _File(name, reader, limits, handle, line, _border(name))
@@ -74,15 +78,19 @@ def _border(name: str) -> re.Pattern[bytes]:
 
 
 def single(name: str, data: bytes) -> bytes | None:
-    """Return the document that is all of a file, without the blanks after it; None where there may be another."""
+    """Return the only document of a file.
+
+    It is without the blanks after it; None where there may be another.
+    """
     document = data.rstrip(_BLANK)
     has_more = b"\n" in document and _border(name).search(document)
     return document if document.startswith((b"{", b"[")) and not has_more else None
 
 
 def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
-    """Return the first border between documents in a part of a file that may begin anywhere, if there is one.
+    """Return the first border between documents.
 
+    It is looked for in a part of a file that may begin anywhere; None where there is none.
     And how many line breaks are before it, and in all. A border is recognised without what precedes it: no string of
     JSON holds a line break.
     """
@@ -99,7 +107,7 @@ def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
 
 @dataclass(slots=True)
 class _File:
-    """A file being read: what is at hand of it, and how it ended."""
+    """A file being read, and how it ended."""
 
     name: str
     reader: Reader
@@ -113,7 +121,10 @@ class _File:
     error: Exception | None = None
 
     def fill(self, size: int) -> None:
-        """Read on, until there is more at hand by `size` bytes or the file has ended."""
+        """Read more bytes, or to the end.
+
+        At least `size` are read.
+        """
         blocks, missing = [self.buffer], size
         while missing > 0 and not self.ended:
             try:
@@ -126,7 +137,7 @@ class _File:
         self.buffer = b"".join(blocks)
 
     def more(self) -> None:
-        """Read on in a document that has not ended yet, in proportion to its size."""
+        """Read more of a document, by its size."""
         left = self.limits.document_bytes + 1 - len(self.buffer)
         self.fill(max(_FIRST, min(left, max(_BLOCK, len(self.buffer)))))
 
@@ -136,7 +147,10 @@ class _File:
         return size
 
     def skip(self) -> None:
-        """Skip a document that is too large, up to where the next begins, and report it."""
+        """Skip a document that is too large, and report.
+
+        Reading goes on where the next begins.
+        """
         line, size, self.searched = self.line, 0, 0
         while not (found := self.border.search(self.buffer)) and not self.ended:
             size += self.drop(max(0, len(self.buffer) - _OVERLAP))
@@ -158,7 +172,10 @@ def _last_end(file: _File) -> list[int]:
 
 
 def _ends(file: _File) -> list[int]:
-    """Find where whole documents in the buffer end, which begins with one."""
+    """Find where documents in the buffer end.
+
+    The buffer begins with one.
+    """
     file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
     ends = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, file.searched)]
     if not ends and len(file.buffer) > _WHOLE:
@@ -170,7 +187,10 @@ def _ends(file: _File) -> list[int]:
 
 
 def _cut(file: _File, block: bytes, found: list[int]) -> Chunk | None:
-    """Cut documents without copying them; blank ones and those that are too large are left out."""
+    """Cut documents without copying them.
+
+    Blank ones and those that are too large are left out.
+    """
     data = np.frombuffer(block, np.uint8)
     breaks = np.flatnonzero(data == ord("\n"))
     ends = breaks + 1 if file.border is _LINE_END else np.array(found)
@@ -202,7 +222,10 @@ def _cut(file: _File, block: bytes, found: list[int]) -> Chunk | None:
 
 
 def _glued(buffer: bytes) -> list[int]:
-    """Find where the whole documents in the buffer end, where something follows without a line break."""
+    """Find where glued documents in the buffer end.
+
+    What follows them is on the same line.
+    """
     if not _GLUED.search(buffer):
         return []
     text = buffer.decode("latin-1")  # a character per byte; the syntax of JSON is ASCII
@@ -219,8 +242,9 @@ def _glued(buffer: bytes) -> list[int]:
 
 
 def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
-    """Find the documents in a candidate that is not one; each with its line, counted from 0.
+    """Find the documents in a candidate, with their lines.
 
+    Lines are counted from 0.
     What is not JSON is a `Finding`; the search goes on where a line begins with a bracket, and ends after
     a thousand of these, the last of which reports that. So is, before a document, a key that it has twice anywhere,
     or a number that JSON does not have.
@@ -267,7 +291,10 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _reason(error: ValueError | RecursionError, start: int) -> str:
-    """Say what is wrong with the document at a start, and where from there, if Python says so."""
+    """Return what is wrong with a document.
+
+    `start` is where it begins; the message says where from there, if Python does.
+    """
     if isinstance(error, json.JSONDecodeError):
         lines = error.doc.count("\n", start, error.pos)
         below = f" {counted(lines, 'line')} below," if lines else ""

@@ -1,4 +1,4 @@
-"""Bounds on what one file of an archive may become while it is read."""
+"""Bounds on what a file becomes while it is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _RATIO_FROM = 128 << 20  # decompressed bytes below which any ratio is harmless
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on reading one file of an archive. Exceeding one is a problem that names it.
+    """Bounds on reading one file of an archive.
+
+    Exceeding one is a problem that names it.
 
     Examples
     --------
@@ -45,13 +47,23 @@ class Limits:
             )
 
 
+#: The limits that hold where none are given.
+DEFAULT_LIMITS = Limits()
+
+
 class LimitExceeded(Exception):
-    """A file became more than its limits allow; `source.read` reports it as a problem of the file."""
+    """A file exceeds its limits.
+
+    `source.read` reports it as a problem of the file.
+    """
 
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be decompressed from one file, whatever containers it holds."""
+    """What may still be decompressed from one file.
+
+    It is one sum, whatever containers the file holds.
+    """
 
     limits: Limits
     size: Callable[[], int]
@@ -59,7 +71,10 @@ class Budget:
     spent: int = 0
 
     def spend(self, size: int) -> None:
-        """Count decompressed bytes; raise LimitExceeded where they are too many, also for the size of the file."""
+        """Count decompressed bytes.
+
+        LimitExceeded is raised where they are too many, also for the size of the file.
+        """
         self.spent += size
         limits = self.limits
         if self.spent > limits.decompressed_bytes:

@@ -1,4 +1,7 @@
-"""The manifest of a pull: what was asked for, what came, and whether it is proved that nothing is missing."""
+"""The manifest of a pull, and its proof.
+
+It lists what was asked for and received, and proves that nothing is missing.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class CollectionPulled:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a pull asked for, what came, and whether it is complete.
+    """What a pull asked for and received.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
     is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
@@ -72,7 +75,10 @@ class Manifest:
 
     @property
     def why(self) -> str:
-        """The proof for each collection, or what is missing; a line each."""
+        """The proof for each collection, or its lack.
+
+        Each has a line.
+        """
         if self.finished_at is None:
             return "not finished: the pull is running, or was killed; call it again and it goes on"
         lacking = [collection for collection in self.collections if not collection.complete]
@@ -83,7 +89,10 @@ class Manifest:
 
     @property
     def requests(self) -> int:
-        """How many answers were needed; retries and redirects are not counted."""
+        """How many answers were needed.
+
+        Retries and redirects are not counted.
+        """
         return sum(collection.pages for collection in self.collections)
 
     def __str__(self) -> str:
@@ -95,14 +104,14 @@ class Manifest:
         return f"{located(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as the values of JSON that its file holds."""
+        """Return the values of its JSON file."""
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored = derived | asdict(self)
         del stored["folder"]
         return dict(json.loads(json.dumps(stored, default=stamp)))
 
     def write(self) -> None:
-        """Write it into its folder, as a whole or not at all."""
+        """Write it into its folder, atomically."""
         text = json.dumps(self.as_json(), indent=2, ensure_ascii=False)
         write_file(self.folder / MANIFEST, f"{text}\n".encode())
 
@@ -116,7 +125,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def manifests(destination: Path) -> list[Manifest]:
-    """Read the manifests of all pulls into a destination, the oldest first."""
+    """Read the manifests of all pulls, oldest first."""
     found = (read_manifest(path.parent) for path in destination.glob(f"*/{MANIFEST}"))
     return sorted(found, key=lambda manifest: manifest.started_at)
 

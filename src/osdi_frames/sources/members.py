@@ -1,10 +1,9 @@
-"""The files inside a file: compressed, zipped, tarred, one inside the other."""
+"""Files inside containers: compressed, zipped, tarred, nested."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import re
 import shutil
 import stat
 import struct
@@ -16,22 +15,27 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
 
-from osdi_frames.errors import OsdiError
-from osdi_frames.problems import Place, Problem, ProblemKind
-from osdi_frames.sources.content import HEAD, UNPACK, ZIP_END, container, holds_documents
-from osdi_frames.sources.limits import Budget
-from osdi_frames.sources.names import (
+from osdi_frames.problems import Place, Problem, ProblemKind, file_name
+from osdi_frames.sources.files import (
+    BROKEN,
+    HEAD,
     TARS,
+    UNPACK,
+    ZIP_END,
+    Handle,
+    container,
+    holds_documents,
     is_ignored,
     is_lines,
-    printable,
+    reported,
     suffix,
-    suffix_inside,
+    unread,
+    unreadable,
     without_suffix,
 )
-from osdi_frames.sources.streams import CORRUPT, Pieces, Reader, pieces_of
+from osdi_frames.sources.limits import Budget
+from osdi_frames.sources.streams import Pieces, Reader, pieces_of
 
-Handle: TypeAlias = Callable[[Problem], None]
 Files: TypeAlias = Iterator[tuple[str, Reader]]
 
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
@@ -41,35 +45,6 @@ _HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these err
 _LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
 _LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
 _NO_FILE = "a link, pipe or device"
-_SUFFIX = re.compile(r"\.\w{1,12}")  # one that says of which kind a file is
-
-_GENERAL = (ArithmeticError, LookupError, RuntimeError)
-#: What opening, decompressing and unpacking raise on broken input.
-BROKEN = (*CORRUPT, *_GENERAL, struct.error, tarfile.TarError, zipfile.BadZipFile)
-
-
-@contextlib.contextmanager
-def reported(name: str, handle: Handle) -> Iterator[None]:
-    """Report what breaks inside the block as a problem of a file, and go on after it."""
-    try:
-        yield
-    except OsdiError:  # above all those that `handle` raised
-        raise
-    except BROKEN as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        handle(unreadable(name, reason or type(error).__name__))
-
-
-def unreadable(name: str, reason: str) -> Problem:
-    """Describe a file of which not everything can be read."""
-    return Problem(Place(name), ProblemKind.NO_FILE, reason)
-
-
-def unread(name: str, inside: str) -> Problem:
-    """Describe a file that no reader takes, by its kind; `inside` is its name in its folder or container."""
-    last = suffix_inside(inside)
-    kind = last if _SUFFIX.fullmatch(last) else "with another suffix" if last else "without a suffix"
-    return Problem(Place(name), ProblemKind.UNREAD_FILE, kind, "warning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +56,6 @@ class Unpacking:
 
     handle: Handle
     budget: Budget
-    chosen: range | None = None
-    """Of a zip, the members to yield, in the order of their names; its first reports problems of it as a whole."""
 
     def members(self, name: str, reader: Reader, *, content: str | None = None, depth: int = 0) -> Files:
         """Yield every file of documents in a stream, decompressed.
@@ -117,32 +90,28 @@ class Unpacking:
         yield from self.members(name, inner, content=content, depth=depth + 1)
 
     def _zipped(self, name: str, reader: Reader, depth: int) -> Files:
-        chosen = None if depth else self.chosen
-        is_first = chosen is None or 0 in chosen
-        with opened_zip(reader) as archive:
-            infos = zip_infos(archive)
-            for number, info in enumerate(infos):
-                inner = f"{name}!{printable(info.filename)}"
+        with _opened_zip(reader) as archive:
+            infos = sorted(archive.infolist(), key=lambda info: info.filename)
+            for info in infos:
+                inner = f"{name}!{file_name(info.filename)}"
                 with reported(inner, self.handle):
                     if info.is_dir() or not holds_documents(info.filename, partial(_head, archive, info)):
-                        if is_first:
-                            _compare_names(archive, info)
-                            self._pass_over(inner, info.filename, is_file=not info.is_dir())
-                    elif chosen is None or number in chosen:
+                        _compare_names(archive, info)
+                        self._pass_over(inner, info.filename, is_file=not info.is_dir())
+                    else:
                         with _opened_member(archive, info) as member:
                             yield from self._inside(inner, pieces_of(member), depth)
-            if is_first:
-                if not infos:
-                    self._empty(name)
-                if len(infos) != (counted := _counted(archive)):
-                    reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
-                    self.handle(unreadable(name, reason))
+            if not infos:
+                self._empty(name)
+            if len(infos) != (counted := _counted(archive)):
+                reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
+                self.handle(unreadable(name, reason))
 
     def _tarred(self, name: str, reader: Reader, depth: int) -> Files:
         is_empty = True
         for info, member in _tar_members(reader, lambda reason: self.handle(unreadable(name, reason))):
             is_empty = False
-            inner = f"{name}!{printable(info.name)}"
+            inner = f"{name}!{file_name(info.name)}"
             pieces = pieces_of(member or io.BytesIO())
             content = Reader(Pieces(pieces, self.budget.spend if info.issparse() else int))
             with reported(inner, self.handle):
@@ -164,18 +133,16 @@ class Unpacking:
 
 
 @contextlib.contextmanager
-def opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
-    """Open a zip, from a copy where the stream is not seekable: its index is at its end."""
+def _opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
+    """Open a zip.
+
+    Where the stream is not seekable, a copy is opened: the index is at the end.
+    """
     with tempfile.SpooledTemporaryFile(max_size=_ZIP_IN_MEMORY) as spooled:
         if not reader.seekable():
             shutil.copyfileobj(reader, spooled)
         with zipfile.ZipFile(cast("BinaryIO", reader if reader.seekable() else spooled)) as archive:
             yield archive
-
-
-def zip_infos(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the members in the order in which they are read: that of their names."""
-    return sorted(archive.infolist(), key=lambda info: info.filename)
 
 
 def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -185,7 +152,10 @@ def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member; of bz2 and lzma zipfile decompresses more at once than any limit."""
+    """Open a member of a zip.
+
+    Of bz2 and lzma zipfile decompresses more at once than any limit.
+    """
     if stat.S_ISLNK(info.external_attr >> 16):
         raise ValueError(_NO_FILE)
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -194,8 +164,9 @@ def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]
 
 
 def _counted(archive: zipfile.ZipFile) -> int:
-    """Return the number of members by the end record; that of zipfile where the record has no room for it.
+    """Return the number of members by the end record.
 
+    It is that of zipfile where the record has no room for it.
     zipfile reads what is left of a damaged index without comparing.
     """
     file = cast("BinaryIO", archive.fp)
@@ -206,8 +177,9 @@ def _counted(archive: zipfile.ZipFile) -> int:
 
 
 def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
-    """Raise BadZipFile where the index names a member otherwise than the member itself does.
+    """Compare a member's name in the index and its header.
 
+    BadZipFile is raised where they differ.
     Else a damaged suffix would make a file of documents one of another type.
     """
     with contextlib.suppress(NotImplementedError, RuntimeError):  # of no matter for a file that is not read
@@ -217,8 +189,9 @@ def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
 def _tar_members(
     reader: Reader, damaged: Callable[[str], object]
 ) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
-    """Yield the members of a tar in their order, those that are files with their content.
+    """Yield the members of a tar in their order.
 
+    Files are returned with their content.
     Call `damaged` with each stretch that holds no header where one is due, and for a missing end. After such a
     stretch reading goes on with the next valid header. Content is to be read before the next member.
     """
@@ -233,7 +206,7 @@ def _tar_members(
 
 
 class _Header(tarfile.TarInfo):
-    """A header that reports to its tar what is not one."""
+    """A header that reports to its tar invalid ones."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -262,7 +235,10 @@ class _Header(tarfile.TarInfo):
 
 
 class _Tar(tarfile.TarFile):
-    """A tar that remembers whether its end marker came last, and what was no header."""
+    """A tar that remembers its end marker.
+
+    It also reports what was no header.
+    """
 
     tarinfo = _Header
     ended = False

@@ -1,4 +1,4 @@
-"""Files behind addresses: listed once, read in blocks, and asked for again where the network fails.
+"""Files behind addresses, read in blocks, with retries.
 
 Credentials are a matter of fsspec; what an address holds of them (a user, the query of a signed address) is in no
 name, row or message.
@@ -7,24 +7,20 @@ name, row or message.
 from __future__ import annotations
 
 import contextlib
-import glob
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, cast
-from urllib.parse import urlsplit
 
-from osdi_frames.errors import InvalidSource, KeyRefused, MissingExtra, ServiceUnreachable, SourceNotFound
+from osdi_frames.errors import InvalidSource, MissingExtra, ServiceUnreachable
+from osdi_frames.problems import file_name
 from osdi_frames.quoting import cut
-from osdi_frames.sources.content import HEAD, holds_documents
-from osdi_frames.sources.names import is_ignored, printable, suffix_inside
 from osdi_frames.sources.streams import Pieces, ahead
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
 _PIECE = 1 << 20  # bytes taken from a stream at once
-_AT_ONCE = 16  # files of which the beginning is asked for
 _ATTEMPTS, _LONGEST_PAUSE = 4, 5.0
 #: What is an answer, and no failure of the network.
 _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, NotImplementedError)
@@ -44,16 +40,31 @@ class Remote:
     address: str = field(repr=False)  # one of that file system
     size: int | None = None
 
+    @classmethod
+    def of(cls, address: str, path: str, info: Mapping[str, Any]) -> Remote:
+        """Return a listed file of an address.
+
+        `info` is what its file system says of it.
+        """
+        name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
+        return cls(without_credentials(name), path, address, info.get("size"))
+
     def __str__(self) -> str:
         return self.name
 
     @property
     def has_ranges(self) -> bool:
-        """Whether parts of it can be asked for: HTTP does not promise it."""
+        """Whether ranges of it can be read.
+
+        HTTP does not promise that.
+        """
         return self.size is not None and not self.path.startswith(HTTP)
 
     def open(self, stop: int | None = None) -> BinaryIO:
-        """Open the file for reading, perhaps up to a byte only; one of a block or less is fetched here."""
+        """Open the file for reading.
+
+        It may end at a byte; one of a block or less is fetched here.
+        """
         filesystem, _ = filesystem_of(self.address)
         size = stop or self.size
         if size is not None and (size <= _BLOCK or self.has_ranges):
@@ -65,13 +76,16 @@ class Remote:
         stream = asked(self, filesystem.open, self.path, "rb", **options)
         return cast("BinaryIO", Pieces(self._streamed(stream)))
 
-    def head(self) -> bytes:
-        """Return how the file begins; nothing of what cannot be asked for a part of it, or may not be read."""
+    def head(self, size: int) -> bytes:
+        """Return the first bytes of the file.
+
+        There are none of what has no ranges, or may not be read.
+        """
         if not self.has_ranges or not self.size:
             return b""
         filesystem, _ = filesystem_of(self.address)
         with contextlib.suppress(FileNotFoundError, PermissionError):
-            head: bytes = asked(self, filesystem.cat_file, self.path, start=0, end=min(self.size, HEAD))
+            head: bytes = asked(self, filesystem.cat_file, self.path, start=0, end=min(self.size, size))
             return head
         return b""
 
@@ -84,7 +98,10 @@ class Remote:
         return block
 
     def _streamed(self, stream: Any) -> Iterator[bytes]:
-        """Yield a file that is one stream; what fails or ends in the middle is an error of the network."""
+        """Yield a file that is one stream.
+
+        What fails or ends in the middle is an error of the network.
+        """
         left = self.size or 0
         with stream:
             while piece := _answer(self, stream.read, _PIECE):
@@ -94,75 +111,25 @@ class Remote:
             raise ServiceUnreachable(f"{self}: the stream ended {left:,} bytes early")
 
 
-def listed(address: str, pass_over: Callable[[str], object]) -> list[Remote]:
-    """Return the files behind an address: a file, a folder, a pattern.
-
-    `pass_over` is called with the name of each file in a folder that is not read.
-    """
-    filesystem, path = filesystem_of(address)
-    filesystem.invalidate_cache()  # new objects are read, too
-    files: dict[Remote, None] = {}
-    found: dict[str, dict[str, Any]] = {}
-    try:
-        found = _found(address, filesystem, path)
-        for path, info in found.items():
-            if info.get("type") == "directory":
-                files |= dict.fromkeys(_in_folder(address, filesystem, path, pass_over))
-            else:
-                files[_remote(address, path, info)] = None
-    except FileNotFoundError:
-        found = {}
-    except PermissionError as error:
-        raise KeyRefused(f"{shown(address)}: {shown(str(error))}") from None
-    if not found:
-        raise SourceNotFound(f"there is nothing at {shown(address)}")
-    return list(files)
-
-
-def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]]:
-    """List what is at an address, with what is known of each."""
-    if glob.has_magic(urlsplit(path).path if path.startswith(HTTP) else path):
-        matches: dict[str, dict[str, Any]] = asked(shown(address), filesystem.glob, path, detail=True)
-        return matches
-    return {path: asked(shown(address), filesystem.info, path)}
-
-
-def _in_folder(
-    address: str, filesystem: Any, folder: str, pass_over: Callable[[str], object]
-) -> Iterator[Remote]:
-    inside = len(folder.rstrip("/")) + 1
-    found = asked(shown(address), filesystem.find, folder, detail=True)
-    files = {_remote(address, path, info): path[inside:] for path, info in found.items()}
-    nameless = [file for file, name in files.items() if not (suffix_inside(name) or is_ignored(name))]
-    heads = ahead(Remote.head, nameless, _AT_ONCE)
-    for file, name in files.items():
-        if holds_documents(name, lambda: next(heads)()):
-            yield file
-        elif not is_ignored(name):
-            pass_over(file.name)
-
-
-def _remote(address: str, path: str, info: Mapping[str, Any]) -> Remote:
-    name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
-    return Remote(without_credentials(name), path, address, info.get("size"))
-
-
 def filesystem_of(address: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path in it."""
+    """Return the file system of an address, and path."""
     from fsspec.core import url_to_fs  # takes its time to import
 
     try:
         found: tuple[Any, str] = url_to_fs(address)
     except ImportError as error:
         hint = f"pip install 'osdi-frames[cloud]', or in a clone '.[cloud]', brings what opens it; {PULL}"
-        raise MissingExtra(f"{shown(address)}: {without_credentials(str(error))}; {hint}") from None
+        raise MissingExtra(f"{shown_address(address)}: {without_credentials(str(error))}; {hint}") from None
     except ValueError as error:
-        raise InvalidSource(f"{shown(address)}: {shown(str(error))}") from None
+        raise InvalidSource(f"{shown_address(address)}: {shown_address(str(error))}") from None
     return found
 
 
 def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Ask a file system for something, again where the network fails; raise ServiceUnreachable if it does each time."""
+    """Call a file system, with retries.
+
+    ServiceUnreachable is raised if the network fails each time.
+    """
     import stamina  # brings asyncio, which files of this machine do not need
 
     caller = stamina.RetryingCaller(attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE)
@@ -177,27 +144,35 @@ def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) 
         is_failure = type(cause).__module__.startswith("aiohttp") and getattr(cause, "status", 500) >= 500
         if isinstance(error, _ANSWERS) and not is_failure:
             raise
-        reason = shown(str(cause if is_failure else error) or type(error).__name__)
+        reason = shown_address(str(cause if is_failure else error) or type(error).__name__)
         # Without its cause: a traceback would show the whole address.
         raise ServiceUnreachable(f"{what}: {reason}") from None
 
 
-def shown(text: str) -> str:
-    """Return an address, or a message with some, as a message quotes it: without credentials, and cut."""
+def shown_address(text: str) -> str:
+    """Return an address as messages show it.
+
+    It is without credentials, and cut; so are addresses in a message.
+    """
     return cut(without_credentials(text))
 
 
 def without_credentials(text: str) -> str:
-    """Return an address, or a message with some, without users, passwords and signatures.
+    """Remove credentials from an address or a message.
+
+    They are users, passwords and signatures.
 
     >>> [without_credentials(text) for text in ("ftp://ann:secret@host/a.json", "https://host/a?X-Amz-Signature=5f")]
     ['ftp://host/a.json', 'https://host/a']
     """
-    return printable(_QUERY.sub(r"\1", _USER.sub(r"\1", text)))
+    return file_name(_QUERY.sub(r"\1", _USER.sub(r"\1", text)))
 
 
 class _Blocks(io.RawIOBase):
-    """A file up to a byte in blocks, each fetched while the one before is read."""
+    """A file up to a byte, read in blocks.
+
+    Each is fetched while the one before is read.
+    """
 
     def __init__(self, fetch: Callable[[int], bytes], stop: int) -> None:
         self._fetch, self._stop = fetch, stop

@@ -1,9 +1,4 @@
-"""What a source can be, the stream of candidates behind it, and its partitions.
-
-Each partition can be read alone, in any process that reaches the files. The files lie one behind the other as on a
-tape, which is cut at equal distances; each cut moves on to the next border between documents. A partition is what
-begins between two cuts: small files together, large ones whole, or as ranges of bytes, or as some members of a zip.
-"""
+"""A source, and the stream of its documents."""
 
 from __future__ import annotations
 
@@ -12,10 +7,8 @@ import io
 import itertools
 import json
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -23,54 +16,48 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidSource, SourceWarning
-from osdi_frames.problems import Place, Problem, ProblemKind, warn_caller
+from osdi_frames.problems import Place, Problem, ProblemKind, file_name, warn_caller
 from osdi_frames.progress import bar
 from osdi_frames.quoting import listed, located
-from osdi_frames.sources.content import container
-from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single, survey
-from osdi_frames.sources.limits import Budget, LimitExceeded, Limits
-from osdi_frames.sources.listing import File, files
-from osdi_frames.sources.members import BROKEN, Handle, Unpacking, opened_zip, reported, zip_infos
-from osdi_frames.sources.names import ARCHIVES, COMPRESSED, SEALED, printable, suffix
+from osdi_frames.sources.files import (
+    SEALED,
+    File,
+    Handle,
+    container,
+    files,
+    reported,
+)
+from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
+from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Limits
+from osdi_frames.sources.members import Unpacking
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of
 from osdi_frames.tables.forms import form_of
 
-Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | Partition"
-
-#: The bytes of a partition.
-SIZE = 32 << 20
+Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | FilePartition"
 
 _PIPE = 1 << 16  # bytes read from a pipe at once
 _AHEAD = 16  # files behind addresses that are opened ahead
-_COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
-_RATIO = 8  # of the documents of a compressed file to its bytes, about
-_THREADS = 4
 _DOCUMENTS = "documents are .json, .jsonl and .ndjson files, also compressed or in .zip and .tar"
 _SMALL = 1 << 16  # bytes below which a file is read at once
 _TOGETHER = 256  # documents of small files that become one Arrow array
-_UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
 
-Survey: TypeAlias = tuple[int | None, int, int]
 _Single: TypeAlias = tuple[str, bytes]  # the name of a file, and the document that is all of it
-Map: TypeAlias = Callable[[Callable[["Part"], Survey], Iterable["Part"]], Iterable[Survey]]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file, or what is read of it: a range of bytes, or some members of a zip."""
+    """A file, or a range of its bytes."""
 
     file: File
     start: int = 0
     stop: int | None = None
     line: int = 1  # on which the range begins
-    members: range | None = None
-    offset: int = 0  # behind the beginning of the file, on the tape
 
     @property
     def name(self) -> str:
-        """The name of the file as rows and problems show it."""
-        return printable(str(self.file))
+        """The name of the file in rows and problems."""
+        return file_name(str(self.file))
 
     @property
     def size(self) -> int:
@@ -95,12 +82,12 @@ class Part:
         elif self.stop is not None:
             stream = cast("BinaryIO", _Until(self.file, self.stop))
         else:
-            stream = self._plain(self.file)
+            stream = self._local(self.file)
         if self.start:
             stream.seek(self.start)
         return stream
 
-    def _plain(self, path: str) -> BinaryIO:
+    def _local(self, path: str) -> BinaryIO:
         try:
             return open(path, "rb", buffering=0)
         except FileNotFoundError:
@@ -122,9 +109,10 @@ class _Until(io.FileIO):
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """A part of an archive that is read alone: a source of every reader, in every process that reaches the files.
+class FilePartition:
+    """Files of an archive that are read alone.
 
+    It is a source of every reader, in every process that reaches the files.
     Its rows are those that a reading of the whole archive yields of it, in the same order, except that elements are
     deduplicated within it only. It holds names and offsets, and can be pickled.
     """
@@ -142,8 +130,9 @@ def read(
     progress: bool | None = None,
     quarantines: list[str] | None = None,
 ) -> Iterator[Chunk]:
-    """Yield the candidates of a source, as `read_table` takes it, file by file, in the order of the files' names.
+    """Yield the candidates of a source, file by file.
 
+    Files are read in the order of their names; `read_table` says what a source is.
     Files are listed before the first candidate is asked for. `handle` is called with each problem: a file or
     folder that cannot be read, or not to its end. `quarantines` takes the folders in which receivers keep bodies
     that are not deliveries; they are not read. With it, a SourceWarning says that there is nothing else, either.
@@ -158,23 +147,26 @@ def read(
     >>> [chunk.documents.to_pylist() for chunk in read({"title": "March"}, print)]
     [[b'{"title": "March"}']]
     """
-    limits = limits or Limits()
-    if isinstance(source, Partition):
+    limits = limits or DEFAULT_LIMITS
+    if isinstance(source, FilePartition):
         return _of_parts(source.parts, handle, limits, progress)
-    paths, streams, objects = _sorted_out(source)
+    paths, streams, objects = sorted_out(source)
     if objects:
         return iter([_of_objects(objects)])
     if streams:
         return _of_streams(streams, handle, limits)
     parts = [Part(file) for file in files(paths, handle, quarantines)]
     if quarantines == [] and paths and not parts:
-        where = located(printable(paths[0])) if len(paths) == 1 else listed(map(printable, paths))
+        where = located(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
         warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
     return _of_parts(parts, handle, limits, progress)
 
 
-def _sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
-    """Return the paths, the open files and the parsed objects of a source, which are of one of these kinds."""
+def sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
+    """Return the paths, open files and objects of a source.
+
+    A source has only one of these kinds.
+    """
     is_one = isinstance(source, str | os.PathLike | Mapping) or hasattr(source, "read")
     if isinstance(source, bytes | bytearray) or not (is_one or isinstance(source, Iterable)):
         raise _no_source(source, "; for bytes at hand: io.BytesIO(…)" if isinstance(source, bytes) else "")
@@ -207,7 +199,10 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
 def _of_parts(
     parts: Sequence[Part], handle: Handle, limits: Limits, progress: bool | None
 ) -> Iterator[Chunk]:
-    """Yield the candidates of files; behind addresses, some are opened ahead, and fetched if they are small."""
+    """Yield the candidates of files.
+
+    Behind addresses, some are opened ahead, and fetched if they are small.
+    """
     is_remote = any(isinstance(part.file, Remote) for part in parts)
     opened = ahead(Part.open, parts, _AHEAD) if is_remote else (part.open for part in parts)
     with bar("reading", progress, unit="B") as done:
@@ -218,7 +213,10 @@ def _of_parts(
 
 
 def _together(found: Iterable[Chunk | _Single]) -> Iterator[Chunk]:
-    """Yield chunks, those of single documents as slices of one array: to make one of each would take its time."""
+    """Yield chunks; combine single documents into one array.
+
+    To make an array of each would take its time.
+    """
     singles: list[_Single] = []
     try:
         for item in found:
@@ -247,7 +245,7 @@ def _of_part(
     part: Part, opener: Callable[[], BinaryIO], handle: Handle, limits: Limits, done: Any
 ) -> Iterator[Chunk | _Single]:
     name, before = part.name, done.n
-    if name != str(part.file) and not part.offset:
+    if name != str(part.file) and not part.start:
         handle(Problem(Place(name), ProblemKind.FILE_NAME, "shown with escapes", "warning"))
     with reported(name, handle), opener() as stream:
         chunks: Iterable[Chunk | _Single]
@@ -256,7 +254,7 @@ def _of_part(
         elif document := _single(name, stream, limits):
             chunks = [(name, document)]
         else:
-            chunks = _of_stream(name, stream, handle, limits, part.members)
+            chunks = _of_stream(name, stream, handle, limits)
         for chunk in chunks:
             yield chunk
             if not done.disable and stream.seekable():  # by what is read of a file, compressed or not
@@ -266,7 +264,10 @@ def _of_part(
 
 
 def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
-    """Return the document of a small file that holds nothing else; None for other files, which are as before."""
+    """Return the only document of a small file.
+
+    It is None for other files, which are rewound.
+    """
     if not stream.seekable():
         return None
     with contextlib.suppress(OSError):  # `candidates` yields what comes before it
@@ -280,14 +281,17 @@ def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
 
 def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> Iterator[Chunk]:
     for stream in streams:
-        name = printable(str(getattr(stream, "name", "<file>")))
+        name = file_name(str(getattr(stream, "name", "<file>")))
         with reported(name, handle), _returned(stream):
             yield from _of_stream(name, stream, handle, limits)
 
 
 @contextlib.contextmanager
 def _returned(stream: BinaryIO) -> Iterator[None]:
-    """Set an open file back to its position afterwards: an archive is read as often as it is asked."""
+    """Rewind an open file afterwards.
+
+    An archive is read as often as it is asked.
+    """
     position = stream.tell() if stream.seekable() else None
     try:
         yield
@@ -296,12 +300,10 @@ def _returned(stream: BinaryIO) -> Iterator[None]:
             stream.seek(position)
 
 
-def _of_stream(
-    name: str, stream: BinaryIO, handle: Handle, limits: Limits, chosen: range | None = None
-) -> Iterator[Chunk]:
-    """Yield the candidates of a file and of all files in it."""
+def _of_stream(name: str, stream: BinaryIO, handle: Handle, limits: Limits) -> Iterator[Chunk]:
+    """Yield the candidates of a file, and inside it."""
     raw = stream if stream.seekable() else Pieces(pieces_of(stream, _PIPE))
-    unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)), chosen)
+    unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)))
     try:
         for inner, reader in unpacking.members(name, Reader(raw)):
             with reported(inner, handle):
@@ -317,80 +319,3 @@ def _size(stream: BinaryIO | Pieces) -> int:
     size = stream.seek(0, os.SEEK_END)
     stream.seek(at)
     return size
-
-
-def cut(
-    source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
-) -> list[Partition]:
-    """Cut an archive, a path or an address or a list of these, into so many partitions, or else by size.
-
-    There are fewer where there are fewer documents. `surveyed` does what `map` does, for the parts of large files in
-    which borders are looked for: in threads if it is not given.
-    """
-    paths, *here = _sorted_out(source)
-    if any(here):
-        raise InvalidSource("partitions are read by other processes: the source is a path or an address")
-    found = files(paths, handle)
-    weights = [_weight(file) for file in found]
-    step = max(1, -(-sum(weights) // count) if count else size)
-    positions = list(itertools.accumulate(weights, initial=0))
-    laid = [_laid(*part, step) for part in zip(found, positions, weights, strict=False)]
-    ranges = [part for parts in laid for part in parts if part.is_range]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        surveys = iter(list((surveyed or pool.map)(_survey, ranges)))
-    groups: defaultdict[int, list[Part]] = defaultdict(list)
-    for position, parts in zip(positions, laid, strict=False):
-        for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
-            groups[(position + part.offset) // step].append(part)
-    return [Partition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
-
-
-def _weight(file: File) -> int:
-    if isinstance(file, Remote) and file.size is None:
-        return _UNKNOWN
-    return Part(file).size * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
-
-
-def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
-    """Return the parts of a file between the cuts, or itself."""
-    if weight > step and (not isinstance(file, Remote) or file.has_ranges):
-        with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
-            held = container(printable(str(file)), Reader(stream).peek())
-            if held == "zip":
-                return _members(file, stream, position, weight, step)
-            if held is None:
-                cuts = range(step - position % step, weight, step)
-                return [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
-    return [Part(file)]
-
-
-def _members(file: File, stream: BinaryIO, position: int, weight: int, step: int) -> list[Part]:
-    """Return the members of a zip, those together that lie between two cuts."""
-    with opened_zip(Reader(stream)) as archive:
-        sizes = [info.file_size for info in zip_infos(archive)]
-    total = max(1, sum(sizes))
-    offsets = [end * weight // total for end in itertools.accumulate(sizes, initial=0)][:-1]
-    parts = []
-    for _, some in itertools.groupby(range(len(sizes)), lambda number: (position + offsets[number]) // step):
-        first, *others = some
-        parts.append(Part(file, members=range(first, first + len(others) + 1), offset=offsets[first]))
-    return parts or [Part(file)]
-
-
-def _survey(part: Part) -> Survey:
-    with part.open() as stream:
-        return survey(part.name, Reader(stream))
-
-
-def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
-    """Move the cuts through a file to the borders that were found."""
-    starts, line = [(0, 1)], 1
-    for part, (border, before, breaks) in zip(parts, surveys, strict=False):
-        if part.start and border is not None:
-            starts.append((part.start + border, line + before))
-        line += breaks
-    ends = [*(start for start, _ in starts[1:]), None]
-    return [
-        replace(parts[0], start=start, stop=stop, line=line, offset=start)
-        for (start, line), stop in zip(starts, ends, strict=True)
-    ]

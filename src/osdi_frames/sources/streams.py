@@ -1,4 +1,7 @@
-"""Byte streams: buffered, counted, fetched ahead, decompressed up to the byte at which they break."""
+"""Byte streams: buffered, counted, fetched ahead, decompressed.
+
+Decompression yields everything before the byte at which a stream breaks.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ _Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 class Reader(io.BufferedReader):
-    """A buffered reader that does not close the stream below it: whoever opened that closes it."""
+    """A buffered reader that leaves its stream open.
+
+    Whoever opened the stream closes it.
+    """
 
     def __init__(self, raw: BinaryIO | io.RawIOBase) -> None:
         super().__init__(cast("io.RawIOBase", raw), _BLOCK)
@@ -47,8 +53,9 @@ class Reader(io.BufferedReader):
 
 
 class Pieces(io.RawIOBase):
-    """A stream of pieces of bytes; `count` is called with the size of each.
+    """A stream of pieces of bytes.
 
+    `count` is called with the size of each.
     An error of `pieces` or `count` is raised only after everything before it was read.
     """
 
@@ -62,7 +69,10 @@ class Pieces(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        """Read what is left of a piece, or of the next one; the first time, of as many as it takes."""
+        """Read what is left of a piece, or the next.
+
+        The first time, as many are read as it takes.
+        """
         least, self._least = min(self._least, len(buffer)), 1
         size = 0
         while size < least and (self._rest or self._next(size)):
@@ -91,7 +101,7 @@ def _raising(error: Exception) -> Iterator[bytes]:
 
 
 def pieces_of(stream: Any, size: int = _PIECE) -> Iterator[bytes]:
-    """Yield the bytes of a file-like object, at most `size` at once."""
+    """Yield the bytes of a file-like object in pieces."""
     while piece := stream.read(size):
         yield piece
 
@@ -99,7 +109,9 @@ def pieces_of(stream: Any, size: int = _PIECE) -> Iterator[bytes]:
 def ahead(
     function: Callable[[Item], Result], items: Iterable[Item], count: int
 ) -> Iterator[Callable[[], Result]]:
-    """Call a function on so many items at once, ahead of what is asked for; yield what returns each result, in order.
+    """Call a function on some items at once, ahead.
+
+    What is yielded returns the result of each item, in order.
 
     >>> [result() for result in ahead(len, ["a", "bc", ""], 2)]
     [1, 2, 0]
@@ -118,8 +130,9 @@ def ahead(
 
 
 def gunzipped(reader: Reader) -> Iterator[bytes]:
-    """Yield every byte of a gzip stream before a break, and raise only then.
+    """Yield every byte of a gzip stream before a break.
 
+    The error is raised only then.
     The standard library's reader keeps what it had decompressed of the block that breaks off.
     """
     data, is_more = b"", True
@@ -144,7 +157,10 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
 
 
 def _after_padding(data: bytes, reader: Reader) -> bytes:
-    """Return what follows a compressed stream and the padding after it: another one, or nothing."""
+    """Return what follows a compressed stream and its padding.
+
+    That is another stream, or nothing.
+    """
     data = data.lstrip(b"\0")
     while not data and (padding := reader.read1()):
         data = padding.lstrip(b"\0")
@@ -152,12 +168,18 @@ def _after_padding(data: bytes, reader: Reader) -> bytes:
 
 
 def unbzip2(reader: Reader) -> Iterator[bytes]:
-    """Yield the bytes of a bzip2 stream before a break, but for the last kibibyte, and raise only then."""
+    """Yield the bytes of a bzip2 stream before a break.
+
+    Up to a kibibyte before the break is lost; the error is raised only then.
+    """
     return _in_steps(reader, bz2.BZ2Decompressor, "bzip2")
 
 
 def unxz(reader: Reader) -> Iterator[bytes]:
-    """Yield the bytes of an xz stream before a break, but for the last kibibyte, and raise only then."""
+    """Yield the bytes of an xz stream before a break.
+
+    Up to a kibibyte before the break is lost; the error is raised only then.
+    """
     return _in_steps(reader, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MEMORY), "xz")
 
 
@@ -171,7 +193,10 @@ def _in_steps(reader: Reader, decompressor: Callable[[], _Decompressor], name: s
 
 
 def _steps(stream: _Decompressor, data: bytes, reader: Reader, name: str) -> Iterator[bytes]:
-    """Yield what a stream holds, a little at a time: the call that meets an error drops what it made before."""
+    """Decompress a stream in small steps.
+
+    The call that meets an error drops what it made before.
+    """
     while not stream.eof:
         if stream.needs_input and not (data := data or reader.read1()):
             raise EOFError(f"truncated {name}")
@@ -180,7 +205,10 @@ def _steps(stream: _Decompressor, data: bytes, reader: Reader, name: str) -> Ite
 
 
 def _together(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Join pieces of a step each; an error is raised after what came before it."""
+    """Join pieces of a step each.
+
+    An error is raised after what came before it.
+    """
     waiting: list[bytes] = []
     try:
         for piece in pieces:
@@ -195,8 +223,9 @@ def _together(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def unzstd(reader: Reader) -> Iterator[bytes]:
-    """Yield every block of a zstd stream before a break, and raise only then.
+    """Yield every block of a zstd stream before a break.
 
+    The error is raised only then.
     A decompressor drops all that it made of the input in which it finds an error, so it is fed block by block
     (RFC 8878, 3.1.1).
     """

@@ -1,5 +1,6 @@
-"""The fields of an event and of its location: their names in v2 and v1, and who may set them.
+"""The fields of events and locations.
 
+That is their names in v2 and v1, and who may set them.
 Client and sandbox read these declarations (interface 2.1, 2.2, 2.8, 4 and 9).
 """
 
@@ -22,8 +23,9 @@ ALL = (*VERSIONS, *UI)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a resource. Its `name` is the v2 name without prefix; None is a version that lacks it.
+    """One field of a resource.
 
+    Its `name` is the v2 name without prefix; None is a version that lacks it.
     `kind` is what its value must be. `set_by` lists the ways in which it can be set: ``v2`` and ``v1`` of the API,
     ``put`` for what the API can only change, and ``ui``, the service's own user interface. What no way sets is made by
     the service. `default` is the value of a resource in which it was not set; None leaves it out.
@@ -38,7 +40,10 @@ class Field:
     default: Any = None
 
     def named(self, version: str) -> str | None:
-        """Return its name in a version; ``<p>`` stands for the service's own prefix."""
+        """Return its name in a version.
+
+        ``<p>`` stands for the service's own prefix.
+        """
         return self.v1 if version == "v1" else self.v2
 
 
@@ -48,7 +53,10 @@ def same(name: str, kind: Any = None, set_by: tuple[str, ...] = (), **more: Any)
 
 
 def _column(name: str, set_by: tuple[str, ...] = (), **more: Any) -> Field:
-    """Declare a field that is a column of the table of events, by the names and the type declared there."""
+    """Declare a field by a column of events.
+
+    Names and type are those of the column.
+    """
     column = EVENTS.column(name)
     return Field(name, column.v2[0], next(iter(column.v1), None), column.type, set_by, **more)
 

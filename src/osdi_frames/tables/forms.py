@@ -1,6 +1,7 @@
-"""What a document is: a page, a single resource, a delivery, or an envelope around one (interface 2.6, 2.7).
+"""What a document is (interface 2.6, 2.7).
 
-The decision needs no values, only which keys there are and of which JSON type: `form` takes what stands at
+It is a page, a single resource, a delivery, or an envelope around one.
+The decision needs no values, only which keys there are and of which JSON type: `form_by_types` takes what stands at
 the paths that `probes` names. So it serves a query over many documents and a parsed document alike. Where it needs
 values, as the address of a resource, `form_of` decides.
 """
@@ -38,7 +39,7 @@ OTHER_COLLECTIONS = frozenset(
 )
 
 Keys: TypeAlias = "tuple[str, ...]"
-Kind = Literal["delivery", "page", "single", "nested", "empty", "undecided"]
+DocumentKind = Literal["delivery", "page", "single", "nested", "empty", "undecided"]
 
 #: Fields of resources of any type, whether a table reads them or not.
 _OF_ANY = frozenset({"_embedded", "_links", "origin_system", "originating_system"})
@@ -50,17 +51,17 @@ _HREF = ("_links", "self", "href")
 class Form:
     """Where a document holds its elements."""
 
-    kind: Kind
+    kind: DocumentKind
     """Nested is a single resource that can embed collections; empty is a page without any."""
     enveloped: bool = False
     types: tuple[ElementType, ...] = ()
-    """The element types that it holds; of a delivery, those that it can hold."""
+    """The element types that it holds, or of which it is; a delivery can hold any."""
     keys: tuple[str, ...] = ()
     """Of a page, the key of the collection of each type."""
 
 
 def probes(prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
-    """Return the paths at which the JSON type decides what a document is."""
+    """Return the paths that decide a document's form."""
     types = element_types()
     inside: list[Keys] = [()]
     inside += [("_embedded", key) for element in types for key in element.collections(prefixes)]
@@ -69,19 +70,20 @@ def probes(prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
     return [*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside)]
 
 
-def form(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
-    """Decide what a document is by the JSON types at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
+def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
+    """Decide a document's form by its JSON types.
 
+    They stand at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
     A document is undecided when it is none of these, or when values decide.
 
-    >>> form({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}).kind
+    >>> form_by_types({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}).kind
     'delivery'
     """
     types = element_types()
     enveloped = (BODY,) in found and any((key,) in found for key in TIMESTAMPS)
     at = (BODY,) if enveloped else ()
     if found.get(at) == "ARRAY":
-        return Form("delivery", enveloped, tuple(element for element in types if element.type_key))
+        return Form("delivery", enveloped)
     if found.get(at) != "OBJECT":
         return Form("undecided", enveloped)
     lists = {
@@ -102,13 +104,16 @@ def form(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
 
 
 def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
-    """Decide what a parsed document is: by its address, or by what only one type has, where its keys do not tell."""
+    """Decide a parsed document's form.
+
+    Its keys decide, else its address, or what only one type has.
+    """
     found = {
         path: _json_type(value)
         for path in probes(prefixes)
         if (value := value_at(document, path, _MISSING)) is not _MISSING
     }
-    decided = form(found, prefixes)
+    decided = form_by_types(found, prefixes)
     body = document.get(BODY) if decided.enveloped else document
     if decided.kind != "undecided" or decided.types or not isinstance(body, dict):
         return decided
@@ -120,7 +125,10 @@ def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
 
 
 def _type_of(resource: Mapping[str, Any], prefixes: Sequence[str]) -> ElementType | None:
-    """Return the type of a resource by its address, or by what only one type has; None for an element."""
+    """Return the type of a resource.
+
+    Its address decides, or what only one type has; it is None for an element.
+    """
     types = element_types()
     if any(element.type_key in resource for element in types):
         return None
@@ -140,7 +148,9 @@ def _stands(resource: Mapping[str, Any], path: str) -> bool:
 
 
 def other_collection(resource: Mapping[str, Any]) -> str | None:
-    """Return the collection in which a resource is by its address, if it is one of OSDI that no table declares.
+    """Return a resource's undeclared collection.
+
+    It is one of OSDI that no table declares, by the address of the resource.
 
     >>> other_collection({"_links": {"self": {"href": "https://host.example/api/v2/forms/f1"}}})
     'forms'
@@ -153,7 +163,10 @@ def other_collection(resource: Mapping[str, Any]) -> str | None:
 
 @cache
 def field_suffixes() -> tuple[str, ...]:
-    """Return how the service's own fields end, which are no element types, as in ``:sponsor``."""
+    """Return the suffixes of keys that are no types.
+
+    They are of the service's own fields, as in ``:sponsor``.
+    """
     paths = (
         path for table in TABLES.values() for column in table.columns for path in (*column.v2, *column.v1)
     )
@@ -162,7 +175,9 @@ def field_suffixes() -> tuple[str, ...]:
 
 
 def fits(resource: Mapping[str, Any], element: ElementType, prefixes: Sequence[str]) -> bool:
-    """Return whether an object is a resource, and has no field that only other types have.
+    """Return whether an object can be of a type.
+
+    It is a resource, and has no field that only other types have.
 
     >>> [one.name for one in element_types() if fits({"identifiers": [], "title": "March"}, one, PREFIXES)]
     ['event', 'event_campaign', 'petition']
@@ -175,7 +190,10 @@ def fits(resource: Mapping[str, Any], element: ElementType, prefixes: Sequence[s
 
 @cache
 def _fields(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the keys at which the tables of a type read something, but for those that any resource may have."""
+    """Return the keys that a type's tables read.
+
+    Those that any resource may have are left out.
+    """
     tables = [table for table in TABLES.values() if table.element == element]
     columns = (column for table in tables for column in table.keys if column.origin == "paths")
     paths = (path for column in columns for path in column.paths(prefixes) if not path.sibling)
@@ -187,7 +205,10 @@ _MISSING: Any = object()
 
 
 def value_at(document: Any, path: Keys, missing: Any = None) -> Any:
-    """Return what stands at a path of keys in something parsed, or `missing`."""
+    """Return the value at a path of keys.
+
+    It is `missing` where there is none.
+    """
     for key in path:
         document = document.get(key, missing) if isinstance(document, dict) else missing
     return document

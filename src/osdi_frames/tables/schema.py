@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -36,19 +37,20 @@ Origin = Literal[
 ]
 Step = str | int  # a key of an object; or one of FIRST, PRIMARY, EACH, PAIRS
 
-Level = Literal["plain", "sensitive", "identifying"]
+PrivacyLevel = Literal["plain", "sensitive", "identifying"]
 
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What a column reveals of a person, and what stands in its place in pseudonymised output.
+    """What a column reveals of a person.
 
+    `becomes` is what stands in its place in pseudonymised output.
     ``identifying`` names, reaches or leads to one person; ``sensitive`` says something of a person, or is free
     text or a place that can; everything else is ``plain``. A pseudonym is made of what `domain` names: columns of
     one domain have equal pseudonyms for equal values, so they can be joined.
     """
 
-    level: Level
+    level: PrivacyLevel
     becomes: Literal["kept", "dropped", "coarsened", "pseudonym"]
     domain: str = ""
 
@@ -64,8 +66,26 @@ IDENTIFYING = Privacy("identifying", "dropped")
 
 
 def pseudonym(domain: str) -> Privacy:
-    """Declare a column that identifies a person, and by which tables are joined."""
+    """Declare an identifying column that joins tables."""
     return Privacy("identifying", "pseudonym", domain)
+
+
+@cache
+def arrow_type(kind: Type) -> pa.DataType:
+    """Return the Arrow type of a declared type."""
+    import pyarrow as pa  # here only: who reads the declarations alone does not load it
+
+    types: dict[Type, pa.DataType] = {
+        "string": pa.string(),
+        "bool": pa.bool_(),
+        "int64": pa.int64(),
+        "float64": pa.float64(),
+        "utc": pa.timestamp("us", "UTC"),
+        "local": pa.timestamp("us"),  # the wall clock at the place of the event
+        "list<string>": pa.list_(pa.string()),
+        "json": pa.string(),
+    }
+    return types[kind]
 
 
 #: The version of the tables, written into every exported file; a change of a column raises it.
@@ -86,7 +106,9 @@ _STEP = re.compile(r"\[\w*\]|\{\}|[^.\[\]{}]+")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where a value stands in an element, in the notation of this module.
+    """Where a value stands in an element.
+
+    The notation is that of this module.
 
     >>> Path.parse("id(_links.osdi:creator.href)")
     Path(steps=('_links', 'osdi:creator', 'href'), function='id', sibling=False)
@@ -107,14 +129,18 @@ class Path:
 
 
 def spelled(texts: Iterable[str], prefixes: Sequence[str]) -> tuple[str, ...]:
-    """Return each text once, and once for each prefix that ``<p>`` in it can stand for."""
+    """Return texts with every prefix for ``<p>``.
+
+    Each comes once.
+    """
     return tuple(dict.fromkeys(text.replace("<p>", prefix) for text in texts for prefix in prefixes))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its type, where it comes from in v2 and in v1, and what it means.
+    """One column: name, type, paths, meaning.
 
+    It has paths in v2 and in v1.
     A column without paths is derived from other columns, resolved from those of all versions, or known from where
     its row was read: `origin` says which. A meaning has at most 50 characters, so that pandas shows it whole.
     """
@@ -129,18 +155,19 @@ class Column:
     privacy: Privacy = PLAIN
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
-        """Return every path of the column, in the order in which they are tried."""
+        """Return the column's paths, in order of trial."""
         return tuple(map(Path.parse, spelled((*self.v2, *self.v1), prefixes)))
 
     @property
     def field(self) -> pa.Field:
-        """The column as an Arrow field that carries its meaning and its privacy class."""
-        import pyarrow as pa  # here only: who reads the declarations alone does not load it
+        """The column as an Arrow field.
 
-        from osdi_frames.tables.arrow import ARROW
+        It has its meaning and its privacy class as metadata.
+        """
+        import pyarrow as pa
 
         metadata = {"meaning": self.meaning, "privacy": self.privacy.level}
-        return pa.field(self.name, ARROW[self.type], metadata=metadata)
+        return pa.field(self.name, arrow_type(self.type), metadata=metadata)
 
 
 #: Columns of which the first group without a missing one identifies an element.
@@ -149,7 +176,10 @@ Identities = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class ExclusionRule:
-    """Elements that reports leave out: those whose columns have these values; None is a missing one."""
+    """Elements that reports leave out.
+
+    Their columns have these values; None is a missing one.
+    """
 
     reason: str
     values: tuple[tuple[str, str | bool | None], ...]
@@ -157,7 +187,10 @@ class ExclusionRule:
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """One type of element: where documents hold it, what identifies it, and which keys are not read."""
+    """One type of element.
+
+    It says where documents hold it, what identifies it, and which keys are not read.
+    """
 
     name: str
     collection: str  # its key under ``_embedded`` of a page (interface 2.6), with ``<p>`` as in paths
@@ -178,7 +211,9 @@ class ElementType:
     exclusions: tuple[ExclusionRule, ...] = ()  # why reports leave one out; the first that holds is given
 
     def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
-        """Return each key of its collection, spelled with each prefix, and without any.
+        """Return each spelling of its collection's key.
+
+        These have each prefix, or none.
 
         >>> ElementType("campaign", "<p>:campaigns", (), ()).collections(PREFIXES)
         ('platform:campaigns', 'action_network:campaigns', 'campaigns')
@@ -187,15 +222,16 @@ class ElementType:
         return (*spelled(keys, prefixes), *(key.partition(":")[2] for key in keys))
 
     def ignores(self, key: str) -> bool:
-        """Return whether a key of an element is known, but not read."""
+        """Return whether a key is known, not read."""
         known = (re.escape(pattern).replace("<p>", r"[\w-]+") for pattern in self.ignored)
         return any(re.fullmatch(pattern, key) for pattern in known)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One declared table: a row an element, or a row for each entry that `rows` names.
+    """One table of an element type.
 
+    It has a row an element, or a row for each entry that `rows` names.
     `rows` maps a role to the paths of its entries. ``{"": ("reminders[]",)}`` is a row for each
     reminder; a path that ends in ``{}`` is a row for each pair of an object.
     """
@@ -217,7 +253,7 @@ class Table:
         return next(column for column in self.columns if column.name == name)
 
     def heads(self, prefixes: Sequence[str]) -> list[tuple[Step, ...]]:
-        """Return where the entries stand that are rows of their own."""
+        """Return the paths of entries that are rows."""
         return [Path.parse(text).steps for _, texts in self.rows for text in spelled(texts, prefixes)]
 
     @property
@@ -244,12 +280,15 @@ class Table:
         return tuple(declared[name] for name in asked)
 
     def needed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return `columns` with those that they are derived from, which come first."""
+        """Return columns after those they are derived from."""
         needed = ((*map(self.column, column.derived), column) for column in columns)
         return tuple(dict.fromkeys(chain.from_iterable(needed)))
 
     def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
-        """Return the Arrow schema, with the meanings as metadata and the schema's version."""
+        """Return the Arrow schema, with meanings as metadata.
+
+        It has the schema's version, too.
+        """
         import pyarrow as pa
 
         fields = [column.field for column in (self.columns if columns is None else columns)]

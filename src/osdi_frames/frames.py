@@ -23,7 +23,10 @@ _NULLABLE = {
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a DataFrame with the dtypes that pandas users expect."""
+    """Return an Arrow table as a DataFrame.
+
+    It has the dtypes that pandas users expect.
+    """
     flat, lists = table, {}
     for number, field in enumerate(table.schema):
         if pa.types.is_list(field.type) or pa.types.is_large_list(field.type):
@@ -38,7 +41,10 @@ def frame(table: pa.Table) -> pd.DataFrame:
 
 
 def _lists(column: pa.ListArray) -> list[list[Any] | None]:
-    """Return lists as `to_pylist` does; lists of texts in two thirds of its time."""
+    """Return lists as `to_pylist` does.
+
+    Lists of texts take two thirds of its time.
+    """
     if not pa.types.is_string(column.type.value_type):
         listed: list[list[Any] | None] = column.to_pylist()
         return listed
@@ -59,8 +65,9 @@ def as_frame(
     example: str = "osdi_frames.read_events(source)",
     columns: Iterable[str] | None = None,
 ) -> pd.DataFrame:
-    """Return a DataFrame, Arrow table or reader, DuckDB relation or other Arrow stream as a pandas DataFrame.
+    """Return any frame as a pandas DataFrame.
 
+    That is a DataFrame, Arrow table or reader, DuckDB relation or other Arrow stream.
     Of a Dask DataFrame only the named `columns` are computed, if any are named. Raise InvalidColumn for
     anything else; the message names the `caller` that takes it, and an `example` of a call that returns one.
 

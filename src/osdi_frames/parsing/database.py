@@ -1,0 +1,338 @@
+"""The database: its connections, input file and queries.
+
+The queries are derived from the declarations. Every value comes as text first, since a typed extraction turns a misfit
+into NULL in silence.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.parsing.columns import one
+from osdi_frames.parsing.plan import Shape, element_steps
+from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, Step
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_PART = 1 << 16  # characters that are compared at once: what the processor holds
+# A batch costs a query something, however few rows it has; every core is to have some.
+_BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
+_SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
+_INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
+
+#: To open a database takes 20 ms. By process, since threads do not survive a fork; with the files that wait for use.
+_databases: dict[int, tuple[DuckDBPyConnection, list[Lines]]] = {}
+
+
+#: What Arrow took its memory from before each use that is not over, and how these wait for each other.
+_before: list[pa.MemoryPool] = []
+_lock = threading.Lock()
+
+
+@contextmanager
+def _malloc() -> Iterator[None]:
+    """Let Arrow use malloc while anyone needs it.
+
+    Its own allocator gives free pages back to the system at once, which clears them for the next group again: a
+    fifth of the time of a reading.
+    """
+    with _lock:
+        _before.append(pa.default_memory_pool())
+        pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        with _lock:
+            pool = _before.pop()
+            if not _before:
+                pa.set_memory_pool(pool)
+
+
+@contextmanager
+def engine() -> Iterator[Engine]:
+    """Open a connection; what it holds goes with it."""
+    import duckdb  # takes a tenth of the time that pandas takes: not before something is read
+
+    if os.getpid() not in _databases:
+        # Who asks several queries at a time has threads of its own, which would wait for those of the database.
+        _databases.setdefault(os.getpid(), (duckdb.connect(config={"threads": 1}), []))
+    database, idle = _databases[os.getpid()]
+    connection, lines = database.cursor(), idle.pop() if idle else Lines()
+    try:
+        connection.execute(_SETTINGS)
+        with _malloc():
+            yield Engine(connection, lines, idle)
+    except RuntimeError as error:
+        if _INTERRUPTED in str(error):
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        connection.close()
+        idle.append(lines)
+
+
+def refused() -> tuple[type[Exception], ...]:
+    """Return the errors of DuckDB for invalid JSON.
+
+    The last is raised where its message cuts a character in two.
+    """
+    import duckdb
+
+    return duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError
+
+
+@atexit.register
+def _close() -> None:
+    if mine := _databases.pop(os.getpid(), None):
+        mine[0].close()
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A connection to the database."""
+
+    connection: DuckDBPyConnection
+    lines: Lines
+    """Documents that a query reads as a file."""
+    idle: list[Lines]
+    """Files that wait for the next use."""
+
+    def release(self) -> None:
+        """Return the memory of ended queries.
+
+        What is made of their rows needs it.
+        """
+        # DuckDB keeps what queries have freed for the next ones; whenever its limit is set, it gives that back.
+        self.connection.execute("RESET memory_limit")
+        self.idle.clear()
+        pa.default_memory_pool().release_unused()
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Let a relation hold some rows."""
+        rows = min(max(_FEWEST_ROWS, -(-table.num_rows // _BATCHES)), _MOST_ROWS)
+        if any(column.num_chunks * _FEWEST_ROWS > len(column) for column in table.columns):
+            table = table.combine_chunks()
+        self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
+
+    def parse(self, form: Form, shape: Shape, documents: pa.Table) -> pa.Table:
+        """Parse documents by a shape.
+
+        Rows come in the order of the documents.
+        One of `refused` is raised where one has anything else in the place of an object or a list, has a declared
+        key twice, or is no JSON.
+        """
+        self.lines.write(one(documents["document"]))
+        query = parse_query(self.lines.address, self.lines.size, form, shape)
+        found = self.connection.sql(query).to_arrow_table()
+        if len(found) != len(documents):
+            raise refused()[0]("some are not one document")
+        return found
+
+    def pairs(self, objects: pa.Array) -> pa.Array:
+        """Return the pairs of objects, from their JSON.
+
+        They are lists of key, value and misplaced; null for others.
+        """
+        self.put("texts", pa.table({"text": objects}))
+        return one(self.connection.sql(f"SELECT {PAIRS} AS value FROM texts").to_arrow_table()["value"])
+
+
+class Lines:
+    """A file of documents, rewritten for each query.
+
+    It is in memory, or where the system has no such files, temporary.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        if hasattr(os, "memfd_create"):
+            descriptor = os.memfd_create("osdi-frames")
+            self.address = f"/proc/self/fd/{descriptor}"
+            weakref.finalize(self, os.close, descriptor)
+        else:
+            descriptor, self.address = tempfile.mkstemp(prefix="osdi-frames-")
+            os.close(descriptor)
+            weakref.finalize(self, os.unlink, self.address)
+
+    def write(self, documents: pa.StringArray) -> None:
+        """Write a line for each document."""
+        # Its memory is used again, so it is not emptied before.
+        with os.fdopen(os.open(self.address, os.O_WRONLY), "wb") as file:
+            self.size = file.write(_lines(documents))
+            file.truncate()
+
+
+def _lines(documents: pa.StringArray) -> pa.Buffer:
+    _, offsets, data = documents.buffers()
+    ends = np.frombuffer(offsets, np.int32)[documents.offset : documents.offset + len(documents) + 1]
+    data = data[ends[0] : ends[-1]]
+    characters = np.frombuffer(data, np.uint8)
+    at_ends = characters[ends[1:] - ends[0] - 1] == ord("\n")
+    parts = (characters[at : at + _PART] for at in range(0, len(characters), _PART))
+    if at_ends.all() and sum(np.count_nonzero(part == ord("\n")) for part in parts) == len(documents):
+        return data
+    # Within a document a carriage return is as blank as a line feed, and as wrong in a string.
+    lines = pc.replace_substring(pc.utf8_rtrim(documents, " \t\r\n"), "\n", "\r")
+    return pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines), "\n")[0].as_buffer()
+
+
+#: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
+LAX = r",\s*[\]}]"
+
+#: What deliveries begin with, which saves a parse, and whether that is an envelope.
+DELIVERIES = (
+    (r"^\[", False),
+    (r'^\{(?:"\w+": ?(?:"[^"\\]*"|\d+), ?)*"(?:received|fetched)_at": ?"[^"\\]*", ?"body": ?\[', True),
+)
+
+#: A pattern of documents in which a key may have no value.
+NULL = r":\s*null"
+
+_LARGEST = 1 << 24  # bytes of a document for which DuckDB has buffers in any case
+
+#: Which documents are no JSON, of the relation ``documents``.
+INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
+
+#: Patterns of documents that may have numbers that JSON does not have, or none of 64 bits: each is found quickly
+#: by its first character.
+UNUSUAL = tuple(
+    rf"{before}\s*-?(?i:nan|inf|\d{{308}}|\d[\d.]*e\+?\d{{3,}}\s*[,\]}}])" for before in (":", ",", r"\[")
+)
+
+
+def types_query(paths: Iterable[Keys]) -> str:
+    """Return the query for JSON types at paths.
+
+    Its rows are the types, and the numbers of the documents that have them.
+    """
+    return f"""SELECT json_type(document, {_listed(map(json_path, paths))}) AS types,
+        list(number) AS numbers FROM documents GROUP BY types"""
+
+
+def parse_query(address: str, size: int, form: Form, shape: Shape) -> str:
+    """Return the query for a shape in documents.
+
+    They are of one form.
+    They are the lines of a file of some bytes. The result has, in the same order, the timestamps of an envelope,
+    and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
+    anything else but null is there, or such a key twice.
+    """
+    found = ".".join(["doc", *map(sql_name, element_steps(form))])
+    found = f"[{found}]" if form.kind == "single" else found
+    timestamps = (f", doc.{name}" for name in TIMESTAMPS if form.enveloped)
+    return f"""SELECT {found} AS list{"".join(timestamps)}
+        FROM read_json({sql_text(address)}, format = 'newline_delimited', records = false,
+        columns = {{doc: {sql_text(_type(shape))}}}, maximum_object_size = {max(_LARGEST, size)})"""
+
+
+def _type(shape: Shape) -> str:
+    """Return the type of a shape in SQL.
+
+    Leaves are text, objects of which all is read are JSON.
+    DuckDB refuses an empty structure, so that there is always a key.
+    """
+    if shape.is_struct:
+        keys = {str(step): _type(below) for step, below in shape.inside.items()} or {"_": "VARCHAR"}
+        return f"STRUCT({', '.join(f'{sql_name(key)} {kind}' for key, kind in keys.items())})"
+    if shape.container == "list":
+        entry = Shape()
+        for below in shape.inside.values():
+            entry.merge(below)
+        return f"{_type(entry)}[]"
+    return "JSON" if shape.container else "VARCHAR"
+
+
+def entry_keys_query(form: Form) -> str:
+    """Return the query for the keys of delivery entries.
+
+    Its rows are a set of keys, the numbers of documents and the positions of entries.
+    """
+    keys = f"json_keys(document, {sql_text(json_path(element_steps(form)) + '[*]')})"
+    return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
+        unnest(range(len(found))) AS position, unnest(found) AS keys
+        FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
+
+
+def nesting_query(form: Form, collections: Iterable[str]) -> str:
+    """Return the query for pages with nested collections.
+
+    An element of these embeds one of some collections.
+    """
+    inside = (BODY, "_embedded") if form.enveloped else ("_embedded",)
+    found = (
+        f"json_keys(document, {sql_text(json_path((*inside, key)) + '[*]._embedded')})" for key in form.keys
+    )
+    lists = " || ".join(f"coalesce(flatten({keys}), [])" for keys in found)
+    return f"SELECT number FROM documents WHERE list_has_any({lists}, {_listed(collections)})"
+
+
+def keys_query(paths: Iterable[str]) -> str:
+    """Return the query for keys at JSON paths.
+
+    It has a list for each path.
+    It is empty where anything but an object is, and NULL where nothing is. The relation ``elements`` has the
+    columns number and element.
+    """
+    return f"SELECT json_keys(element, {_listed(paths)}::VARCHAR[]) AS keys FROM elements"
+
+
+#: Which entries of a list are read, by the step that leads to them, without those that are known.
+_READ: Mapping[Step, str] = {
+    EACH: "found[{known} + 1:]",
+    FIRST: "found[{known} + 1:1]",
+    PRIMARY: """(list_filter(found, lambda entry: entry->>'$.primary' = 'true')
+        || list_filter(found, lambda entry: json_type(entry) = 'OBJECT'))[:1]""",
+}
+
+
+def entries_query(path: str, known: int, steps: Iterable[Step]) -> str:
+    """Return the query for unknown entries of lists.
+
+    The lists stand at a JSON path; columns are number and others.
+    There are others than the known ones, or than the first. A column for each step has the entries that are read.
+    """
+    columns = (f'{_READ[step].format(known=known)} AS "{step}"' for step in steps)
+    return f"""SELECT number, len(found) - {max(known, 1)} AS others, {", ".join(columns)}
+        FROM (SELECT number, json_extract(element, {sql_text(path + "[*]")}) AS found FROM elements)"""
+
+
+_CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
+
+#: The pairs of an object, of its JSON; NULL for no object, and where a key occurs twice.
+PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
+    'key': pair.key, 'misplaced': {_CONTAINER},
+    'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
+
+
+def sql_name(name: str) -> str:
+    """Return an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_text(text: str) -> str:
+    """Return a text of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(sql_text, texts))}]"
+
+
+def json_path(keys: Iterable[str]) -> str:
+    """Return a JSON path."""
+    return "$" + "".join(f".{json.dumps(key)}" for key in keys)

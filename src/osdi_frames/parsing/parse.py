@@ -1,0 +1,475 @@
+"""The pass over documents, group by group.
+
+It yields the rows of every version, and what was met in addition.
+A query parses the documents of a group, functions of Arrow check and cast whole columns. The elements in which
+something may not fit are mended in Python, and read the same way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.errors import SourceWarning, counted, printable
+from osdi_frames.parsing import database
+from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, one, only, rows, valid
+from osdi_frames.parsing.database import Engine, engine, refused
+from osdi_frames.parsing.documents import Element, elements, is_wrapper
+from osdi_frames.parsing.keys import count_keys
+from osdi_frames.parsing.mend import has_shape, mend
+from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
+from osdi_frames.problems import (
+    Finding,
+    Place,
+    Policy,
+    Problem,
+    ProblemKind,
+    safe_key,
+    warn_caller,
+)
+from osdi_frames.quoting import listed, located, quoted
+from osdi_frames.sources.layout import Chunk, split
+from osdi_frames.sources.source import read as candidates
+from osdi_frames.sources.streams import ahead
+from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.forms import Form, form_by_types, probes
+from osdi_frames.tables.schema import ElementType
+
+_FIRST = 10  # documents that are looked at where a reading finds nothing
+_MOST_CORES = 4  # a group on each: they need up to 120 MB each
+_EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
+_GROUP = 16 << 20  # bytes of documents that are read together
+
+
+@dataclass(slots=True)
+class GroupResult:
+    """What was read of a group.
+
+    `rows` are of every select that has any, in the order of reading.
+    """
+
+    documents: int = 0
+    elements: Mapping[str, int] = field(default_factory=dict)
+    """How often each type was received."""
+    rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
+    findings: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
+    """What no table takes; of what is in an element, with it."""
+    keys: list[tuple[Place, Finding, int]] = field(default_factory=list)
+    """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
+
+
+@dataclass(slots=True)
+class Observer:
+    """Collects problems and counts."""
+
+    policy: Policy | None
+    """What to do with problems, if anything."""
+    elements: Counter[str] = field(default_factory=Counter)
+    """How often each type was received."""
+    quarantines: list[str] = field(default_factory=list)
+    """The folders of bodies that no reader reads."""
+    first: list[bytes] = field(default_factory=list)
+    others: dict[str, None] = field(default_factory=dict)
+    """The names of what no table declares."""
+
+    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Yield chunks as they are."""
+        for chunk in chunks:
+            self.first.extend(chunk.documents[: _FIRST - len(self.first)].to_pylist())
+            yield chunk
+
+    def handle(self, problem: Problem) -> None:
+        """Handle a problem by the policy."""
+        if self.policy:
+            self.policy.handle(problem)
+
+    def see(self, result: GroupResult) -> None:
+        """Note the problems of a group, and its elements."""
+        for place, finding, _ in result.findings:
+            self.handle(Problem.at(place, finding))
+            self.others |= _called(finding)
+        self.elements.update(result.elements)
+
+    def quarantined(self) -> Iterator[tuple[str, int]]:
+        """Yield the folders of quarantined bodies, with counts."""
+        for folder in self.quarantines:
+            chunks = candidates(folder, lambda _: None, progress=False)
+            if bodies := sum(len(chunk.documents) for chunk in chunks):
+                yield printable(folder), bodies
+
+    def end(self, plan: Plan, *, whole: bool) -> None:
+        """Warn of what was skipped.
+
+        Of a whole source, also where nothing was found, or where bodies are not read.
+        """
+        if self.policy:
+            self.policy.close()
+            if whole and not self.elements.total() and not self.policy.skipped:
+                _warn_of_others(plan, self.first, self.others)
+        for folder, bodies in self.quarantined() if whole else ():
+            what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
+            warn_caller(f"{located(folder)} holds {what}, not read", SourceWarning)
+
+
+def _called(finding: Finding) -> dict[str, None]:
+    """Return the undeclared name in a finding, as key.
+
+    There is none in that of an empty page.
+    """
+    if finding.problem is ProblemKind.OTHER_TYPE:
+        return {safe_key(finding.key): None}
+    is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
+    return {} if is_empty else {"objects without elements": None}
+
+
+def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -> None:
+    """Warn that nothing was found, and what is there."""
+    declared, beginning = types_among(documents, plan.prefixes)
+    others = [*dict.fromkeys([*itertools.islice(others, _FIRST), *beginning])]
+    held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
+    if declared:
+        names = ", ".join(element.name for element in declared)
+        calls = ", ".join(f"open(source).table({quoted(main_table(element).name)})" for element in declared)
+        held = f"{names} elements, which {calls} reads"
+    if declared or others:
+        nothing = " and no ".join(element.name for element in plan.selects)
+        warn_caller(f"no {nothing} was found; the source holds {held}", SourceWarning)
+
+
+def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[list[ElementType], list[str]]:
+    """Return the declared types in documents, and other keys."""
+    declared: dict[ElementType, None] = {}
+    others: dict[str, None] = {}
+    for _, parsed in itertools.chain.from_iterable(map(split, documents)):
+        for part in () if isinstance(parsed, Finding) else elements(parsed, prefixes):
+            if isinstance(part, Element):
+                declared[part.type] = None
+            else:
+                others |= _called(part)
+    return [*declared], [*others]
+
+
+def parse(
+    plan: Plan, chunks: Iterable[Chunk], observer: Observer, *, cores: int | None = None
+) -> Iterator[GroupResult]:
+    """Parse documents, group by group.
+
+    Elements of all groups are numbered through; every version has its rows.
+    On several cores several groups are parsed ahead; the results come in the order of reading.
+    """
+    one, groups, cores = partial(_read_group, plan), _grouped(observer.watched(chunks)), cores or _cores()
+    begun = deque(itertools.islice(groups, min(cores, 2)))
+    are_several, groups = len(begun) > 1, itertools.chain(_taken(begun), groups)
+    for result in (result() for result in ahead(one, groups, cores)) if are_several else map(one, groups):
+        observer.see(result)
+        yield result
+
+
+def _taken(groups: deque[pa.Table]) -> Iterator[pa.Table]:
+    """Yield groups, and keep none in memory."""
+    while groups:
+        yield groups.popleft()
+
+
+def _cores() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _MOST_CORES)
+
+
+def _grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
+    """Collect chunks into groups worth a query.
+
+    Their documents are numbered through.
+    """
+    waiting: list[Chunk] = []
+    size = before = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        size += chunk.size
+        if size >= _GROUP:
+            yield (group := _joined(waiting, before))
+            before += len(group)
+            waiting, size = [], 0
+    if waiting:
+        yield _joined(waiting, before)
+
+
+def _joined(chunks: list[Chunk], before: int) -> pa.Table:
+    names = pa.array([chunk.name for chunk in chunks], pa.string())
+    documents = one(
+        pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
+    )  # a small file is a chunk
+    files = names.take(np.repeat(np.arange(len(chunks)), [len(chunk.documents) for chunk in chunks]))
+    numbers = before + np.arange(len(files))
+    return pa.table(
+        {
+            "number": numbers,
+            "document": documents,
+            "source_file": files,
+            "source_line": np.concatenate([chunk.lines for chunk in chunks]),
+            ELEMENT: numbers << POSITIONS,  # of the first of its elements
+            "position": np.zeros_like(numbers),
+            "misfits": pa.nulls(len(numbers), pa.string()),  # of a mended one, the keys of what was taken out
+        }
+    )
+
+
+def _read_group(plan: Plan, group: pa.Table) -> GroupResult:
+    """Read a group."""
+    with engine() as connection:
+        return _Group(plan, connection, group).read()
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group of documents being read."""
+
+    plan: Plan
+    engine: Engine
+    group: pa.Table
+    result: GroupResult = field(default_factory=GroupResult)
+    found: defaultdict[Select, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
+    unparsable: set[int] = field(default_factory=set)
+    """The documents that no query parses: all of their elements are mended."""
+    mended: set[int] = field(default_factory=set)
+    """The elements of others that are mended; _EVERY stands for all of a document."""
+
+    def read(self) -> GroupResult:
+        documents = self._decoded()
+        self._read_parsable(documents)
+        self._read_mended(documents.schema)
+        selects = self.plan.selects
+        self.result.elements = {
+            element.name: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
+        }
+        for select in chain.from_iterable(selects.values()):
+            if any(map(len, parts := self.found[select])):
+                whole = pa.concat_tables(parts)
+                if len(parts) > 1:
+                    whole = whole.take(pa.array(np.argsort(whole[ELEMENT], kind="stable")))
+                self.result.rows.append((select, whole))
+        return self.result
+
+    def _decoded(self) -> pa.Table:
+        """Return the documents as text.
+
+        Those that queries may not read are left out.
+        """
+        texts = cast(one(self.group["document"]), pa.string())
+        lax = pc.fill_null(pc.match_substring_regex(texts, database.LAX), True)
+        self.unparsable.update(self.group["number"].filter(lax).to_pylist())
+        at = self.group.schema.get_field_index("document")
+        return only(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
+
+    def _read_parsable(self, documents: pa.Table) -> None:
+        """Read documents by queries; note which elements are mended."""
+        forms = self._parse(documents)
+        parts = [np.array([], np.int64)]
+        for parsed, _ in forms:
+            suspect = misfits(parsed, self.plan.shapes)
+            if parsed.form.kind == "delivery":
+                self._check_types(parsed, suspect)
+            parts.append(parsed.elements[suspect])
+        mended = np.concatenate(parts)
+        self.mended.update(mended.tolist())
+        if self.plan.inspects:
+            read = [(parsed.form, only(some, self.unparsable, invert=True)) for parsed, some in forms]
+            self._list_keys(read, self.group)
+            self._list_numbers(only(documents, self.unparsable, invert=True))
+        others = {element >> POSITIONS for element in self.mended if element & _EVERY == _EVERY}
+        for parsed, _ in forms:
+            inside = np.isin(parsed.elements >> POSITIONS, [*self.unparsable, *others])
+            self._add(parsed, ~np.isin(parsed.elements, mended) & ~inside)
+
+    def _parse(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
+        """Parse documents, by their form.
+
+        The elements of each form are returned with their documents.
+        """
+        try:
+            return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
+        except refused():
+            # Malformed JSON is rare, and fails the query: it is looked for only then.
+            self.unparsable.update(number for (number,) in self._asked(database.INVALID, documents))
+        documents = only(documents, self.unparsable, invert=True)
+        return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
+
+    def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
+        """Parse the documents that `has_shape` passes.
+
+        Where these are refused, too, none is parsed; all elements of others are mended.
+        """
+        shape = document_shape(form, self.plan.shapes)
+        fits = [has_shape(text, shape) for text in documents["document"].to_pylist()]
+        try:
+            parsed = self._parsed(form, documents.filter(pa.array(fits, pa.bool_())))
+        except refused():
+            parsed = self._parsed(form, documents.slice(0, 0))
+        refused_ones = only(documents, parsed.documents["number"].to_numpy(), invert=True)[
+            "number"
+        ].to_pylist()
+        self.mended.update(number << POSITIONS | _EVERY for number in refused_ones)
+        return parsed
+
+    def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
+        """Sort documents by form; find unparsable ones."""
+        numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
+        for pattern, enveloped in database.DELIVERIES:
+            begun = pc.match_substring_regex(documents["document"], pattern)
+            if numbers := documents["number"].filter(begun).to_pylist():
+                numbers_of[Form("delivery", enveloped)] = numbers
+        if len(rest := only(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
+            paths = probes(self.plan.prefixes)
+            for kinds, numbers in self._asked(database.types_query(paths), rest):
+                present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
+                form = form_by_types(present, self.plan.prefixes)
+                if form.kind in ("undecided", "nested"):
+                    self.unparsable.update(numbers)
+                else:
+                    numbers_of[form].extend(numbers)
+        parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
+        for form, numbers in numbers_of.items():
+            chosen, held = only(documents, numbers), self.plan.queries_for(form)
+            if form.kind == "page":
+                self.unparsable.update(self._nesting(form, chosen))
+            if not held and form.kind == "delivery":
+                for keys, owners, _ in self._asked(database.entry_keys_query(form), chosen):
+                    self.unparsable.update(() if is_wrapper(keys) else owners)
+            for narrower in held:  # several forms are one where only some of their types are read
+                parts[narrower].append(chosen)
+        return [
+            (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
+            for form, some in parts.items()
+        ]
+
+    def _nesting(self, form: Form, pages: pa.Table) -> Iterator[int]:
+        """Yield the pages of which an element embeds collections itself."""
+        several = pc.greater(pc.count_substring(pages["document"], '"_embedded"'), 1)
+        if pc.any(several).as_py():
+            collections = (
+                name for element in element_types() for name in element.collections(self.plan.prefixes)
+            )
+            found = self._asked(database.nesting_query(form, collections), pages.filter(several))
+            yield from (number for (number,) in found)
+
+    def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
+        found = self.engine.parse(form, document_shape(form, self.plan.shapes), documents)
+        return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
+
+    def _check_types(self, parsed: Parsed, suspect: Mask) -> None:
+        """Mark elements whose types hold no objects.
+
+        Documents with entries that are no wrappers are unparsable.
+        """
+        types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
+        doubtful = ~np.logical_or.reduce(list(types.values()))
+        if len(types) > 1:  # one of them may be null where another is an object
+            null = pc.match_substring_regex(parsed.documents["document"], database.NULL)
+            doubtful |= np.asarray(null)[parsed.owners]
+        if not doubtful.any():
+            return
+        doubted = only(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
+        for keys, numbers, positions in self._asked(database.entry_keys_query(parsed.form), doubted):
+            at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
+            for name in types.keys() & keys:
+                suspect[at] |= ~types[name][at]
+            if not is_wrapper(keys):
+                some = np.logical_or.reduce([present[at] for present in types.values()])
+                self.unparsable.update(np.array(numbers)[~some].tolist())
+
+    def _asked(self, question: str, documents: pa.Table) -> list[Any]:
+        """Return the rows of a query over documents."""
+        self.engine.put("documents", documents)
+        return self.engine.connection.sql(question).fetchall()
+
+    def _add(self, parsed: Parsed, fit: Mask) -> None:
+        """Add the rows of the elements that fit."""
+        for element in parsed.form.types:
+            for select in self.plan.selects[element]:
+                self.found[select].append(rows(parsed, select.table, select.columns, fit))
+
+    def _list_numbers(self, documents: pa.Table) -> None:
+        """List numbers that other readers refuse.
+
+        Here they are text where text is declared.
+        """
+        texts = documents["document"]
+        unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in database.UNUSUAL))
+        for document in documents.filter(unusual).to_pylist():
+            for line, part in split(document["document"].encode()):
+                if isinstance(part, Finding) and part.problem is ProblemKind.ODD_NUMBER:
+                    self.result.findings.append((_place(document, line), part, None))
+
+    def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
+        """List unread and repeated keys, in reading order."""
+        found = count_keys(self.engine, self.plan, forms)
+        first = only(places, {number for number, *_ in found}).to_pylist()
+        place = {document["number"]: _place(document) for document in first}
+        self.result.keys.extend((place[number], finding, times) for number, finding, times in found)
+
+    def _read_mended(self, schema: pa.Schema) -> None:
+        """Mend what is suspect, and read it."""
+        self.result.documents = len(self.group) - len(self.unparsable)
+        parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
+        suspects = self.unparsable.union(element >> POSITIONS for element in self.mended)
+        for document in only(self.group, suspects).to_pylist():
+            for form, mended in self._mended(document):
+                parts[form, document["number"] in self.unparsable].append(mended)
+        for (form, is_unparsable), some in parts.items():
+            numbered = [document | {"number": number} for number, document in enumerate(some)]
+            documents = pa.Table.from_pylist(numbered, schema)
+            parsed = self._parsed(form, documents)
+            self._add(parsed, np.ones(len(parsed.elements), bool))
+            if self.plan.inspects and is_unparsable:
+                self._list_keys([(form, documents)], documents)
+
+    def _mended(self, candidate: dict[str, Any]) -> Iterator[tuple[Form, dict[str, Any]]]:
+        """Mend the suspect elements of a document.
+
+        Each is a document of its own; what is wrong with it is noted.
+        """
+        numbers, is_unparsable = count(candidate[ELEMENT]), candidate["number"] in self.unparsable
+        is_all = is_unparsable or candidate[ELEMENT] + _EVERY in self.mended
+        # Who has the objects knows their type.
+        named = self.plan.named if candidate["source_file"] is None else None
+        for line, document in split(candidate["document"]):
+            place = _place(candidate, line)
+            self.result.documents += is_unparsable and not isinstance(document, Finding)
+            parts = (
+                [document] if isinstance(document, Finding) else elements(document, self.plan.prefixes, named)
+            )
+            for part in parts:
+                if isinstance(part, Finding):
+                    if is_unparsable or part.severity == "error":  # queries have listed the rest of others
+                        self.result.findings.append((place, part, None))
+                    continue
+                of_query = candidate[ELEMENT] + part.position
+                if part.type in self.plan.shapes and (is_all or of_query in self.mended):
+                    form, text, findings = mend(part, self.plan)
+                    self.result.findings.extend((place, finding, part) for finding in findings)
+                    mended = {
+                        "document": text,
+                        "source_line": place.source_line,
+                        ELEMENT: next(numbers) if is_all else of_query,
+                        "position": part.position,
+                        "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
+                    }
+                    yield form, candidate | mended
+
+
+def _place(document: Mapping[str, Any], line: int = 0) -> Place:
+    """Return the place of a document.
+
+    `line` counts from that of its candidate.
+    """
+    return Place(document["source_file"], document["source_line"] + line)

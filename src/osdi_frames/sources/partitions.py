@@ -1,0 +1,97 @@
+"""Cut an archive into partitions.
+
+Each can be read alone, in any process that reaches the files.
+The files lie one behind the other as on a tape, which is cut at equal distances; each cut moves on to the next border
+between documents. A partition is what begins between two cuts: small files together, large ones as ranges of bytes.
+Containers are not cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeAlias
+
+from osdi_frames.errors import InvalidSource
+from osdi_frames.problems import file_name
+from osdi_frames.sources.files import ARCHIVES, BROKEN, COMPRESSED, File, Handle, container, files, suffix
+from osdi_frames.sources.layout import survey
+from osdi_frames.sources.remote import Remote
+from osdi_frames.sources.source import FilePartition, Part, Source, sorted_out
+from osdi_frames.sources.streams import Reader
+
+#: The bytes of a partition.
+SIZE = 32 << 20
+
+_COMPRESSED = COMPRESSED | ARCHIVES - {".tar"}
+_RATIO = 8  # of the documents of a compressed file to its bytes, about
+_THREADS = 4
+_UNKNOWN = 1 << 20  # bytes that a file of unknown size counts for
+
+Survey: TypeAlias = tuple[int | None, int, int]
+Map: TypeAlias = Callable[[Callable[[Part], Survey], Iterable[Part]], Iterable[Survey]]
+
+
+def cut(
+    source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
+) -> list[FilePartition]:
+    """Cut an archive into so many partitions, or by size.
+
+    There are fewer where there are fewer documents. `surveyed` does what `map` does, for the parts of large files in
+    which borders are looked for: in threads if it is not given.
+    """
+    paths, *here = sorted_out(source)
+    if any(here):
+        raise InvalidSource("partitions are read by other processes: the source is a path or an address")
+    found = files(paths, handle)
+    weights = [_weight(file) for file in found]
+    step = max(1, -(-sum(weights) // count) if count else size)
+    positions = list(itertools.accumulate(weights, initial=0))
+    laid = [_laid(*part, step) for part in zip(found, positions, weights, strict=False)]
+    ranges = [part for parts in laid for part in parts if part.is_range]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        surveys = iter(list((surveyed or pool.map)(_survey, ranges)))
+    groups: defaultdict[int, list[Part]] = defaultdict(list)
+    for position, parts in zip(positions, laid, strict=False):
+        for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
+            groups[(position + part.start) // step].append(part)
+    return [FilePartition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
+
+
+def _weight(file: File) -> int:
+    if isinstance(file, Remote) and file.size is None:
+        return _UNKNOWN
+    return Part(file).size * (_RATIO if suffix(str(file)) in _COMPRESSED else 1)
+
+
+def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
+    """Return the parts of a file between the cuts."""
+    if weight > step and (not isinstance(file, Remote) or file.has_ranges):
+        with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
+            if container(file_name(str(file)), Reader(stream).peek()) is None:
+                cuts = range(step - position % step, weight, step)
+                return [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
+    return [Part(file)]
+
+
+def _survey(part: Part) -> Survey:
+    with part.open() as stream:
+        return survey(part.name, Reader(stream))
+
+
+def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:
+    """Move the cuts through a file to borders."""
+    starts, line = [(0, 1)], 1
+    for part, (border, before, breaks) in zip(parts, surveys, strict=False):
+        if part.start and border is not None:
+            starts.append((part.start + border, line + before))
+        line += breaks
+    ends = [*(start for start, _ in starts[1:]), None]
+    return [
+        replace(parts[0], start=start, stop=stop, line=line)
+        for (start, line), stop in zip(starts, ends, strict=True)
+    ]
