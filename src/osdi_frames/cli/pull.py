@@ -31,6 +31,7 @@ from osdi_frames.quoting import located
     help="Only events of this campaign; repeat it for several.",
 )
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
+@click.option("--full", is_flag=True, help="Read everything, whatever --since says: it finds what is gone.")
 @click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option("--max-pages", default=MAX_PAGES, type=positive, help="Pages of one collection, at most.")
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
@@ -48,6 +49,8 @@ def command(
     Status 0: complete. Status 1: not complete, and why.
     """
     of_pull = {name: options.pop(name) for name in ("since", "resume", "progress")}
+    if options.pop("full"):
+        of_pull["since"] = None
     of_pull["campaigns"] = options.pop("campaigns") or None
     with Client(url, **options) as client:
         manifest = client.pull(destination, collections=dict.fromkeys(("events", *collections)), **of_pull)

@@ -224,7 +224,9 @@ class Client:
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for ten minutes before the
             newest modified_date of the last pull in which the collection was complete; without one, all. Signatures
-            and attendances are then asked for of petitions and events that changed: the manifest says what that misses.
+            and attendances are then asked for of petitions and events that changed: the manifest says what that misses,
+            and where fewer records remain than earlier pulls have (`fewer_records`). None reads everything, and shows
+            which are gone.
         resume
             False begins anew although the last pull is not complete.
         progress

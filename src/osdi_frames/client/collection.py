@@ -87,6 +87,8 @@ class Ledger:
     max_pages: int = MAX_PAGES
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    """The names of the files that keep the pages."""
     _current: list[Page] = field(default_factory=list)  # of this pass over the collection
     _seen: set[str | None] = field(default_factory=set)  # the ids of this pass
     _idle: int = 0  # pages in a row without anything new to this pass

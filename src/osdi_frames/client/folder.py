@@ -46,6 +46,12 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def read_pages(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Return the envelopes of a file, in the order in which they came."""
+    with gzip.open(folder / name, "rb") as lines:
+        yield from map(json.loads, lines)
+
+
 class Batches:
     """The pages of one pull on disk. Several threads may keep pages."""
 
@@ -59,8 +65,8 @@ class Batches:
                 file.truncate(_whole_members(file))  # a killed process may have left half a page behind them
             _publish(part)
 
-    def keep(self, line: bytes) -> None:
-        """Append one page; it stays when this returns, even if the process is killed."""
+    def keep(self, line: bytes) -> str:
+        """Append one page, which a killed process keeps; return its file's name."""
         member = gzip.compress(line, 6, mtime=0)
         with self._lock:
             part = self._part = self._part or self._next_part()
@@ -74,12 +80,7 @@ class Batches:
             self._pages += 1
             if self._pages >= FULL:
                 self.close()
-
-    def read(self) -> Iterator[dict[str, Any]]:
-        """Return every envelope that was kept, in the order in which it came."""
-        for name in self.names():
-            with gzip.open(self._folder / name, "rb") as lines:
-                yield from map(json.loads, lines)
+            return _published(part).name
 
     def names(self) -> list[str]:
         """Return the names of the files that are finished."""
@@ -106,7 +107,11 @@ def _publish(part: Path) -> None:
     if part.stat().st_size == 0:
         part.unlink()
     else:
-        publish_file(part, part.with_name(part.name.removeprefix(".").removesuffix(_GROWING)))
+        publish_file(part, _published(part))
+
+
+def _published(part: Path) -> Path:
+    return part.with_name(part.name.removeprefix(".").removesuffix(_GROWING))
 
 
 def _whole_members(file: BinaryIO) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -12,7 +15,7 @@ from urllib.parse import quote
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
 from osdi_frames.client.collection import Collection, Ledger, Page, latest, read_page
-from osdi_frames.client.folder import Batches, locked
+from osdi_frames.client.folder import Batches, locked, read_pages
 from osdi_frames.client.transport import Transport
 from osdi_frames.durable import make_folder
 from osdi_frames.errors import (
@@ -24,7 +27,7 @@ from osdi_frames.errors import (
     nearest,
 )
 from osdi_frames.quoting import cut, located, quoted
-from osdi_frames.sources.manifest import CollectionPulled, Manifest, manifests
+from osdi_frames.sources.manifest import FORM, CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
 
 #: In place of a time: since the last pull.
@@ -137,12 +140,14 @@ def pull(
         manifest = (_unfinished(before, asked) if resume else None) or _begun(
             transport, destination, campaigns
         )
-        manifest = replace(manifest, finished_at=None, collections=asked)
+        manifest = replace(manifest, finished_at=None, collections=asked, form=FORM)
         manifest.write()
         batches = Batches(manifest.folder)
         tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
         try:
-            _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
+            earlier = _ledgers(transport, manifest.folder, batches.names())
+            _Walk(transport, campaigns, batches, on_page, earlier, tallies).run()
+            _compare(transport, tallies.values(), before)
         except (OsdiError, OSError, KeyboardInterrupt) as error:
             error.add_note(f"what was read stays in {located(manifest.folder)}; pull again to go on")
             raise
@@ -216,6 +221,7 @@ class _Tally:
     lacking: list[str] = field(default_factory=list)
     proof: str = ""
     finished: bool = False
+    files: set[str] = field(default_factory=set)
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
 
@@ -238,6 +244,7 @@ class _Tally:
             total_records_at_end=(done.total_records_at_end or 0) + totals[-1] if is_counted else None,
             newest_modified_date=latest([done.newest_modified_date, *(page.newest for page in ledger.pages)]),
         )
+        self.files |= ledger.files
         self.is_cut = self.is_cut or ledger.is_cut
         if proof is not None:
             self.proof = proof
@@ -249,7 +256,8 @@ class _Tally:
 
     def result(self) -> CollectionPulled:
         """Return what came, and whether it is all."""
-        return replace(self.done, complete=self.finished and not self.lacking, why=self._why())
+        is_complete = self.finished and not self.lacking
+        return replace(self.done, complete=is_complete, why=self._why(), files=tuple(sorted(self.files)))
 
     def _why(self) -> str:
         lists, since = self.done.lists, self.done.since
@@ -316,7 +324,7 @@ class _Walk:
             self.transport,
             path,
             _changed_since(tally.done.since, address.version),
-            keep=lambda answer: self.batches.keep(answer.line()),
+            keep=lambda answer: collection.ledger.files.add(self.batches.keep(answer.line())),
             on_page=self.on_page,
         )
         collection.ledger = self.ledgers.pop(address.collection(path), collection.ledger)
@@ -351,13 +359,53 @@ def _changed_since(since: datetime | None, version: Version) -> str | None:
     return f"{_MODIFIED.named(version)} gt '{since - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}'"
 
 
-def _ledgers(transport: Transport, batches: Batches) -> dict[str, Ledger]:
-    """Return what an earlier call has read, by the address without its query."""
-    ledgers: dict[str, Ledger] = {}
-    for envelope in batches.read():
-        ledger = ledgers.setdefault(envelope["url"].partition("?")[0], Ledger(transport.max_pages))
-        # An address without a number is that of the first page, or was found by the `next` of the one before.
-        following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
-        number = asked_page(envelope["url"]) or following
-        ledger.add(read_page(envelope["body"], number=number, prefixes=transport.prefixes))
+def _compare(transport: Transport, tallies: Iterable[_Tally], before: Sequence[Manifest]) -> None:
+    """Compare what the service lists with what is known, where only what changed was read.
+
+    That is a request for a collection. A list for each parent would need one for each: a full pull sees to them.
+    """
+    for tally in tallies:
+        done = tally.done
+        if not done.since or tally.resource.parents or done.total_records_at_end is None:
+            continue
+        address = transport.address.collection(done.path)
+        # What was read is complete without it.
+        with suppress(OsdiError, OSError, EOFError, ValueError, zlib.error):
+            known = tally.ids.keys() | _known_ids(transport, done.path, before)
+            body = transport.send("GET", address).body
+            listed = read_page(body, number=1, prefixes=transport.prefixes).total_records
+            if listed is not None:
+                tally.done = replace(done, known_records=len(known), listed_records=listed)
+
+
+def _known_ids(transport: Transport, path: str, before: Sequence[Manifest]) -> set[str]:
+    """Return the ids on all pages of a collection, from the last pull of the whole of it on."""
+    known: set[str] = set()
+    address = transport.address.collection(path)
+    for manifest in reversed(before):
+        for pulled in manifest.collections:
+            if pulled.path == path:
+                files = pulled.files or manifest.files
+                known |= _ledgers(transport, manifest.folder, files, only=address)[address].ids
+                if pulled.complete and manifest.is_whole(pulled):
+                    return known
+    return known
+
+
+def _ledgers(
+    transport: Transport, folder: Path, files: Iterable[str], only: str | None = None
+) -> dict[str, Ledger]:
+    """Return what some files keep of each list, or of one only, by the address without its query."""
+    ledgers: defaultdict[str, Ledger] = defaultdict(lambda: Ledger(transport.max_pages))
+    for name in files:
+        for envelope in read_pages(folder, name):
+            address = envelope["url"].partition("?")[0]
+            if only and address != only:
+                continue
+            ledger = ledgers[address]
+            # An address without a number is that of the first page, or was found by the `next` of the one before.
+            following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
+            number = asked_page(envelope["url"]) or following
+            ledger.add(read_page(envelope["body"], number=number, prefixes=transport.prefixes))
+            ledger.files.add(name)
     return ledgers
