@@ -19,7 +19,7 @@ from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
 from osdi_frames.client.pull import RESOURCES, moment, needed, pull
 from osdi_frames.client.rows import LastRead, write_rows
-from osdi_frames.client.transport import RateLimit, Transport
+from osdi_frames.client.transport import RateLimit, RequestLimits, Transport
 from osdi_frames.client.writing import Writer
 from osdi_frames.errors import (
     ForeignAddress,
@@ -121,15 +121,10 @@ class Client:
         self._transport = Transport(
             address,
             key,
-            limit=RateLimit(rate, per=per),
-            timeout=timeout,
-            deadline=deadline,
-            retries=retries,
-            backoff=backoff,
-            workers=workers,
-            max_pages=max_pages,
-            prefixes=known_prefixes(prefix),
-            now=now,
+            RateLimit(rate, per=per),
+            RequestLimits(timeout, deadline, retries, backoff, workers, max_pages),
+            known_prefixes(prefix),
+            now,
         )
         self.base_url = address.base_url
         self._address = address

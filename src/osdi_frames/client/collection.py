@@ -283,11 +283,11 @@ class Collection:
     _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.transport.max_pages)
+        self.ledger = Ledger(self.transport.limits.max_pages)
 
     def sweep(self) -> Generator[Answer, None, None]:
         """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
-        with ThreadPoolExecutor(self.transport.workers, "osdi-frames") as pool:
+        with ThreadPoolExecutor(self.transport.limits.workers, "osdi-frames") as pool:
             while numbers := list(self.ledger.missing()):
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
@@ -325,7 +325,7 @@ class Collection:
         try:
             for number in numbers:
                 waiting.append(pool.submit(self._read, number))
-                if len(waiting) >= 2 * self.transport.workers:
+                if len(waiting) >= 2 * self.transport.limits.workers:
                     yield self._enter(waiting.popleft().result())
             while waiting:
                 yield self._enter(waiting.popleft().result())

@@ -396,7 +396,7 @@ def _ledgers(
     transport: Transport, folder: Path, files: Iterable[str], only: str | None = None
 ) -> dict[str, Ledger]:
     """Return what some files keep of each list, or of one only, by the address without its query."""
-    ledgers: defaultdict[str, Ledger] = defaultdict(lambda: Ledger(transport.max_pages))
+    ledgers: defaultdict[str, Ledger] = defaultdict(lambda: Ledger(transport.limits.max_pages))
     for name in files:
         for envelope in read_pages(folder, name):
             address = envelope["url"].partition("?")[0]
