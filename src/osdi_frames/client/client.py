@@ -17,7 +17,7 @@ import pandas as pd
 from osdi_frames.client.address import Address, ApiKey, segment
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
-from osdi_frames.client.pull import RESOURCES, moment, needed, pull
+from osdi_frames.client.pull import RESOURCES, PullRequest, moment, needed, pull
 from osdi_frames.client.rows import LastRead, write_rows
 from osdi_frames.client.transport import RateLimit, RequestLimits, Transport
 from osdi_frames.client.writing import Writer
@@ -243,16 +243,9 @@ class Client:
         for campaign in ids or ():
             segment(campaign)  # refuses what is none before a folder is made
         resources = needed(_listed(collections, "collections"), campaigns=ids)
+        request = PullRequest(resources, ids, moment(since), resume)
         with page_bar(progress) as on_page:
-            return pull(
-                self._transport,
-                Path(destination),
-                resources,
-                ids,
-                moment(since),
-                resume=resume,
-                on_page=on_page,
-            )
+            return pull(self._transport, Path(destination), request, on_page)
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
@@ -329,7 +322,8 @@ class Client:
             ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
             refuses the key, nothing more is sent.
         """
-        return self._write(frame, replace(self._writer, is_new=True), dry_run=dry_run, progress=progress)
+        writer = replace(self._writer, is_new=True)
+        return write_rows(frame, writer, self._send, self._last_read, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -351,7 +345,8 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        return self._write(frame, self._writer, dry_run=dry_run, progress=progress)
+        writer = self._writer
+        return write_rows(frame, writer, self._send, self._last_read, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event: it raises `DeletionRefused` with the service's words (interface 7)."""
@@ -406,19 +401,6 @@ class Client:
         self._last_read.add(events)
         return events
 
-    def _write(
-        self, frame: pd.DataFrame, writer: Writer, *, dry_run: bool, progress: bool | None
-    ) -> pd.DataFrame:
-        return write_rows(
-            frame,
-            writer,
-            self._send,
-            bare=self._bare,
-            last_read=self._last_read,
-            dry_run=dry_run,
-            progress=progress,
-        )
-
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
         """Create an event, or change the one of an id."""
         if event_id is None:
@@ -426,18 +408,11 @@ class Client:
         try:
             return self._transport.send("PUT", self._at(event_id), body)
         finally:
-            self._last_read.forget(self._bare(event_id))
+            self._last_read.forget(self._writer.bare(event_id))
 
     def _at(self, resource_id: str, collection: str = EVENTS) -> str:
         """Return the address of a resource by its id, which can have the service's own prefix."""
-        return self._address.resource(collection, self._bare(resource_id))
-
-    def _bare(self, resource_id: str) -> str:
-        """Return an id without the service's own prefix; `BadAddress` where it is none."""
-        system, _, bare = resource_id.partition(":")
-        found = bare if system in self._writer.prefixes and bare else resource_id
-        segment(found)
-        return found
+        return self._address.resource(collection, self._writer.bare(resource_id))
 
 
 def _campaign_path(campaign_id: str) -> str:

@@ -117,28 +117,31 @@ def moment(since: datetime | str | None) -> datetime | str | None:
         raise InvalidField(why) from None
 
 
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """What a pull is to read; see `Client.pull`."""
+
+    resources: tuple[Resource, ...]
+    campaigns: tuple[str, ...] | None
+    since: datetime | str | None
+    resume: bool
+
+
 def pull(
-    transport: Transport,
-    destination: Path,
-    resources: Sequence[Resource],
-    campaigns: tuple[str, ...] | None,
-    since: datetime | str | None,
-    *,
-    resume: bool,
-    on_page: Callable[[Page], None],
+    transport: Transport, destination: Path, request: PullRequest, on_page: Callable[[Page], None]
 ) -> Manifest:
-    """Read some collections into a folder of `destination`; see `Client.pull`."""
+    """Read some collections into a folder of `destination`."""
     make_folder(destination)
     with locked(destination):
         address = transport.address.base_url
         before = [
             manifest
             for manifest in manifests(destination)
-            if (manifest.address, manifest.campaigns) == (address, campaigns)
+            if (manifest.address, manifest.campaigns) == (address, request.campaigns)
         ]
-        asked = _asked(transport, resources, since, before)
-        manifest = (_unfinished(before, asked) if resume else None) or _begun(
-            transport, destination, campaigns
+        asked = _asked(request, transport.address.version, before)
+        manifest = (_unfinished(before, asked) if request.resume else None) or _begun(
+            transport, destination, request.campaigns
         )
         manifest = replace(manifest, finished_at=None, collections=asked, form=FORM)
         manifest.write()
@@ -146,7 +149,7 @@ def pull(
         tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
         try:
             earlier = _ledgers(transport, manifest.folder, batches.names())
-            _Walk(transport, campaigns, batches, on_page, earlier, tallies).run()
+            _Walk(transport, request.campaigns, batches, on_page, earlier, tallies).run()
             _compare(transport, tallies.values(), before)
         except (OsdiError, OSError, KeyboardInterrupt) as error:
             error.add_note(f"what was read stays in {located(manifest.folder)}; pull again to go on")
@@ -161,10 +164,7 @@ def pull(
 
 
 def _asked(
-    transport: Transport,
-    resources: Sequence[Resource],
-    since: datetime | str | None,
-    before: Iterable[Manifest],
+    request: PullRequest, version: Version, before: Iterable[Manifest]
 ) -> tuple[CollectionPulled, ...]:
     """Return what is asked for, each collection since a time as far as it can be asked for that.
 
@@ -172,24 +172,24 @@ def _asked(
     changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
     was never read needs all parents.
     """
-    start = since if isinstance(since, datetime) else None
-    times = {resource.name: start for resource in resources}
-    for manifest in before if since == LAST else ():
+    start = request.since if isinstance(request.since, datetime) else None
+    times = {resource.name: start for resource in request.resources}
+    for manifest in before if request.since == LAST else ():
         newest_of_all = latest(done.newest_modified_date for done in manifest.collections)
         for done in manifest.collections:
             # Of a collection without records, the others show how far the service's clock was.
             newest = done.newest_modified_date or newest_of_all
             if done.complete and newest and done.name in times:
                 times[done.name] = min(newest, manifest.started_at) - OVERLAP
-    for resource in reversed(resources):
+    for resource in reversed(request.resources):
         if resource.is_whole:
             times[resource.name] = None
         for parent in times.keys() & {*resource.parents}:
             own, earlier = times[resource.name], times[parent]
             times[parent] = min(own, earlier) if own and earlier else None
-    version = transport.address.version
     return tuple(
-        CollectionPulled(found.name, found.path_for(version), times[found.name]) for found in resources
+        CollectionPulled(found.name, found.path_for(version), times[found.name])
+        for found in request.resources
     )
 
 

@@ -80,21 +80,20 @@ def write_rows(
     frame: pd.DataFrame,
     writer: Writer,
     send: Callable[[str | None, dict[str, Any]], Answer],
-    *,
-    bare: Callable[[str], str],
     last_read: LastRead,
+    *,
     dry_run: bool,
     progress: bool | None,
 ) -> pd.DataFrame:
     """Write each row as a new event or as a change, and return one result for each, with the index of the frame.
 
-    `bare` refuses what is no id, and takes the service's prefix off. `send` takes the id of an event, None for a new
+    `send` takes the id of an event, None for a new
     one, with its fields. A row that is refused does not keep the others from being sent; a service that cannot be
     reached does, and so does a key that is refused.
     """
     frame = _checked(frame, new=writer.is_new)
-    planned = [_planned(row, writer, bare, last_read) for row in frame.to_dict("records")]
-    _refuse_repeated_identifiers(planned, frame.index, bare)
+    planned = [_planned(row, writer, last_read) for row in frame.to_dict("records")]
+    _refuse_repeated_identifiers(planned, frame.index, writer)
     results: list[tuple[str | None, str, str | None, str | None]] = []
     stopped = dry_run
     with bar("sending", progress, unit="event", total=len(frame)) as shown:
@@ -115,9 +114,7 @@ def write_rows(
     return found.astype("str")
 
 
-def _planned(
-    row: dict[Any, Any], writer: Writer, bare: Callable[[str], str], last_read: LastRead
-) -> _Planned:
+def _planned(row: dict[Any, Any], writer: Writer, last_read: LastRead) -> _Planned:
     """Return what is to be sent of a row, or why nothing is."""
     planned = _Planned(None if writer.is_new else row["event_id"])
     try:
@@ -125,7 +122,7 @@ def _planned(
         if not writer.is_new:
             if not isinstance(planned.event_id, str):
                 raise InvalidField("event_id is missing: which event to change is not known")
-            changes = last_read.changes(bare(planned.event_id), row)
+            changes = last_read.changes(writer.bare(planned.event_id), row)
         planned.identifiers = event_of(row, prefixes=writer.prefixes).get("identifiers", [])
         event = event_of(row if changes is None else changes, prefixes=writer.prefixes)
         if event or changes is None:
@@ -135,9 +132,7 @@ def _planned(
     return planned
 
 
-def _refuse_repeated_identifiers(
-    planned: Iterable[_Planned], index: pd.Index[Any], bare: Callable[[str], str]
-) -> None:
+def _refuse_repeated_identifiers(planned: Iterable[_Planned], index: pd.Index[Any], writer: Writer) -> None:
     """Refuse what would give an event an identifier that another row's event has: they are unique (interface 2.1)."""
     owners: dict[str, tuple[Any, Any]] = {}
     # Those that have theirs already, before those to which it would be given.
@@ -145,7 +140,7 @@ def _refuse_repeated_identifiers(
     for number, (row, label) in enumerate(rows):
         if row.error:
             continue
-        event = bare(row.event_id) if row.event_id else number
+        event = writer.bare(row.event_id) if row.event_id else number
         for identifier in row.identifiers:
             owner, at = owners.setdefault(identifier, (event, label))
             if owner != event and row.body and "identifiers" in row.body:

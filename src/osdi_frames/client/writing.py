@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from osdi_frames.client.address import segment
 from osdi_frames.errors import InvalidField, nearest
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import fields
@@ -62,6 +63,13 @@ class Writer:
     def accepted(self, field: Field) -> tuple[str, ...]:
         """Return every name that a field is recognised by: of both versions, with any known prefix."""
         return spelled(filter(None, (field.v2, field.v1)), self.prefixes)
+
+    def bare(self, event_id: str) -> str:
+        """Return an id without the service's own prefix; `BadAddress` where it is none."""
+        system, _, bare = event_id.partition(":")
+        found = bare if system in self.prefixes and bare else event_id
+        segment(found)
+        return found
 
     def _lacking(self, location: Mapping[str, Any] | None) -> list[str]:
         """Name what v1 requires of a location, and this one lacks (interface 2.8)."""
