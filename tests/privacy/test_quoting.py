@@ -136,7 +136,13 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 }
 #: What only holds values, or is called by others of these.
 OTHERS = {"Archive", "Manifest", "OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning", "plots"}
-OTHERS |= {"Archive.contents", "receiver.Limits", "receiver.serve", "sample.World", "sample.deliveries"}
+OTHERS |= {
+    "Archive.contents",
+    "receiver.ReceiverLimits",
+    "receiver.serve",
+    "sample.World",
+    "sample.deliveries",
+}
 OTHERS |= {
     f"reports.{name}" for name in ("NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "function_of")
 }

@@ -15,13 +15,13 @@ from osdi_frames.receiver.verification import verify
 
 if TYPE_CHECKING:
     from osdi_frames.receiver.app import create_app, serve
-    from osdi_frames.receiver.delivery_queue import Limits
+    from osdi_frames.receiver.delivery_queue import ReceiverLimits
 
-__all__ = ["Limits", "create_app", "erase", "serve", "verify"]
+__all__ = ["ReceiverLimits", "create_app", "erase", "serve", "verify"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("Limits", "create_app", "serve"):
+    if name not in ("ReceiverLimits", "create_app", "serve"):
         raise AttributeError(f"module {quoted(__name__)} has no attribute {quoted(name)}")
     try:
         return getattr(import_module("osdi_frames.receiver.app"), name)

@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.listening import BACKLOG, listen
-from osdi_frames.receiver.delivery_queue import DeliveryQueue, Limits
+from osdi_frames.receiver.delivery_queue import DeliveryQueue, ReceiverLimits
 from osdi_frames.receiver.worker import Worker, check_name
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{20,}")
@@ -76,7 +76,7 @@ def create_app(
     *,
     tokens: Iterable[str],
     worker: str = "main",
-    limits: Limits | None = None,
+    limits: ReceiverLimits | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Starlette:
     """Make the application that receives deliveries into an archive.
@@ -93,7 +93,7 @@ def create_app(
     worker
         The folder inside the archive that this process owns; every process needs one of its own.
     limits
-        Sizes and times, see `Limits`; those on connections and heads are the server's, see `serve`.
+        Sizes and times, see `ReceiverLimits`; those on connections and heads are the server's, see `serve`.
     now
         Returns the current time, for ``received_at`` and the folders of days.
 
@@ -110,7 +110,7 @@ def create_app(
     >>> create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])  # uvicorn.run(…) serves it
     <starlette.applications.Starlette object at 0x...>
     """
-    limits = limits or Limits()
+    limits = limits or ReceiverLimits()
     check_name(worker)  # before the tokens, which the command line may make
     known = Tokens(tokens)
     owner = Worker(Path(archive), worker, segment_bytes=limits.segment_bytes)
@@ -127,19 +127,19 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8080,
     worker: str = "main",
-    limits: Limits | None = None,
+    limits: ReceiverLimits | None = None,
 ) -> None:
     """Receive deliveries into an archive until SIGTERM or SIGINT; see `create_app` for the arguments.
 
     Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged is on disk.
-    Connections are limited as `Limits` says, and no statement logs more than ten lines a minute.
+    Connections are limited as `ReceiverLimits` says, and no statement logs more than ten lines a minute.
 
     Raises
     ------
     OSError
         The address cannot be listened on, or the archive cannot be written.
     """
-    limits, repeats = limits or Limits(), RepeatLimit()
+    limits, repeats = limits or ReceiverLimits(), RepeatLimit()
     with listen(host, port) as listener, contextlib.ExitStack() as at_the_end:
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(repeats)
@@ -170,7 +170,7 @@ class Tokens:
 class _Endpoint:
     """Answers every request."""
 
-    def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: Limits) -> None:
+    def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: ReceiverLimits) -> None:
         self._queue = queue
         self._tokens = tokens
         self._limits = limits
@@ -231,7 +231,7 @@ class _Server(uvicorn.Server):
             listener.listen(BACKLOG)
 
 
-def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
+def _config(app: Starlette, limits: ReceiverLimits) -> uvicorn.Config:
     # Out of files, nothing can be accepted, and asyncio's loop logs a traceback for each that waits. It accepts
     # `backlog` connections before the first of them can close another one, and again while that one closes.
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]

@@ -23,7 +23,6 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 MARK = b'{"checksum":"'
 _LINE = re.compile(
@@ -105,11 +104,6 @@ def read_after_damage(line: bytes) -> Envelope | None:
     """Read the whole line that follows a damaged one whose line break was lost."""
     start = line.rfind(MARK)
     return read(line[start:]) if start > 0 else None
-
-
-def timestamp(moment: datetime) -> str:
-    """Write a moment the way envelopes do: UTC, microseconds, ``Z``."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _checksum(covered: bytes) -> bytes:

@@ -21,10 +21,10 @@ from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.escapes import LAYERS, undo
 from osdi_frames.quoting import located, with_paths_cut
 from osdi_frames.receiver import envelope
-from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
+from osdi_frames.sources.manifest import stamp
 from osdi_frames.sources.names import QUARANTINE
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
@@ -71,7 +71,7 @@ def erase(
         No receiver has written here.
     """
     folders = worker_folders(Path(archive))
-    eraser = _Eraser(Person(persons, emails), timestamp(now()))
+    eraser = _Eraser(Person(persons, emails), stamp(now()))
     for folder in folders:
         with _alone(folder):
             for segment in (*segments(folder), *segments(folder / QUARANTINE)):
