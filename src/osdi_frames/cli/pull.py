@@ -1,4 +1,4 @@
-"""`osdi-frames pull`: every page of a service's events into an archive."""
+"""`osdi-frames pull`: a service's events into an archive."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,9 @@ from osdi_frames.quoting import located
 def command(
     url: str, destination: Path, *, collections: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
-    """Read every page of the events at URL, and of more, into the folder DESTINATION, and say whether that is all.
+    """Read the events at URL into the folder DESTINATION.
+
+    It reads every page, of other collections too (--with), and says whether that is all.
 
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
     Status 0: complete. Status 1: not complete, and why.

@@ -34,7 +34,9 @@ from osdi_frames.receiver.worker import is_locked, locked
 @click.option("--worker", default="main", help="This process's own folder in ARCHIVE, where several run.")
 @click.option("--max-body", default=ReceiverLimits().body_bytes, help="Bytes in a body.")
 def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int, **options: Any) -> None:
-    """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
+    """Receive webhook deliveries into ARCHIVE.
+
+    Each is on disk before it is answered 200.
 
     The address for the service is http://HOST:PORT/TOKEN, behind a proxy that speaks https; a slash may follow.
     GET /healthz shows whether deliveries can be stored, and what went wrong.
@@ -51,7 +53,10 @@ def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int,
 
 
 def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
-    """Yield the tokens of an archive, which is made when they are asked for: after the address is listened on."""
+    """Yield an archive's tokens; make one if necessary.
+
+    It is made when it is asked for: after the address is listened on.
+    """
     path = archive / ".tokens"
     if not path.exists():
         if is_locked(archive / worker / ".lock"):

@@ -1,4 +1,4 @@
-"""The folder of a pull: a lock, and the pages as they came.
+"""The folder of a pull: a lock, and pages.
 
 A page is one gzip member, so a page that was written whole stays readable whatever happens to the next one. A file
 that still grows is hidden; it takes its name when it is full, or when the pull ends.
@@ -31,10 +31,10 @@ _GROWING = ".part"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other pulls out of a folder; `ArchiveLocked` where another one is writing.
+    """Keep other pulls out of a folder.
 
-    A database without content is the lock: SQLite's own are released when their process ends, though a child that it
-    forked lives on, and hold between the threads of one process, too.
+    `ArchiveLocked` where another one is writing. A database without content is the lock: SQLite's own are released when
+    their process ends, though a child that it forked lives on, and hold between the threads of one process, too.
     """
     with suppress(FileExistsError):
         create_file(folder / _LOCK).close()
@@ -47,13 +47,16 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def read_pages(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    """Return the envelopes of a file, in the order in which they came."""
+    """Return the envelopes of a file, in order."""
     with gzip.open(folder / name, "rb") as lines:
         yield from map(json.loads, lines)
 
 
 class Batches:
-    """The pages of one pull on disk. Several threads may keep pages."""
+    """The pages of one pull on disk.
+
+    Several threads may keep pages.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -66,7 +69,10 @@ class Batches:
             _publish(part)
 
     def keep(self, line: bytes) -> str:
-        """Append one page, which a killed process keeps; return its file's name."""
+        """Append one page; return its file's name.
+
+        The page stays even if the process is killed.
+        """
         member = gzip.compress(line, 6, mtime=0)
         with self._lock:
             part = self._part = self._part or self._next_part()
@@ -87,7 +93,10 @@ class Batches:
         return sorted(path.name for path in self._folder.glob(f"pages-*{_SUFFIX}"))
 
     def close(self) -> None:
-        """Let the file that still grows take its name; the next page begins another."""
+        """Publish the file that still grows.
+
+        The next page begins another.
+        """
         with self._lock:
             if self._part is not None:
                 _publish(self._part)
@@ -103,7 +112,7 @@ class Batches:
 
 
 def _publish(part: Path) -> None:
-    """Let a file take its name; one without a page is removed."""
+    """Rename a finished file; remove an empty one."""
     if part.stat().st_size == 0:
         part.unlink()
     else:
@@ -115,7 +124,7 @@ def _published(part: Path) -> Path:
 
 
 def _whole_members(file: BinaryIO) -> int:
-    """Return how many bytes of a file are whole gzip members."""
+    """Return how many bytes are whole gzip members."""
     whole, member = 0, zlib.decompressobj(wbits=31)
     with suppress(zlib.error):
         for piece in iter(lambda: file.read(1 << 16), b""):

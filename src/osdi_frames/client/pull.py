@@ -1,4 +1,7 @@
-"""A pull: every page of some collections into a folder, kept as it came, resumed where it stopped, proved complete."""
+"""A pull: collections into a folder, proved complete.
+
+Pages are kept as they came, and a pull goes on where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ _SHOWN = 5  # lists that are not complete, by name
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A collection of the service, or one list for each record of other collections.
+    """A collection, or one list for each parent.
 
     `path` is below the service root; ``{}`` stands for the id of the parent. Of what `is_whole`, an incremental pull
     lists all: its own records do not change when what they lead to does.
@@ -80,7 +83,7 @@ NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
 
 
 def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
-    """Return the collections to read for those that are asked for, parents first.
+    """Return the collections to read, parents first.
 
     Events that only their campaign lists are events, too. Where the ids of campaigns are given, their events are all.
 
@@ -107,7 +110,10 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
 
 
 def moment(since: datetime | str | None) -> datetime | str | None:
-    """Return a time in UTC; None and ``"last"`` stay what they are."""
+    """Return a time in UTC.
+
+    None and ``"last"`` stay what they are.
+    """
     if since is None or since == LAST:
         return since
     try:
@@ -166,7 +172,7 @@ def pull(
 def _asked(
     request: PullRequest, version: Version, before: Iterable[Manifest]
 ) -> tuple[CollectionPulled, ...]:
-    """Return what is asked for, each collection since a time as far as it can be asked for that.
+    """Return each collection to read, and since when.
 
     Since the last pull is since the newest change of the last one in which the collection was complete; what
     changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
@@ -194,7 +200,7 @@ def _asked(
 
 
 def _unfinished(before: Iterable[Manifest], asked: Iterable[CollectionPulled]) -> Manifest | None:
-    """Return the last pull of the same collections if it is not complete."""
+    """Return the last such pull if it is not complete."""
     names = [(collection.name, collection.since) for collection in asked]
     same = [pulled for pulled in before if [(done.name, done.since) for done in pulled.collections] == names]
     return same[-1] if same and not same[-1].complete else None
@@ -226,7 +232,7 @@ class _Tally:
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
 
     def add(self, collection: Collection, *, proof: str | None, failure: str = "") -> None:
-        """Count a list; it is complete if there is a proof."""
+        """Count a list; a proof makes it complete."""
         done, ledger, totals = self.done, collection.ledger, collection.ledger.totals
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
@@ -279,7 +285,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Read the collections of an order, one list after the other, parents before what they lead to."""
+    """Reads lists one after the other, parents first."""
 
     transport: Transport
     campaigns: tuple[str, ...] | None
@@ -300,9 +306,10 @@ class _Walk:
             tally.finished = True
 
     def _paths(self, resource: Resource, parents: list[_Tally]) -> Iterator[tuple[str, str]]:
-        """Yield the path of each list, and where else it can be: below the list that its parent was found in.
+        """Yield each list's path, and its other one.
 
-        An event that only its campaign lists can be unknown to the service elsewhere.
+        That is below the list in which its parent was found. An event that only its campaign lists can be unknown to
+        the service elsewhere.
         """
         version = self.transport.address.version
         if not resource.parents:
@@ -348,7 +355,9 @@ class _Walk:
 
 
 def _changed_since(since: datetime | None, version: Version) -> str | None:
-    """Return the filter for what changed since a time, in the names of a version (interface 9).
+    """Return the filter for what changed since a time.
+
+    It has the names of a version (interface 9).
 
     >>> _changed_since(datetime(2026, 1, 1), "v1")
     "modified_at gt '2025-12-31T23:59:59Z'"
@@ -360,9 +369,10 @@ def _changed_since(since: datetime | None, version: Version) -> str | None:
 
 
 def _compare(transport: Transport, tallies: Iterable[_Tally], before: Sequence[Manifest]) -> None:
-    """Compare what the service lists with what is known, where only what changed was read.
+    """Compare what the service lists with known records.
 
-    That is a request for a collection. A list for each parent would need one for each: a full pull sees to them.
+    It is for collections of which only what changed was read, and takes one request each. Lists of parents would need
+    one for each parent: of them, only a full pull finds what is gone.
     """
     for tally in tallies:
         done = tally.done
@@ -379,7 +389,10 @@ def _compare(transport: Transport, tallies: Iterable[_Tally], before: Sequence[M
 
 
 def _known_ids(transport: Transport, path: str, before: Sequence[Manifest]) -> set[str]:
-    """Return the ids on all pages of a collection, from the last pull of the whole of it on."""
+    """Return the ids on all pages of a collection.
+
+    They are of the last pull of the whole of it, and later ones.
+    """
     known: set[str] = set()
     address = transport.address.collection(path)
     for manifest in reversed(before):
@@ -395,7 +408,10 @@ def _known_ids(transport: Transport, path: str, before: Sequence[Manifest]) -> s
 def _ledgers(
     transport: Transport, folder: Path, files: Iterable[str], only: str | None = None
 ) -> dict[str, Ledger]:
-    """Return what some files keep of each list, or of one only, by the address without its query."""
+    """Return the ledger of each list in some files.
+
+    The key is the address without its query; `only` names a single one.
+    """
     ledgers: defaultdict[str, Ledger] = defaultdict(lambda: Ledger(transport.limits.max_pages))
     for name in files:
         for envelope in read_pages(folder, name):

@@ -56,7 +56,10 @@ _LOCATION = "osdi_frames_location"
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How long a request may take, how often it is sent, how many at once; see `Client`."""
+    """How long requests may take, and how many.
+
+    See `Client` for each.
+    """
 
     timeout: float
     deadline: float
@@ -68,7 +71,7 @@ class RequestLimits:
 
 @dataclass(slots=True)
 class _Request:
-    """A call of the service, and how far the last attempt came."""
+    """A call of the service, and its last attempt."""
 
     method: str
     url: str
@@ -128,7 +131,10 @@ class Transport:
         )
 
     def own(self, link: str, *, at: str) -> str:
-        """Return the address at the service's origin that a link leads to; see `Address.own`."""
+        """Return a link's address at the service's origin.
+
+        See `Address.own`.
+        """
         return self.address.own(link, at=at, redact=self.redact)
 
     def _open(self) -> None:
@@ -211,7 +217,10 @@ class Transport:
 
 
 def _may_ask_again(error: Exception, request: _Request) -> bool | float:
-    """Return whether to ask again, or after how many seconds (Retry-After)."""
+    """Return whether to repeat a request, or when.
+
+    A number is the seconds to wait (Retry-After).
+    """
     status = error.status if isinstance(error, ServiceError) else 0
     if request.method == "POST":  # which would create something twice
         again = status == 429 or (isinstance(error, ServiceUnreachable) and not request.is_sent)
@@ -226,7 +235,10 @@ def _may_ask_again(error: Exception, request: _Request) -> bool | float:
 
 
 def _system_error(error: BaseException | None) -> str:
-    """Return why no connection was made, which anyio's own words omit."""
+    """Return why no connection was made.
+
+    anyio's own words omit it.
+    """
     while isinstance(error, Exception):
         if isinstance(error, ExceptionGroup):  # one for each of the host's addresses
             error = error.exceptions[0]
@@ -238,7 +250,10 @@ def _system_error(error: BaseException | None) -> str:
 
 @functools.cache
 def _loop(_process: int) -> asyncio.AbstractEventLoop:
-    """Return the event loop of a process, which runs as long as it does."""
+    """Return the event loop of a process.
+
+    It runs as long as the process does.
+    """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="osdi-frames", daemon=True).start()
     return loop
@@ -249,7 +264,7 @@ def _opened(address: Address, key: ApiKey, limits: RequestLimits) -> httpx.Async
     header, is_https = KEY_HEADERS[address.version], address.scheme == "https"
 
     def with_key(request: httpx.Request) -> httpx.Request:
-        """Add the key's header last, so that no repr shows it."""
+        """Add the key's header last: no repr shows it."""
         request.headers[header] = key.secret
         return request
 
@@ -269,11 +284,12 @@ def _opened(address: Address, key: ApiKey, limits: RequestLimits) -> httpx.Async
 
 
 class RateLimit:
-    """Let at most `calls` requests reach the service in any `per` seconds.
+    """Limit the requests that reach the service.
 
-    There are as many slots as calls. A request holds one from before it is sent until it has been answered, and the
-    slot then rests for `per` seconds. Whenever a request reached the service, the one that follows it in its slot
-    reaches it at least `per` seconds later, however long either was on its way. A slow service is asked more slowly.
+    At most `calls` do so in any `per` seconds. There are as many slots as calls. A request holds one from before it is
+    sent until it has been answered, and the slot then rests for `per` seconds. Whenever a request reached the service,
+    the one that follows it in its slot reaches it at least `per` seconds later, however long either was on its way. A
+    slow service is asked more slowly.
     """
 
     def __init__(
@@ -300,7 +316,10 @@ class RateLimit:
 
     @contextmanager
     def slot(self) -> Iterator[None]:
-        """Wait until a request may be sent, and hold its slot while it is on its way."""
+        """Hold a slot while a request is on its way.
+
+        Wait for one before.
+        """
         rested = -math.inf if self._rested is None else self._rested.get()
         try:
             while (seconds := max(rested, self._not_before) - self._clock()) > 0:
@@ -310,7 +329,10 @@ class RateLimit:
             self._give_back(self._clock() + self._per)
 
     def hold(self, seconds: float) -> None:
-        """Let no request begin for some seconds: the service asked for a pause (Retry-After)."""
+        """Begin no request for some seconds.
+
+        The service asked for a pause (Retry-After).
+        """
         with self._lock:
             self._not_before = max(self._not_before, self._clock() + seconds)
 

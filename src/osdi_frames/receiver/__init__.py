@@ -1,6 +1,7 @@
-"""Receive signature webhooks durably: 200 is answered only after the delivery is on disk.
+"""Receive signature webhooks durably.
 
-The application needs the extra ``serve``; checking an archive and erasing a person from it do not.
+200 is answered only after the delivery is on disk. The application needs the extra ``serve``; checking an archive and
+erasing a person from it do not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The receiver as an ASGI application, and under uvicorn: check each request and its token, store its body, answer.
+"""The receiver as an ASGI application, under uvicorn.
 
-Connections and log lines are limited: clients without the token cannot lock the service out.
+It checks each request and its token, stores its body, answers. Connections and log lines are limited: clients without
+the token cannot lock the service out.
 """
 
 from __future__ import annotations
@@ -43,9 +44,10 @@ logger = logging.getLogger(__name__)
 
 
 class _Early(PlainTextResponse):
-    """An answer before the body's end, which is still read for a moment, and the end of the connection.
+    """An answer before the body's end.
 
-    A connection that is closed while bytes are on their way is reset, and the sender never sees the answer.
+    The body is still read for a moment, then the connection ends. A connection that is closed while bytes are on their
+    way is reset, and the sender never sees the answer.
     """
 
     def __init__(self, text: str, status: int, **headers: str) -> None:
@@ -129,10 +131,10 @@ def serve(
     worker: str = "main",
     limits: ReceiverLimits | None = None,
 ) -> None:
-    """Receive deliveries into an archive until SIGTERM or SIGINT; see `create_app` for the arguments.
+    """Receive deliveries until SIGTERM or SIGINT.
 
-    Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged is on disk.
-    Connections are limited as `ReceiverLimits` says, and no statement logs more than ten lines a minute.
+    See `create_app` for the arguments. Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged
+    is on disk. Connections are limited as `ReceiverLimits` says, and no statement logs more than ten lines a minute.
 
     Raises
     ------
@@ -150,7 +152,9 @@ def serve(
 
 
 class Tokens:
-    """The tokens that are valid now; which one is asked for does not show in the time that the answer takes.
+    """The tokens that are valid now.
+
+    The time that an answer takes does not show which one was sent.
 
     >>> "a-token-that-is-long-enough" in Tokens(["a-token-that-is-long-enough"])
     True
@@ -207,7 +211,10 @@ class _Endpoint:
         return STORED if await self._queue.store(body) else BUSY
 
     async def _read(self, request: Request, read: bytearray) -> Response | None:
-        """Read a body, which counts as held in the queue from then on; return the refusal that ends it early."""
+        """Read a body; return an early refusal.
+
+        From then on the body counts as held in the queue.
+        """
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 async for chunk in request.stream():
@@ -253,10 +260,11 @@ def _config(app: Starlette, limits: ReceiverLimits) -> uvicorn.Config:
 
 
 class _Connection(H11Protocol):
-    """An HTTP/1.1 connection with a time limit for each request's head, one of at most `connections`.
+    """An HTTP/1.1 connection, one of a limited number.
 
-    Where a new connection is one too many, the oldest that has not shown the token is closed; without any of
-    these the one that has been idle for the longest time, and without any of these the new one.
+    Each request's head has a time limit, and at most `connections` are open. Where a new connection is one too many,
+    the oldest that has not shown the token is closed; without any of these the one that has been idle for the longest
+    time, and without any of these the new one.
     """
 
     def __init__(
@@ -310,7 +318,9 @@ class _Connection(H11Protocol):
 
 
 class RepeatLimit(logging.Filter):
-    """Log each statement of the program at most `most` times a minute, and count the records left out.
+    """Logs each statement `most` times a minute.
+
+    The records left out are counted.
 
     >>> limit = RepeatLimit(most=2)
     >>> [limit.filter(logging.makeLogRecord({"created": second})) for second in (0, 1, 2, 61)]

@@ -1,4 +1,7 @@
-"""Group commit: what many connections deliver waits for one write and one sync, and is then answered."""
+"""Group commit: one write and sync for many deliveries.
+
+They are answered after it.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ class ReceiverLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PendingBody:
-    """A body that waits to be durable; with a `reason` it goes to quarantine."""
+    """A body that waits to be durable.
+
+    With a `reason` it goes to quarantine.
+    """
 
     body: bytes
     received_at: str
@@ -62,9 +68,10 @@ class _PendingBody:
 
 
 class DeliveryQueue:
-    """Makes bodies durable together: a thread writes what waits, another one seals finished segments.
+    """Makes bodies durable together.
 
-    One event loop uses it while it is `running`, and it alone resolves the answers.
+    One thread writes what waits, another one seals finished segments. One event loop uses it while it is `running`, and
+    it alone resolves the answers.
     """
 
     def __init__(self, worker: Worker, *, limits: ReceiverLimits, now: Callable[[], datetime]) -> None:
@@ -86,7 +93,10 @@ class DeliveryQueue:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Write what is stored in the meantime, all of it, and leave the folder at the end."""
+        """Write what is stored in the meantime.
+
+        At the end all of it is written, and the folder is left.
+        """
         self._loop = asyncio.get_running_loop()
         _submit(self._sealer, self._seal)
         # Begun ahead of its first line, a segment lets it wait for one sync and not for three.
@@ -114,7 +124,10 @@ class DeliveryQueue:
         return self.held > self._limits.held_bytes
 
     async def store(self, body: bytes) -> bool:
-        """Make a held body durable; ``False`` when it failed or would come too late for the sender."""
+        """Make a held body durable.
+
+        ``False`` when it failed or would come too late for the sender.
+        """
         arrived = self._loop.time()
         received_at = stamp(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
@@ -141,7 +154,7 @@ class DeliveryQueue:
         _submit(self._writer, self._write)
 
     def _write(self) -> None:
-        """Write and sync a batch of what waits, and have it answered."""
+        """Write, sync and answer a batch of bodies."""
         shares: defaultdict[Log | None, list[_PendingBody]] = defaultdict(list)
         size = 0
         while self._queue and size < _BATCH_BYTES:
@@ -197,7 +210,10 @@ class DeliveryQueue:
             )
 
     async def health(self) -> dict[str, object]:
-        """Return the receiver's state; an append and a sync are tried for it, see `ReceiverLimits.probe_seconds`."""
+        """Return the receiver's state.
+
+        An append and a sync are tried for it, see `ReceiverLimits.probe_seconds`.
+        """
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)

@@ -1,4 +1,4 @@
-"""The manifest of a pull: what was asked for, what came, and the proof that nothing is missing.
+"""The manifest of a pull: request, counts and proof.
 
 Who looks for what is gone compares pulls of one `Manifest.address`. A collection proves absence where it is `complete`
 and `Manifest.is_whole`: what an earlier pull has of it, and this one has not, the service listed no more at some moment
@@ -69,12 +69,18 @@ class CollectionPulled:
 
     @property
     def parent(self) -> str | None:
-        """The path of what has a list each: ``events`` of attendances; None of a single list."""
+        """The path of what has a list each.
+
+        It is ``events`` of attendances, and None of a single list.
+        """
         return self.path.rpartition("/{id}/")[0] or None
 
     @property
     def fewer_records(self) -> int:
-        """How many known records the service lists no more, at least."""
+        """How many known records are no longer listed.
+
+        It is the least number: new records make up for others.
+        """
         if self.known_records is None or self.listed_records is None:
             return 0
         return max(0, self.known_records - self.listed_records)
@@ -82,7 +88,7 @@ class CollectionPulled:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a pull asked for, what came, and whether it is complete.
+    """What a pull requested, what came, and the proof.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
     is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
@@ -107,7 +113,10 @@ class Manifest:
 
     @property
     def why(self) -> str:
-        """The proof for each collection, or what is missing; a line each."""
+        """The proof for each collection, or what is missing.
+
+        Each has a line.
+        """
         if self.finished_at is None:
             return "not finished: the pull is running, or was killed; call it again and it goes on"
         lacking = [collection for collection in self.collections if not collection.complete]
@@ -118,7 +127,10 @@ class Manifest:
 
     @property
     def requests(self) -> int:
-        """How many answers were needed; retries and redirects are not counted."""
+        """How many answers were needed.
+
+        Retries and redirects are not counted.
+        """
         return sum(done.pages + (done.listed_records is not None) for done in self.collections)
 
     @property
@@ -128,11 +140,14 @@ class Manifest:
 
     @property
     def fewer_records(self) -> int:
-        """How many known records the service lists no more, at least: a full pull finds which."""
+        """How many known records are no longer listed.
+
+        A full pull finds which.
+        """
         return sum(collection.fewer_records for collection in self.collections)
 
     def is_whole(self, collection: CollectionPulled) -> bool:
-        """Return whether all that the service has of a collection was asked for.
+        """Return whether all of a collection was requested.
 
         Nothing was left out by a time, by campaigns that were named, or by a parent that is not known.
         """
@@ -157,7 +172,7 @@ class Manifest:
         return f"{located(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}{''.join(fewer)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as the values of JSON that its file holds."""
+        """Return the values of JSON in its file."""
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored = derived | asdict(self)
         del stored["folder"]
@@ -167,7 +182,7 @@ class Manifest:
         return dict(json.loads(json.dumps(stored, default=stamp)))
 
     def write(self) -> None:
-        """Write it into its folder, as a whole or not at all."""
+        """Write it into its folder, whole or not."""
         text = json.dumps(self.as_json(), indent=2, ensure_ascii=False)
         write_file(self.folder / MANIFEST, f"{text}\n".encode())
 
@@ -186,7 +201,10 @@ def manifests(destination: str | os.PathLike[str]) -> list[Manifest]:
 
 
 def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that a manifest or a collection of it has; later forms can hold more."""
+    """Return the values of declared fields.
+
+    Later forms can hold more.
+    """
     return {field.name: values[field.name] for field in fields(of) if field.name in values}
 
 
