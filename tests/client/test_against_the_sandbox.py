@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -301,6 +302,7 @@ with Client(sys.argv[1], sys.argv[2], rate=None) as client:
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_client_asks_in_a_forked_process_and_in_its_parent(stocked):
     with stocked(pages=2) as served:
         command = [sys.executable, "-c", FORKS, served.running.base_url, served.running.group_key]

@@ -47,15 +47,15 @@ _SHOWN = 5  # lists that are not complete, by name
 class Resource:
     """A collection, or one list for each parent.
 
-    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `is_whole`, an incremental pull
-    lists all: its own records do not change when what they lead to does.
+    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `ignores_since`, an incremental
+    pull lists all: its own records do not change when what they lead to does.
     """
 
     name: str
     path: str
     parents: tuple[str, ...] = ()
     path_v1: str = ""
-    is_whole: bool = False
+    ignores_since: bool = False
 
     def path_for(self, version: Version, parent_id: str = "{id}") -> str:
         """Return its path below the service root, for one parent."""
@@ -67,7 +67,7 @@ RESOURCES: dict[str, Resource] = {
     resource.name: resource
     for resource in (
         Resource("events", "events"),
-        Resource("event_campaigns", "event_campaigns", is_whole=True),
+        Resource("event_campaigns", "event_campaigns", ignores_since=True),
         Resource("campaign_events", "event_campaigns/{}/events", ("event_campaigns",)),
         Resource("petitions", "petitions"),
         Resource("signatures", "petitions/{}/signatures", ("petitions",)),
@@ -188,7 +188,7 @@ def _asked(
             if done.complete and newest and done.name in times:
                 times[done.name] = min(newest, manifest.started_at) - OVERLAP
     for resource in reversed(request.resources):
-        if resource.is_whole:
+        if resource.ignores_since:
             times[resource.name] = None
         for parent in times.keys() & {*resource.parents}:
             own, earlier = times[resource.name], times[parent]

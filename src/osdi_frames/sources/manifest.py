@@ -174,7 +174,7 @@ class Manifest:
     def as_json(self) -> dict[str, Any]:
         """Return the values of JSON in its file."""
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
-        stored = derived | asdict(self)
+        stored: dict[str, Any] = derived | asdict(self)
         del stored["folder"]
         for values, done in zip(stored["collections"], self.collections, strict=True):
             values |= {"parent": done.parent, "whole": self.is_whole(done)}
