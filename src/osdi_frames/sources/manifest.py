@@ -22,7 +22,7 @@ from typing import Any
 
 from osdi_frames.durable import write_file
 from osdi_frames.errors import counted, printable
-from osdi_frames.quoting import located
+from osdi_frames.quoting import located, paths_cut
 
 #: The form in which manifests are written; what each has is said above.
 FORM = 2
@@ -196,7 +196,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 def manifests(destination: str | os.PathLike[str]) -> list[Manifest]:
     """Read the manifests of a destination's pulls, oldest first."""
-    found = (read_manifest(path.parent) for path in Path(destination).glob(f"*/{MANIFEST}"))
+    with paths_cut():
+        found = [read_manifest(path.parent) for path in Path(destination).glob(f"*/{MANIFEST}")]
     return sorted(found, key=lambda manifest: manifest.started_at)
 
 
