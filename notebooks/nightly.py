@@ -1,4 +1,4 @@
-"""Pull what changed, report and export: a script for cron.
+"""Pull what changed (all of it once a week, and after fewer records remained), report, export: for cron.
 
     OSDI_API_KEY=…
     10 4 * * *  /srv/osdi/.venv/bin/python /srv/osdi/nightly.py https://example.org/api/v2 /srv/osdi
@@ -8,6 +8,7 @@ are, and the next run reads what is missing.
 """
 
 import argparse
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import osdi_frames as of
@@ -15,8 +16,10 @@ import osdi_frames as of
 
 def nightly(address: str, folder: Path) -> None:
     pulled = folder / "archive"
+    pulls, week_ago = of.manifests(pulled), datetime.now(UTC) - timedelta(days=7)
+    is_due = not any(pull.is_full and pull.complete and pull.started_at > week_ago for pull in pulls)
     with of.Client(address) as client:
-        manifest = client.pull(pulled, since="last")
+        manifest = client.pull(pulled, since=None if is_due or pulls[-1].fewer_records else "last")
     if not manifest.complete:
         raise of.OsdiError(manifest.why)
     archive = of.open(pulled)
@@ -30,8 +33,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Pull what changed, report and export.")
     parser.add_argument("address", help="the service, as https://example.org/api/v2")
     parser.add_argument("folder", help="where archive, reports and tables are kept", type=Path)
-    given = parser.parse_args()
     try:
-        nightly(given.address, given.folder)
+        nightly(**vars(parser.parse_args()))
     except (of.OsdiError, OSError) as error:
         parser.exit(1, f"nightly: {error}\n")

@@ -1,10 +1,11 @@
 """The nightly script, run as cron runs it: a process, an address, a key in the environment, an exit status."""
 
+import dataclasses
 import os
 import subprocess
 import sys
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -85,7 +86,8 @@ def test_a_second_run_gives_the_same_from_what_changed_and_a_passing_error_is_no
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
     assert kept(tmp_path) == before
     asked = Counter(request["path"].split("/")[3] for request in service.requests())
-    assert asked == {"events": 1, "event_campaigns": 1 + 3}  # the list of campaigns, and what changed in each
+    # What changed and how many there are; the list of campaigns, and what changed in each.
+    assert asked == {"events": 1 + 1, "event_campaigns": 1 + 3}
 
 
 def test_an_incomplete_pull_ends_with_1_and_leaves_the_reports_until_a_run_completes_it(service, tmp_path):
@@ -100,6 +102,24 @@ def test_an_incomplete_pull_ends_with_1_and_leaves_the_reports_until_a_run_compl
     service.clear_faults()
     assert nightly(service, tmp_path, service.group_key).returncode == 0
     assert len(pd.read_parquet(tmp_path / "tables" / "events.parquet")) == 120
+
+
+def test_everything_is_read_once_a_week_and_after_a_run_that_found_fewer_records(service, tmp_path):
+    def is_full():
+        assert nightly(service, tmp_path, service.group_key).returncode == 0
+        return of.manifests(tmp_path / "archive")[-1].is_full
+
+    assert [is_full(), is_full()] == [True, False]
+    incremental = of.manifests(tmp_path / "archive")[-1]
+    fewer = [
+        dataclasses.replace(done, known_records=116, listed_records=115) if done.since else done
+        for done in incremental.collections
+    ]
+    dataclasses.replace(incremental, collections=tuple(fewer)).write()
+    assert [is_full(), is_full()] == [True, False]
+    for manifest in of.manifests(tmp_path / "archive"):
+        dataclasses.replace(manifest, started_at=manifest.started_at - timedelta(days=8)).write()
+    assert [is_full(), is_full()] == [True, False]
 
 
 @pytest.mark.parametrize(

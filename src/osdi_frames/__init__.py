@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         write_report,
     )
     from osdi_frames.sources.limits import Limits
-    from osdi_frames.sources.manifest import Manifest
+    from osdi_frames.sources.manifest import Manifest, manifests
     from osdi_frames.tables import describe
 
     __version__: str
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "sources.limits": ("Limits",),
     "client.client": ("Client",),
-    "sources.manifest": ("Manifest",),
+    "sources.manifest": ("Manifest", "manifests"),
     "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
     "output.files": ("write_csv", "write_excel"),
     "archive": ("Archive", "open"),

@@ -1,7 +1,7 @@
-"""Durable, private writing: files and folders that appear as a whole or not at all.
+"""Durable, private writing of files and folders.
 
-Everything that is created here is readable by its owner only, mode 0600 and 0700, whatever the umask;
-folders that exist keep their mode. What is published was synced to disk first.
+They appear as a whole or not at all. Everything that is created here is readable by its owner only, mode 0600 and 0700,
+whatever the umask; folders that exist keep their mode. What is published was synced to disk first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _LOCK, _NEW, _REPLACED = "lock", "new", "replaced"  # what a draft holds
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its missing parents durably, readable by their owner only."""
+    """Create a private folder and its parents durably.
+
+    Its owner alone can read it.
+    """
     with paths_cut():
         if path.is_dir():
             return
@@ -40,7 +43,10 @@ def make_folder(path: Path) -> None:
 
 
 def create_file(path: Path) -> BinaryIO:
-    """Create a file, readable by its owner only, and open it for writing; FileExistsError if something is there."""
+    """Create a private file, open for writing.
+
+    Its owner alone can read it. FileExistsError if something is there.
+    """
     path.touch(0o600, exist_ok=False)
     path.chmod(0o600)  # whatever the umask
     return path.open("wb")
@@ -48,7 +54,10 @@ def create_file(path: Path) -> BinaryIO:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
-    """Open a hidden file next to `path` that takes its name at the end: there is the whole of it, or nothing."""
+    """Write a file that appears as a whole.
+
+    A hidden file next to `path` takes its name at the end: there is the whole of it, or nothing.
+    """
     hidden = path.with_name(f".{path.name}{partial}")
     hidden.unlink(missing_ok=True)  # left by a process that was killed
     try:
@@ -64,7 +73,9 @@ def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Replace a file as a whole: readers see the old content or the new one, also after a power failure.
+    """Replace a file as a whole.
+
+    Readers see the old content or the new one, also after a power failure.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +89,10 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def publish_file(new: Path, path: Path) -> None:
-    """Move a finished file to its place, replacing one that is there."""
+    """Move a finished file to its place.
+
+    It replaces one that is there.
+    """
     new.chmod(0o600)
     sync(new)
     new.replace(path)
@@ -86,10 +100,10 @@ def publish_file(new: Path, path: Path) -> None:
 
 
 def publish_folder(new: Path, target: Path) -> None:
-    """Move the finished folder of a draft to its place; one that is there moves into the draft.
+    """Move a draft's finished folder to its place.
 
-    That is one step where the system has it, so that there is a folder at any time. A folder that is replaced
-    passes its mode on.
+    One that is there moves into the draft. That is one step where the system has it, so that there is a folder at any
+    time. A folder that is replaced passes its mode on.
     """
     for path in (new, *new.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
@@ -107,11 +121,12 @@ def publish_folder(new: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Create a folder in a hidden one next to `target`, to prepare it or its content; it is removed at the end.
+    """Create a folder in a hidden one next to `target`.
 
-    Drafts of the same target that killed processes left are removed at the beginning, and folders above `target`
-    that are empty at the end and were not there at the beginning. `discard` is called with each folder that
-    `publish_folder` has replaced: others may have written into it until then.
+    It is to prepare `target` or its content, and is removed at the end. Drafts of the same target that killed processes
+    left are removed at the beginning, and folders above `target` that are empty at the end and were not there at the
+    beginning. `discard` is called with each folder that `publish_folder` has replaced: others may have written into it
+    until then.
     """
     with paths_cut(), contextlib.suppress(FileNotFoundError):
         target.lstat()  # no name, as it is too long or below a file
@@ -137,7 +152,7 @@ def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterat
 
 
 def clear_drafts(target: Path, discard: Callable[[Path], None] | None = None) -> None:
-    """Remove the drafts of `target` whose processes ended without removing them."""
+    """Remove the drafts that ended processes left."""
     for folder in target.parent.iterdir():
         descriptor = None
         if folder.name.startswith(_prefix(target)) and folder.is_dir() and not folder.is_symlink():
@@ -151,7 +166,10 @@ def clear_drafts(target: Path, discard: Callable[[Path], None] | None = None) ->
 
 
 def _clear(folder: Path, target: Path, discard: Callable[[Path], None] | None) -> None:
-    """Remove a draft; put back what it replaced if nothing took its place, else discard it."""
+    """Remove a draft; restore or discard what it replaced.
+
+    What was replaced is put back if nothing took its place.
+    """
     shutil.rmtree(folder / _NEW, ignore_errors=True)
     try:
         for replaced in sorted(folder.glob(f"{_REPLACED}*")):
@@ -170,7 +188,10 @@ def _prefix(target: Path) -> str:
 
 
 def sync(path: Path) -> None:
-    """Write a file's content, or a folder's names, to disk; Windows cannot open a folder."""
+    """Write a file, or a folder's names, to disk.
+
+    Windows cannot open a folder.
+    """
     if sys.platform == "win32" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -181,9 +202,10 @@ def sync(path: Path) -> None:
 
 
 def try_lock(path: Path, *, shared: bool = False) -> int | None:
-    """Open and lock a file, alone or `shared`; return None where another process holds it or has removed the file.
+    """Open and lock a file, alone or `shared`.
 
-    Closing the descriptor releases the lock. Windows has no such locks.
+    Return None where another process holds it or has removed the file. Closing the descriptor releases the lock.
+    Windows has no such locks.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     if sys.platform == "win32":
@@ -202,7 +224,10 @@ def try_lock(path: Path, *, shared: bool = False) -> int | None:
 
 
 def _exchange(new: Path, target: Path) -> None:
-    """Let what is at two paths change places; what was at `target` is in the draft then."""
+    """Exchange what is at two paths.
+
+    What was at `target` is in the draft then.
+    """
     replaced = new.with_name(_REPLACED)
     new.rename(replaced)  # whoever clears the draft looks at it from here on, whichever of the two it is
     if _swapped(replaced, target):
@@ -221,7 +246,10 @@ def _exchange(new: Path, target: Path) -> None:
 
 
 def _swapped(path: Path, other: Path) -> bool:
-    """Exchange two paths in one step, and return whether the system can do that."""
+    """Exchange two paths in one step, if possible.
+
+    Return whether the system can do that.
+    """
     if sys.platform != "linux":
         return False
     rename = getattr(ctypes.CDLL(None), "renameat2", None)  # not in every libc

@@ -13,7 +13,7 @@ BACKLOG = 2048
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Listen on an address, on a free port where it is 0.
+    """Listen on an address; port 0 is any.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Return whether a host's name or address is this machine's own.
+    """Return whether a host is this machine.
 
     >>> is_loopback("localhost"), is_loopback("127.8.0.1"), is_loopback("[::1]"), is_loopback("127.0.0.1.example.org")
     (True, True, True, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -287,6 +288,26 @@ def test_an_answer_without_content_is_an_error(stocked):
 
 
 # -- where it runs --
+
+FORKS = """
+import os, sys
+from osdi_frames import Client
+with Client(sys.argv[1], sys.argv[2], rate=None) as client:
+    before = len(client.events())
+    child = os.fork()
+    if not child:
+        os._exit(0 if len(client.events()) == before else 2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(client.events()) == before
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_client_asks_in_a_forked_process_and_in_its_parent(stocked):
+    with stocked(pages=2) as served:
+        command = [sys.executable, "-c", FORKS, served.running.base_url, served.running.group_key]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=GUARD)
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_an_address_without_a_version_is_asked_for_where_a_version_is_given(stocked, tmp_path):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
 import socket
 import time
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osdi_frames import Client
+from osdi_frames.client import transport
 from osdi_frames.client.answers import retry_after
 from osdi_frames.errors import IncompletePull, ServiceError, ServiceTimeout
 from osdi_frames.shortcuts import read_table
@@ -78,13 +79,13 @@ ENDLESS = [
 
 def reads_the_time(monkeypatch: pytest.MonkeyPatch, clock: Callable[[], float]) -> None:
     """Let the deadlines of requests go by a clock."""
-    monkeypatch.setattr("osdi_frames.client.transport.time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(transport._loop(os.getpid()), "time", clock)
 
 
 @pytest.mark.parametrize("pieces", ENDLESS)
 def test_an_answer_without_end_is_a_timeout_at_the_deadline_and_is_not_asked_for_again(pieces, monkeypatch):
     asked = []
-    reads_the_time(monkeypatch, itertools.count().__next__)  # each wait on the socket takes a second
+    reads_the_time(monkeypatch, itertools.count().__next__)  # whoever waits sees a second pass
 
     def write(connection: socket.socket, head: bytes) -> None:
         asked.append(head)
@@ -93,7 +94,7 @@ def test_an_answer_without_end_is_a_timeout_at_the_deadline_and_is_not_asked_for
 
     with (
         speaking(write) as url,
-        Client(url, "key", rate=None, deadline=30, backoff=0.01) as client,
+        Client(url, "key", rate=None, timeout=10**6, deadline=30, backoff=0.01) as client,
         pytest.raises(ServiceTimeout, match="no whole answer within 30 s, the deadline"),
     ):
         client.events()
@@ -108,7 +109,8 @@ def test_the_deadline_is_of_each_request_and_not_of_a_connection_or_a_pull(monke
 
     clock = Clock()
     reads_the_time(monkeypatch, clock.seconds)
-    with listening(page) as good, Client(good.base_url, "key", rate=None, workers=1, deadline=120) as client:
+    settings = {"rate": None, "workers": 1, "timeout": 10**6, "deadline": 120}
+    with listening(page) as good, Client(good.base_url, "key", **settings) as client:
         assert len(client.events()) == 8
 
 

@@ -82,7 +82,7 @@ def test_no_period_ever_holds_more_requests_than_the_rate(stocked, rate, per, pa
     clock = Clock()  # goes on while the client waits for its limit
     limit = RateLimit(rate, per=per, clock=clock.seconds, sleep=clock.advance)
     with stocked(pages=pages, per_page=2, now=clock) as served, served.client() as client:
-        client._transport.limit = limit
+        client._transport.rate = limit
         served.running.inject("status", status=503, page=2, times=1)  # retries count
         client.events()
         seen = [request["at"] for request in served.asked()]
@@ -108,7 +108,7 @@ def test_retry_after_holds_back_every_thread():
         return page_of(path, total_pages=20, total_records=20)
 
     with listening(page) as service, Client(service.base_url, "key", workers=8) as client:
-        client._transport.limit = Limit(None, clock=clock.seconds, sleep=clock.advance)
+        client._transport.rate = Limit(None, clock=clock.seconds, sleep=clock.advance)
         assert len(client.events()) == 20
     assert len(moments) == 21
     assert {moment - moments[0] for moment in moments[:9]} == {0}

@@ -115,6 +115,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Client": (of.Client, SERVICE),
     "Limits": (of.Limits, {}),
     "local_to_utc": (of.local_to_utc, {"events": EVENTS}),
+    "manifests": (of.manifests, {"destination": "pulled"}),
     "pseudonymize": (of.pseudonymize, {"frame": EVENTS, "key": b"k" * 32}),
     "write_csv": (of.write_csv, {"frame": EVENTS, "path": "a.csv"}),
     "write_excel": (of.write_excel, {"frame": EVENTS, "path": "a.xlsx"}),
@@ -136,7 +137,13 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 }
 #: What only holds values, or is called by others of these.
 OTHERS = {"Archive", "Manifest", "OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning", "plots"}
-OTHERS |= {"Archive.contents", "receiver.Limits", "receiver.serve", "sample.World", "sample.deliveries"}
+OTHERS |= {
+    "Archive.contents",
+    "receiver.ReceiverLimits",
+    "receiver.serve",
+    "sample.World",
+    "sample.deliveries",
+}
 OTHERS |= {
     f"reports.{name}" for name in ("NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "function_of")
 }

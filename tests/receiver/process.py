@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import osdi_frames
-from osdi_frames.receiver import Limits, envelope, serve
+from osdi_frames.receiver import ReceiverLimits, envelope, serve
 from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.worker import worker_folders
 from osdi_frames.sources.files import QUARANTINE
@@ -37,9 +37,9 @@ _FORKS.set_forkserver_preload(["__main__", __name__])
 SOURCE = str(Path(osdi_frames.__file__).parents[1])
 SERVE = """
 import json, logging, sys
-from osdi_frames.receiver import Limits, serve
+from osdi_frames.receiver import ReceiverLimits, serve
 logging.basicConfig(level=logging.INFO)
-serve(sys.argv[1], tokens=[sys.argv[2]], port=0, limits=Limits(**json.loads(sys.argv[3])))
+serve(sys.argv[1], tokens=[sys.argv[2]], port=0, limits=ReceiverLimits(**json.loads(sys.argv[3])))
 """
 
 
@@ -48,7 +48,7 @@ def _serve(archive: Path, log: Path, limits: dict[str, Any]) -> None:
         for standard in (1, 2):
             os.dup2(output.fileno(), standard)
     logging.basicConfig(level=logging.INFO)
-    serve(archive, tokens=[TOKEN], port=0, limits=Limits(**limits))
+    serve(archive, tokens=[TOKEN], port=0, limits=ReceiverLimits(**limits))
 
 
 class Fork:

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from osdi_frames.receiver import Limits, create_app
+from osdi_frames.receiver import ReceiverLimits, create_app
 from osdi_frames.receiver.app import Tokens
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import seal_finished
@@ -153,7 +153,7 @@ def test_a_body_that_does_not_arrive_in_time_is_cut_off(tmp_path):
 
 
 def test_the_default_limits_are_those_of_the_documentation():
-    limits = Limits()
+    limits = ReceiverLimits()
     assert (limits.body_bytes, limits.body_seconds, limits.answer_seconds) == (5 * 1024 * 1024, 10, 0.45)
     assert (limits.head_seconds, limits.probe_seconds) == (5, 1)
 

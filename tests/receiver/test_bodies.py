@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osdi_frames.receiver import Limits
+from osdi_frames.receiver import ReceiverLimits
 from osdi_frames.receiver.validation import validate_body
 
 from .process import Receiver, quarantined, stored
@@ -121,7 +121,7 @@ def test_a_body_of_very_many_values_is_answered_in_time_and_so_are_others_meanwh
             connection.close()
         return answers
 
-    with Receiver(tmp_path / "archive", answer_seconds=Limits().answer_seconds) as receiver:
+    with Receiver(tmp_path / "archive", answer_seconds=ReceiverLimits().answer_seconds) as receiver:
         (status, seconds), (small, small_seconds) = asyncio.run(dense_and_small(receiver.port))
     print(f"{status} after {seconds:.3f} s, meanwhile {small} after {small_seconds:.3f} s")
     assert (status in (200, 503), small) == (True, 200)

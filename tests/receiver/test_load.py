@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from osdi_frames.receiver import Limits
+from osdi_frames.receiver import ReceiverLimits
 from tests.clocks import wait_for
 
 from .process import Receiver, stored, tracing
@@ -16,7 +16,7 @@ from .sender import Connection, Outcome, delivery, offer, request
 
 MEMORY = 256 << 20
 #: The limits of a receiver in use, where other tests set none.
-SENDERS = {"answer_seconds": Limits().answer_seconds}
+SENDERS = {"answer_seconds": ReceiverLimits().answer_seconds}
 AT_ONCE = 1e6  # deliveries a second
 
 

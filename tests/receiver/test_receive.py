@@ -32,7 +32,8 @@ from .sender import delivery
 _MAIN = """
 import functools, sys
 from osdi_frames.cli import main, receive
-receive.Limits = functools.partial(receive.Limits, answer_seconds=1200, probe_seconds=1200)  # as in tests of serve
+# As in tests of serve.
+receive.ReceiverLimits = functools.partial(receive.ReceiverLimits, answer_seconds=1200, probe_seconds=1200)
 sys.argv.insert(1, "receive")
 main()
 """

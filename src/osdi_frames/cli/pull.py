@@ -1,4 +1,4 @@
-"""`osdi-frames pull`: every page of a service's events into an archive."""
+"""`osdi-frames pull`: a service's events into an archive."""
 
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from osdi_frames.quoting import located
     help="Only events of this campaign; repeat it for several.",
 )
 @click.option("--since", metavar="TIME", help="Only what changed since a time, or since the 'last' pull.")
+@click.option("--full", is_flag=True, help="Read everything, whatever --since says: it finds what is gone.")
 @click.option("--rate", default=4, type=positive, help="Requests a second.")
 @click.option("--max-pages", default=MAX_PAGES, type=positive, help="Pages of one collection, at most.")
 @click.option("--version", type=click.Choice(["v1", "v2"]), help="Where URL does not end in it.")
@@ -42,12 +43,16 @@ from osdi_frames.quoting import located
 def command(
     url: str, destination: Path, *, collections: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
-    """Read every page of the events at URL, and of more, into the folder DESTINATION, and say whether that is all.
+    """Read the events at URL into the folder DESTINATION.
+
+    It reads every page, of other collections too (--with), and says whether that is all.
 
     The key is read from OSDI_API_KEY. Called again after it was stopped, it reads what is missing.
     Status 0: complete. Status 1: not complete, and why.
     """
     of_pull = {name: options.pop(name) for name in ("since", "resume", "progress")}
+    if options.pop("full"):
+        of_pull["since"] = None
     of_pull["campaigns"] = options.pop("campaigns") or None
     with Client(url, **options) as client:
         manifest = client.pull(destination, collections=dict.fromkeys(("events", *collections)), **of_pull)

@@ -14,7 +14,7 @@ from osdi_frames import receiver
 from osdi_frames.cli.options import is_quiet, note, port, runs
 from osdi_frames.durable import make_folder, sync, write_file
 from osdi_frames.quoting import located
-from osdi_frames.receiver.delivery_queue import Limits
+from osdi_frames.receiver.delivery_queue import ReceiverLimits
 from osdi_frames.receiver.worker import is_locked, locked
 
 
@@ -32,9 +32,11 @@ from osdi_frames.receiver.worker import is_locked, locked
     "Without any, the lines of ARCHIVE/.tokens are valid, which is made when it is not there.",
 )
 @click.option("--worker", default="main", help="This process's own folder in ARCHIVE, where several run.")
-@click.option("--max-body", default=Limits().body_bytes, help="Bytes in a body.")
+@click.option("--max-body", default=ReceiverLimits().body_bytes, help="Bytes in a body.")
 def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int, **options: Any) -> None:
-    """Receive webhook deliveries into ARCHIVE; each is on disk before it is answered 200.
+    """Receive webhook deliveries into ARCHIVE.
+
+    Each is on disk before it is answered 200.
 
     The address for the service is http://HOST:PORT/TOKEN, behind a proxy that speaks https; a slash may follow.
     GET /healthz shows whether deliveries can be stored, and what went wrong.
@@ -45,13 +47,16 @@ def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int,
     os.umask(0o077)
     level = logging.WARNING if is_quiet() else logging.INFO
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
-    limits = Limits(body_bytes=max_body)
+    limits = ReceiverLimits(body_bytes=max_body)
     tokens = tokens or _kept_tokens(archive, worker)
     receiver.serve(archive, tokens=tokens, worker=worker, limits=limits, **options)
 
 
 def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
-    """Yield the tokens of an archive, which is made when they are asked for: after the address is listened on."""
+    """Yield an archive's tokens; make one if necessary.
+
+    It is made when it is asked for: after the address is listened on.
+    """
     path = archive / ".tokens"
     if not path.exists():
         if is_locked(archive / worker / ".lock"):

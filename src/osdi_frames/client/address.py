@@ -1,8 +1,8 @@
-"""The key, and the one origin that it goes to: which addresses lie there, decided without I/O.
+"""The key, and the one origin that it goes to.
 
-The key is in the header of requests, and nowhere else. An address that is asked for is always put together from the
-client's own scheme, host and port; of a link only path and query are taken. So no difference between two parsers can
-carry the key elsewhere.
+Which addresses lie there is decided without I/O. The key is in the header of requests, and nowhere else. An address
+that is asked for is always put together from the client's own scheme, host and port; of a link only path and query are
+taken. So no difference between two parsers can carry the key elsewhere.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ _BASE64 = {
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key that shows itself to no one: its repr and pickles hide the `secret`, for the header of requests only."""
+    """A key that its repr and pickles hide.
+
+    The `secret` is for the header of requests only.
+    """
 
     secret: str = field(repr=False)
     _spellings: re.Pattern[str] = field(init=False, repr=False)
@@ -58,14 +61,17 @@ class ApiKey:
         return cls((os.environ.get(VARIABLE, "") if given is None else given).strip())
 
     def check(self) -> None:
-        """Raise `MissingKey` where there is none, or it has characters that no header can carry."""
+        """Raise `MissingKey` where no header can carry it."""
         if not self.secret:
             raise MissingKey(f"no API key: set {VARIABLE} in the environment, or pass api_key= in Python")
         if not (self.secret.isascii() and self.secret.isprintable()):
             raise MissingKey("the API key has characters that no header can carry")
 
     def redact(self, text: str) -> str:
-        """Strike the key from a text that the service wrote: in any case, percent-encoded, within base64."""
+        """Strike the key from a text of the service.
+
+        It is found in any case, percent-encoded, and within base64.
+        """
         return self._spellings.sub("[key]", text)
 
     def __reduce__(self) -> NoReturn:
@@ -74,7 +80,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The base address of a service (interface 4): its origin, its path, and the version."""
+    """The base address of a service (interface 4)."""
 
     scheme: str
     host: str
@@ -84,7 +90,9 @@ class Address:
 
     @classmethod
     def parse(cls, base_url: str, *, version: str | None = None, allow_http: bool = False) -> Address:
-        """Read a base address; the version is its last segment unless it is given.
+        """Read a base address and its version.
+
+        The version is its last segment unless it is given.
 
         >>> Address.parse("https://example.org/api/v2/").collection("events")
         'https://example.org/api/v2/events'
@@ -110,7 +118,7 @@ class Address:
 
     @property
     def origin(self) -> str:
-        """Scheme, host, and the port where it is not the scheme's own."""
+        """Scheme, host, and a port that is not the default."""
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{self.host}{port}"
 
@@ -120,19 +128,23 @@ class Address:
         return f"{self.origin}{self.path}"
 
     def collection(self, path: str, *, page: int | None = None, filter: str | None = None) -> str:  # noqa: A002 (the service's name for it)
-        """Return the address of a collection, or of one of its pages (interface 2.6)."""
+        """Return the address of a collection's page (interface 2.6)."""
         query = {name: value for name, value in (("page", page), ("filter", filter)) if value}
         address = f"{self.base_url}/{quote(path.strip('/'), safe=_UNRESERVED.replace('?', ''))}"
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Return the address of a resource by its id; `BadAddress` where that is none."""
+        """Return the address of a resource by its id.
+
+        `BadAddress` where that is none.
+        """
         return f"{self.base_url}/{collection}/{segment(resource_id)}"
 
     def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
-        """Return the address that a link on the page `at` leads to, if it lies at this origin.
+        """Return a link's address at this origin.
 
-        `ForeignAddress`, which shows both as `redact` leaves them, where it lies elsewhere or parsers could disagree.
+        `at` is the page that has the link. `ForeignAddress`, which shows both as `redact` leaves them, where it lies
+        elsewhere or parsers could disagree.
         """
         joined, found = "", None
         if not _DISPUTED.search(link):
@@ -150,14 +162,19 @@ class Address:
 
 
 def segment(resource_id: str) -> str:
-    """Return an id as a part of a path; `BadAddress` where it is blank, or would be another place in the path."""
+    """Return an id as a part of a path.
+
+    `BadAddress` where it is blank, or would be another place in the path.
+    """
     if not resource_id.strip().strip("."):
         raise BadAddress(f"{quoted(resource_id)} is no id")
     return quote(resource_id, safe="")
 
 
 def shown(address: str) -> str:
-    """Show an address on one line, its parts cut, without name, password and the values of its query.
+    """Show an address on one line, without secrets.
+
+    Its parts are cut; name, password and the values of its query are left out.
 
     >>> shown("https://me:secret@example.org/api/v2/events?page=2&filter=title eq 'x'")
     'https://example.org/api/v2/events?page&filter'
@@ -172,7 +189,7 @@ def shown(address: str) -> str:
 
 
 def asked_page(address: str) -> int | None:
-    """Return the number of the page that an address asks for.
+    """Return the page number in an address.
 
     >>> asked_page("https://example.org/api/v2/events?filter=x&page=7")
     7
@@ -182,14 +199,18 @@ def asked_page(address: str) -> int | None:
 
 
 def _spelled(characters: str) -> str:
-    """Return the pattern of one of some characters, as it is or percent-encoded."""
+    """Return the pattern of one of some characters.
+
+    They are as they are, or percent-encoded.
+    """
     return "(?:{})".format("|".join(f"{re.escape(one)}|%(?:25)*{ord(one):02x}" for one in characters))
 
 
 def _in_base64(secret: str) -> Iterator[str]:
-    """Yield what a text has within base64 in any alphabet, after 0, 1 or 2 bytes of a group of three.
+    """Yield the patterns of a text within base64.
 
-    The first and last letter can have bits of the neighbours: any letter that has the bits of the text is meant.
+    The alphabet is any; the text follows 0, 1 or 2 bytes of a group of three. The first and last letter can have bits
+    of the neighbours: any letter that has the bits of the text is meant.
     """
     bits = "".join(f"{byte:08b}" for byte in secret.encode("utf-8", "replace"))
     for before in ("", "..", "...."):

@@ -1,4 +1,7 @@
-"""What the service answered: a JSON object, or an error with its words. Decided on bytes, without I/O."""
+"""What the service answered: an object, or an error.
+
+It is decided on bytes, without I/O.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ _ELEMENT = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<[^>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP response, read to its end; `redact` strikes the key from the service's words, and cuts what was sent."""
+    """An HTTP response, read to its end.
+
+    `redact` strikes the key from the service's words, and cuts what was sent.
+    """
 
     method: str
     url: str
@@ -36,7 +42,7 @@ class Reply:
     location: str = field(default="", repr=False)
 
     def error(self, kind: type[ServiceError], what: str = "", **more: Any) -> ServiceError:
-        """Return an error that says what was asked, what came, and the service's words."""
+        """Return an error with request, status and words."""
         address, words = shown(self.url), spoken(self.content, redact=self.redact)
         text = f"{self.method} {address} was answered {self.status}{what}{f': {words}' if words else ''}"
         return kind(text, status=self.status, address=address, words=words, **more)
@@ -44,7 +50,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A JSON object from the service: the text as it came, and what it says."""
+    """A JSON object from the service, with its text."""
 
     url: str
     text: str
@@ -52,7 +58,9 @@ class Answer:
     fetched_at: datetime
 
     def line(self) -> bytes:
-        r"""Write the envelope as one line; the body stays as it came, character by character.
+        r"""Write the envelope as one line.
+
+        The body stays as it came, character by character.
 
         >>> Answer("http://x/v2/events", '{"page":\n 1.0}', {}, datetime(2026, 1, 1, tzinfo=UTC)).line()
         b'{"fetched_at": "2026-01-01T00:00:00.000000Z", "url": "http://x/v2/events", "body": {"page":  1.0}}\n'
@@ -64,7 +72,7 @@ class Answer:
 
 
 def answer(reply: Reply, *, url: str, now: datetime) -> Answer:
-    """Return what a reply says, under the address that was asked for.
+    """Return what a reply says, under the requested address.
 
     `ServiceError` where its status is an error's; `BadAnswer` where it is no JSON object, an empty one, or an error.
     """
@@ -108,12 +116,14 @@ def retry_after(header: str, *, now: datetime) -> float | None:
 
 
 def utc(moment: datetime) -> datetime:
-    """Return a moment in UTC; one without a zone is taken to be there."""
+    """Return a moment in UTC, the zone of those without."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:
-    """Return what the service says in an error's body: one short line of plain text, without addresses and the key.
+    """Return what an error's body says, in one line.
+
+    It is short plain text, without addresses and the key.
 
     >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
     ('API key invalid', 'Not found')

@@ -1,4 +1,4 @@
-"""The public client: the service's collections as DataFrames and archives, and its events written."""
+"""The public client: reading, pulling and writing."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pandas as pd
 from osdi_frames.client.address import Address, ApiKey, segment
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
-from osdi_frames.client.pull import RESOURCES, moment, needed, pull
+from osdi_frames.client.pull import RESOURCES, PullRequest, moment, needed, pull
 from osdi_frames.client.rows import LastRead, write_rows
-from osdi_frames.client.transport import RateLimit, Transport
+from osdi_frames.client.transport import RateLimit, RequestLimits, Transport
 from osdi_frames.client.writing import Writer
 from osdi_frames.errors import (
     ForeignAddress,
@@ -40,7 +40,7 @@ EVENTS = RESOURCES["events"].path
 
 
 class Client:
-    """Read and write the events of a service, politely and completely.
+    """Read and write a service's events, politely and completely.
 
     A client can be shared by threads, and used where an event loop runs. It reads many pages at once, and
     never asks more than `rate` times in any `per` seconds, retries counted. The key is sent to the origin
@@ -121,15 +121,10 @@ class Client:
         self._transport = Transport(
             address,
             key,
-            limit=RateLimit(rate, per=per),
-            timeout=timeout,
-            deadline=deadline,
-            retries=retries,
-            backoff=backoff,
-            workers=workers,
-            max_pages=max_pages,
-            prefixes=known_prefixes(prefix),
-            now=now,
+            RateLimit(rate, per=per),
+            RequestLimits(timeout, deadline, retries, backoff, workers, max_pages),
+            known_prefixes(prefix),
+            now,
         )
         self.base_url = address.base_url
         self._address = address
@@ -144,7 +139,7 @@ class Client:
         *,
         progress: bool | None = None,
     ) -> pd.DataFrame:
-        """Read all events of the key, or of one event campaign.
+        """Read all events, or those of one campaign.
 
         Some events appear under their campaign only (`campaign_events`). Either all of them come, or `IncompletePull`
         says that it could not be proved; `pull` keeps what there is.
@@ -166,19 +161,25 @@ class Client:
         return self._frame([EVENTS if campaign is None else _campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
-        """Read the events of several event campaigns; `progress`, result and errors are those of `events`."""
+        """Read the events of several event campaigns.
+
+        `progress`, result and errors are those of `events`.
+        """
         return self._frame(map(_campaign_path, _listed(campaigns, "ids of campaigns")), None, progress)
 
     def event(self, event_id: str) -> pd.DataFrame:
-        """Read one event: a DataFrame of one row; `ResourceNotFound` where the key has none with that id."""
+        """Read one event: a DataFrame of one row.
+
+        `ResourceNotFound` where the key has none with that id.
+        """
         return self._row(self._transport.send("GET", self._at(event_id)))
 
     def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
-        """Return the pages of any collection as they come: parsed JSON, in their order, the next ones read ahead.
+        """Return the pages of any collection, in order.
 
-        Nothing is checked but that each is a page: whether rows moved meanwhile is for `events` and `pull` to see.
-        `IncompletePull` where the collection goes on after `max_pages`; `ForeignAddress` where the service reports no
-        totals, and a `next` leads away from it.
+        They are parsed JSON; the next ones are read ahead. Nothing is checked but that each is a page: whether rows
+        moved meanwhile is for `events` and `pull` to see. `IncompletePull` where the collection goes on after
+        `max_pages`; `ForeignAddress` where the service reports no totals, and a `next` leads away from it.
 
         Parameters
         ----------
@@ -204,7 +205,7 @@ class Client:
         resume: bool = True,
         progress: bool | None = None,
     ) -> Manifest:
-        """Read every page of some collections into an archive, and say whether that is all of them.
+        """Read collections into an archive, and prove them complete.
 
         Each pull has a folder in `destination` with the pages as they came (`read_events` reads them) and a
         manifest, ``.manifest.json``. What was read stays: killed at any moment, or after an error, and called again, it
@@ -224,7 +225,9 @@ class Client:
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for ten minutes before the
             newest modified_date of the last pull in which the collection was complete; without one, all. Signatures
-            and attendances are then asked for of petitions and events that changed: the manifest says what that misses.
+            and attendances are then asked for of petitions and events that changed: the manifest says what that misses,
+            and where fewer records remain than earlier pulls have (`fewer_records`). None reads everything, and shows
+            which are gone.
         resume
             False begins anew although the last pull is not complete.
         progress
@@ -246,16 +249,9 @@ class Client:
         for campaign in ids or ():
             segment(campaign)  # refuses what is none before a folder is made
         resources = needed(_listed(collections, "collections"), campaigns=ids)
+        request = PullRequest(resources, ids, moment(since), resume)
         with page_bar(progress) as on_page:
-            return pull(
-                self._transport,
-                Path(destination),
-                resources,
-                ids,
-                moment(since),
-                resume=resume,
-                on_page=on_page,
-            )
+            return pull(self._transport, Path(destination), request, on_page)
 
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
@@ -296,7 +292,9 @@ class Client:
         return row
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
-        """Change fields of an event; its row after the change. Errors and `strict` are those of `create_event`.
+        """Change fields of an event; its changed row.
+
+        Errors and `strict` are those of `create_event`.
 
         Parameters
         ----------
@@ -310,11 +308,11 @@ class Client:
     def create_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
     ) -> pd.DataFrame:
-        """Create an event for each row, in the columns of `read_events`.
+        """Create an event for each row.
 
-        Columns that the service sets itself are passed over, and so are missing values. The ``location_`` columns
-        become one location. Identifiers of the service's own are left out; of two rows with the same identifier the
-        second is refused. Every row is checked before the first is sent.
+        Columns are those of `read_events`. Columns that the service sets itself are passed over, and so are missing
+        values. The ``location_`` columns become one location. Identifiers of the service's own are left out; of two
+        rows with the same identifier the second is refused. Every row is checked before the first is sent.
 
         Parameters
         ----------
@@ -332,12 +330,15 @@ class Client:
             ``failed``, ``not sent``), `sent` (the body as JSON), `error`. Once the service cannot be reached, or
             refuses the key, nothing more is sent.
         """
-        return self._write(frame, replace(self._writer, is_new=True), dry_run=dry_run, progress=progress)
+        writer = replace(self._writer, is_new=True)
+        return write_rows(frame, writer, self._send, self._last_read, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
     ) -> pd.DataFrame:
-        """Change the event of each row, in the columns of `read_events`; missing values leave a field as it is.
+        """Change the event of each row.
+
+        Columns are those of `read_events`; missing values leave a field as it is.
 
         Parameters, results and errors are those of `create_events`; the column `event_id` says which event, and
         `status` is ``updated``. Of a row with the `fetched_at` of a reading, what is as this client last read it is
@@ -354,10 +355,14 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        return self._write(frame, self._writer, dry_run=dry_run, progress=progress)
+        writer = self._writer
+        return write_rows(frame, writer, self._send, self._last_read, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
-        """Ask the service to delete an event: it raises `DeletionRefused` with the service's words (interface 7)."""
+        """Ask the service to delete an event.
+
+        It raises `DeletionRefused` with the service's words (interface 7).
+        """
         self._transport.send("DELETE", self._at(event_id))
 
     def close(self) -> None:
@@ -390,7 +395,10 @@ class Client:
         return self._table([answer.line()], dedupe=False)  # one event has no duplicates to look for
 
     def _warn_if_ignored(self, link: str, row: pd.DataFrame) -> None:
-        """Warn where another person than the one that a link leads to has become the creator (interface 4, rule 2)."""
+        """Warn where the service ignored the creator (interface 4).
+
+        Another person has become the creator than the one that the link leads to (rule 2).
+        """
         asked, made = unquote(urlsplit(link).path.rstrip("/").rpartition("/")[2]), row["creator_id"][0]
         if asked != made:
             said = "does not name the creator" if pd.isna(made) else f"has {quoted(made)} for its creator"
@@ -401,26 +409,16 @@ class Client:
             )
 
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
-        """Read answers as the table `events`: their bytes as they came, parsed once."""
+        """Parse answers once, as the table `events`.
+
+        Their bytes are read as they came.
+        """
         received = BytesIO(b"".join(lines))
         received.name = self.base_url  # in `source_file` and in errors
         reader = Reader(received, prefix=self._prefix)
         events = reader.frames(Resolution(reader.request({"events": None}, dedupe=dedupe)))["events"]
         self._last_read.add(events)
         return events
-
-    def _write(
-        self, frame: pd.DataFrame, writer: Writer, *, dry_run: bool, progress: bool | None
-    ) -> pd.DataFrame:
-        return write_rows(
-            frame,
-            writer,
-            self._send,
-            bare=self._bare,
-            last_read=self._last_read,
-            dry_run=dry_run,
-            progress=progress,
-        )
 
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
         """Create an event, or change the one of an id."""
@@ -429,18 +427,14 @@ class Client:
         try:
             return self._transport.send("PUT", self._at(event_id), body)
         finally:
-            self._last_read.forget(self._bare(event_id))
+            self._last_read.forget(self._writer.bare(event_id))
 
     def _at(self, resource_id: str, collection: str = EVENTS) -> str:
-        """Return the address of a resource by its id, which can have the service's own prefix."""
-        return self._address.resource(collection, self._bare(resource_id))
+        """Return the address of a resource by its id.
 
-    def _bare(self, resource_id: str) -> str:
-        """Return an id without the service's own prefix; `BadAddress` where it is none."""
-        system, _, bare = resource_id.partition(":")
-        found = bare if system in self._writer.prefixes and bare else resource_id
-        segment(found)
-        return found
+        The id can have the service's own prefix.
+        """
+        return self._address.resource(collection, self._writer.bare(resource_id))
 
 
 def _campaign_path(campaign_id: str) -> str:
@@ -448,7 +442,10 @@ def _campaign_path(campaign_id: str) -> str:
 
 
 def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:
-    """Refuse a text in place of a list of them: it would be read letter by letter."""
+    """Refuse a text in place of a list.
+
+    It would be read letter by letter.
+    """
     if isinstance(values, str):
         raise TypeError(f"{of} are given as a list: [{quoted(values)}]")
     return tuple(dict.fromkeys(values))

@@ -1,4 +1,4 @@
-"""A collection: what its pages say, which are missing, and reading them until every record is proved to be there.
+"""A collection: its pages, and the proof that all came.
 
 `Page` and `Ledger` decide without I/O. What deployments do is taken into account: a `next` on the last page or one that
 leads to the same page, totals that are left out, rows that move to another page while the pages are read
@@ -55,7 +55,7 @@ class Page:
 
     @property
     def stands_still(self) -> bool:
-        """Whether it is an earlier page than the one that was asked for."""
+        """Whether it is an earlier page than the requested one."""
         return self.reported_number is not None and self.reported_number < self.number
 
 
@@ -82,11 +82,16 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
 
 @dataclass(slots=True)
 class Ledger:
-    """The pages of one collection that have been read, in the order in which they came."""
+    """The pages of one collection that have been read.
+
+    They are in the order in which they came.
+    """
 
     max_pages: int = MAX_PAGES
     pages: list[Page] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    """The names of the files that keep the pages."""
     _current: list[Page] = field(default_factory=list)  # of this pass over the collection
     _seen: set[str | None] = field(default_factory=set)  # the ids of this pass
     _idle: int = 0  # pages in a row without anything new to this pass
@@ -102,7 +107,10 @@ class Ledger:
         self.ids.update(row_id for row_id in page.ids if row_id is not None)
 
     def begin_pass(self) -> None:
-        """Read the collection once more: all of it, or the pages that report other totals than the last one."""
+        """Read the collection once more.
+
+        That is all of it, or the pages that report other totals than the last one.
+        """
         total = self._current[-1].total_records if self._current else None
         fresh = [page for page in self._current if total is not None and page.total_records == total]
         self._current = fresh if len(fresh) < len(self._current) else []
@@ -110,7 +118,10 @@ class Ledger:
         self._idle, self._ended = 0, False
 
     def missing(self) -> Iterable[int]:
-        """Return the pages that are still to be read in this pass, so far as the pages before it show."""
+        """Return the pages that this pass has still to read.
+
+        They are known so far as the pages before them show.
+        """
         read = {page.number for page in self._current}
         if self.outruns:
             return ()
@@ -122,14 +133,20 @@ class Ledger:
 
     @property
     def is_cut(self) -> bool:
-        """Whether this pass was stopped at the limit of pages, and more would follow."""
+        """Whether the limit of pages stopped this pass.
+
+        More pages would follow.
+        """
         if not any(page.number >= self.max_pages for page in self._current):
             return False
         return max(self._reported) > self.max_pages if self._reported else not self._is_over
 
     @property
     def _is_over(self) -> bool:
-        """Whether nothing more is to be expected of this pass where no totals say how much there is."""
+        """Whether a pass without totals has ended.
+
+        Nothing more is to be expected of it.
+        """
         return self._ended or self._idle >= _IDLE
 
     @property
@@ -138,11 +155,17 @@ class Ledger:
 
     @property
     def outruns(self) -> bool:
-        """Whether rows arrive as fast as they are read in this pass: reading on would not help."""
+        """Whether rows arrive as fast as they are read.
+
+        Reading on in this pass would not help.
+        """
         return bool(self._reported) and len(self._current) > 2 * self._reported[0] + _IDLE
 
     def next_of(self, number: int) -> str | None:
-        """Return the `next` of a page; None where totals are reported, which say more."""
+        """Return the `next` of a page.
+
+        None where totals are reported, which say more.
+        """
         if self._reported:
             return None
         return next((page.next for page in reversed(self.pages) if page.number == number), None)
@@ -154,18 +177,24 @@ class Ledger:
 
     @property
     def totals(self) -> list[int]:
-        """The totals of records that were reported, in the order in which they came."""
+        """The reported totals of records, in order."""
         return [page.total_records for page in self.pages if page.total_records is not None]
 
     def gaps(self) -> list[str]:
-        """Return the pages that exist by the totals and were never read, as ``7`` or ``2-6``."""
+        """Return the pages that were never read.
+
+        They exist by the totals; they are written as ``7`` or ``2-6``.
+        """
         read = sorted({page.number for page in self.pages})
         last = max((page.total_pages or page.number for page in self.pages), default=0)
         gaps = [(before + 1, after - 1) for before, after in pairwise([0, *read, last + 1])]
         return [str(first) if first == end else f"{first}-{end}" for first, end in gaps if first <= end]
 
     def proof(self) -> str | None:
-        """Return why every record of the collection is among those read; None where nothing proves it."""
+        """Return why every record was read.
+
+        None where nothing proves it.
+        """
         if self.rows_without_id or self.is_cut or next(iter(self.missing()), None) is not None:
             return None
         reported = {page.total_records for page in self._current}
@@ -183,7 +212,10 @@ class Ledger:
         return None
 
     def proof_after(self, check: Page) -> str | None:
-        """Return why every record is among those read, by the totals of a page read alone after all others."""
+        """Return why every record was read, by a later page.
+
+        It is the totals of a page that is read alone after all others that prove it.
+        """
         total = check.total_records
         fell = total is None or any(reported > total for reported in self.totals)
         if fell or self.rows_without_id or total != len(self.ids) or self.gaps():
@@ -192,7 +224,10 @@ class Ledger:
         return f"rows moved meanwhile; {reported} reported at the end; {_were(total)} read"
 
     def lack(self, redact: Callable[[str], str] = str) -> str:
-        """Return what is missing, so far as it is known; `redact` strikes the key from ids."""
+        """Return what is missing, as far as known.
+
+        `redact` strikes the key from ids.
+        """
         parts = []
         if self.is_cut:
             parts.append(f"stopped at {self.max_pages} pages (max_pages)")
@@ -215,16 +250,19 @@ class Ledger:
         return "; ".join(parts) or "rows moved while the pages were read"
 
     def _straddling(self) -> list[str]:
-        """Return the ids that stand on two pages of this pass: rows moved while the pages were read."""
+        """Return the ids on two pages of this pass.
+
+        Rows moved while the pages were read.
+        """
         latest = {page.number: set(page.ids) for page in self._current if not page.stands_still}
         counts = Counter(row_id for ids in latest.values() for row_id in ids if row_id is not None)
         return [row_id for row_id, count in counts.items() if count > 1]
 
     def _is_behind(self, page: Page) -> bool:
-        """Return whether a page without anything new lies behind the last one.
+        """Return whether a page lies behind the last one.
 
-        It is empty, without a `next` or after another empty one; its number does not advance; or it is a page that
-        was there before.
+        It has nothing new. It is empty, without a `next` or after another empty one; its number does not advance; or it
+        is a page that was there before.
         """
         if not page.ids:
             return page.next is None or (bool(self._current) and not self._current[-1].ids)
@@ -238,7 +276,10 @@ def latest(moments: Iterable[datetime | None]) -> datetime | None:
 
 
 def row_id(row: Any, prefixes: Sequence[str]) -> str | None:
-    """Return the id of a row as the tables read it: the service's own identifier, else the end of its address."""
+    """Return a row's id as the tables read it.
+
+    That is the service's own identifier, else the end of its address.
+    """
     identifiers = value_at(row, ("identifiers",))
     for identifier in identifiers if isinstance(identifiers, list) else ():
         system, _, own = identifier.partition(":") if isinstance(identifier, str) else ("", "", "")
@@ -281,11 +322,14 @@ class Collection:
     _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.transport.max_pages)
+        self.ledger = Ledger(self.transport.limits.max_pages)
 
     def sweep(self) -> Generator[Answer, None, None]:
-        """Read every page that is missing, so far as totals or `next` name it; yield them in their order."""
-        with ThreadPoolExecutor(self.transport.workers, "osdi-frames") as pool:
+        """Read the missing pages, and yield them in order.
+
+        Totals or `next` name them.
+        """
+        with ThreadPoolExecutor(self.transport.limits.workers, "osdi-frames") as pool:
             while numbers := list(self.ledger.missing()):
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
@@ -294,7 +338,10 @@ class Collection:
                             return  # behind the last page, whatever was reported
 
     def resolve(self) -> str | None:
-        """Read until it is proved that every record came; give the proof, or None when rounds are over."""
+        """Read until it is proved that every record came.
+
+        Return the proof; None when the rounds are over.
+        """
         for round_ in range(ROUNDS):
             if round_ or self.ledger.outruns:  # in an earlier call
                 self.ledger.begin_pass()
@@ -307,7 +354,10 @@ class Collection:
         return None
 
     def _walk(self) -> Page:
-        """Read from the front, one page alone after the other, while there are rows that no page had before."""
+        """Read from the front while there are new rows.
+
+        One page is read alone after the other.
+        """
         for number in range(1, _FRONT + 1):
             known = len(self.ledger.ids)
             _, page = self._enter(self._read(number))
@@ -323,7 +373,7 @@ class Collection:
         try:
             for number in numbers:
                 waiting.append(pool.submit(self._read, number))
-                if len(waiting) >= 2 * self.transport.workers:
+                if len(waiting) >= 2 * self.transport.limits.workers:
                     yield self._enter(waiting.popleft().result())
             while waiting:
                 yield self._enter(waiting.popleft().result())
@@ -346,9 +396,10 @@ class Collection:
         return answer, page
 
     def _address(self, number: int) -> str:
-        """Return the address of a page: by its number, or a `next` that leads on without naming one.
+        """Return the address of a page.
 
-        So the filter is our own: a `next` can carry it with raw spaces and signs.
+        It has a number, or is a `next` that leads on without naming one. So the filter is our own: a `next` can carry
+        it with raw spaces and signs.
         """
         address = self.transport.address
         numbered = address.collection(self.path, page=number if number > 1 else None, filter=self.filter)
@@ -368,7 +419,10 @@ class Collection:
 
 @contextmanager
 def page_bar(progress: bool | None) -> Iterator[Callable[[Page], None]]:
-    """Show a bar by pages, and yield what is to be called with each."""
+    """Show a bar by pages; yield its callback.
+
+    It is to be called with each page.
+    """
     with ExitStack() as shown:
         pages = None
 

@@ -1,4 +1,4 @@
-"""The folder of a pull: a lock, and the pages as they came.
+"""The folder of a pull: a lock, and pages.
 
 A page is one gzip member, so a page that was written whole stays readable whatever happens to the next one. A file
 that still grows is hidden; it takes its name when it is full, or when the pull ends.
@@ -31,10 +31,10 @@ _GROWING = ".part"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other pulls out of a folder; `ArchiveLocked` where another one is writing.
+    """Keep other pulls out of a folder.
 
-    A database without content is the lock: SQLite's own are released when their process ends, though a child that it
-    forked lives on, and hold between the threads of one process, too.
+    `ArchiveLocked` where another one is writing. A database without content is the lock: SQLite's own are released when
+    their process ends, though a child that it forked lives on, and hold between the threads of one process, too.
     """
     with suppress(FileExistsError):
         create_file(folder / _LOCK).close()
@@ -46,8 +46,17 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def read_pages(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Return the envelopes of a file, in order."""
+    with gzip.open(folder / name, "rb") as lines:
+        yield from map(json.loads, lines)
+
+
 class Batches:
-    """The pages of one pull on disk. Several threads may keep pages."""
+    """The pages of one pull on disk.
+
+    Several threads may keep pages.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,8 +68,11 @@ class Batches:
                 file.truncate(_whole_members(file))  # a killed process may have left half a page behind them
             _publish(part)
 
-    def keep(self, line: bytes) -> None:
-        """Append one page; it stays when this returns, even if the process is killed."""
+    def keep(self, line: bytes) -> str:
+        """Append one page; return its file's name.
+
+        The page stays even if the process is killed.
+        """
         member = gzip.compress(line, 6, mtime=0)
         with self._lock:
             part = self._part = self._part or self._next_part()
@@ -74,19 +86,17 @@ class Batches:
             self._pages += 1
             if self._pages >= FULL:
                 self.close()
-
-    def read(self) -> Iterator[dict[str, Any]]:
-        """Return every envelope that was kept, in the order in which it came."""
-        for name in self.names():
-            with gzip.open(self._folder / name, "rb") as lines:
-                yield from map(json.loads, lines)
+            return _published(part).name
 
     def names(self) -> list[str]:
         """Return the names of the files that are finished."""
         return sorted(path.name for path in self._folder.glob(f"pages-*{_SUFFIX}"))
 
     def close(self) -> None:
-        """Let the file that still grows take its name; the next page begins another."""
+        """Publish the file that still grows.
+
+        The next page begins another.
+        """
         with self._lock:
             if self._part is not None:
                 _publish(self._part)
@@ -102,15 +112,19 @@ class Batches:
 
 
 def _publish(part: Path) -> None:
-    """Let a file take its name; one without a page is removed."""
+    """Rename a finished file; remove an empty one."""
     if part.stat().st_size == 0:
         part.unlink()
     else:
-        publish_file(part, part.with_name(part.name.removeprefix(".").removesuffix(_GROWING)))
+        publish_file(part, _published(part))
+
+
+def _published(part: Path) -> Path:
+    return part.with_name(part.name.removeprefix(".").removesuffix(_GROWING))
 
 
 def _whole_members(file: BinaryIO) -> int:
-    """Return how many bytes of a file are whole gzip members."""
+    """Return how many bytes are whole gzip members."""
     whole, member = 0, zlib.decompressobj(wbits=31)
     with suppress(zlib.error):
         for piece in iter(lambda: file.read(1 << 16), b""):

@@ -1,8 +1,14 @@
-"""A pull: every page of some collections into a folder, kept as it came, resumed where it stopped, proved complete."""
+"""A pull: collections into a folder, proved complete.
+
+Pages are kept as they came, and a pull goes on where it stopped.
+"""
 
 from __future__ import annotations
 
+import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -12,7 +18,7 @@ from urllib.parse import quote
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
 from osdi_frames.client.collection import Collection, Ledger, Page, latest, read_page
-from osdi_frames.client.folder import Batches, locked
+from osdi_frames.client.folder import Batches, locked, read_pages
 from osdi_frames.client.transport import Transport
 from osdi_frames.durable import make_folder
 from osdi_frames.errors import (
@@ -24,7 +30,7 @@ from osdi_frames.errors import (
     nearest,
 )
 from osdi_frames.quoting import cut, located, quoted
-from osdi_frames.sources.manifest import CollectionPulled, Manifest, manifests
+from osdi_frames.sources.manifest import FORM, CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
 
 #: In place of a time: since the last pull.
@@ -39,17 +45,17 @@ _SHOWN = 5  # lists that are not complete, by name
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A collection of the service, or one list for each record of other collections.
+    """A collection, or one list for each parent.
 
-    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `is_whole`, an incremental pull
-    lists all: its own records do not change when what they lead to does.
+    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `ignores_since`, an incremental
+    pull lists all: its own records do not change when what they lead to does.
     """
 
     name: str
     path: str
     parents: tuple[str, ...] = ()
     path_v1: str = ""
-    is_whole: bool = False
+    ignores_since: bool = False
 
     def path_for(self, version: Version, parent_id: str = "{id}") -> str:
         """Return its path below the service root, for one parent."""
@@ -61,7 +67,7 @@ RESOURCES: dict[str, Resource] = {
     resource.name: resource
     for resource in (
         Resource("events", "events"),
-        Resource("event_campaigns", "event_campaigns", is_whole=True),
+        Resource("event_campaigns", "event_campaigns", ignores_since=True),
         Resource("campaign_events", "event_campaigns/{}/events", ("event_campaigns",)),
         Resource("petitions", "petitions"),
         Resource("signatures", "petitions/{}/signatures", ("petitions",)),
@@ -77,7 +83,7 @@ NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
 
 
 def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
-    """Return the collections to read for those that are asked for, parents first.
+    """Return the collections to read, parents first.
 
     Events that only their campaign lists are events, too. Where the ids of campaigns are given, their events are all.
 
@@ -104,7 +110,10 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
 
 
 def moment(since: datetime | str | None) -> datetime | str | None:
-    """Return a time in UTC; None and ``"last"`` stay what they are."""
+    """Return a time in UTC.
+
+    None and ``"last"`` stay what they are.
+    """
     if since is None or since == LAST:
         return since
     try:
@@ -114,35 +123,40 @@ def moment(since: datetime | str | None) -> datetime | str | None:
         raise InvalidField(why) from None
 
 
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """What a pull is to read; see `Client.pull`."""
+
+    resources: tuple[Resource, ...]
+    campaigns: tuple[str, ...] | None
+    since: datetime | str | None
+    resume: bool
+
+
 def pull(
-    transport: Transport,
-    destination: Path,
-    resources: Sequence[Resource],
-    campaigns: tuple[str, ...] | None,
-    since: datetime | str | None,
-    *,
-    resume: bool,
-    on_page: Callable[[Page], None],
+    transport: Transport, destination: Path, request: PullRequest, on_page: Callable[[Page], None]
 ) -> Manifest:
-    """Read some collections into a folder of `destination`; see `Client.pull`."""
+    """Read some collections into a folder of `destination`."""
     make_folder(destination)
     with locked(destination):
         address = transport.address.base_url
         before = [
             manifest
             for manifest in manifests(destination)
-            if (manifest.address, manifest.campaigns) == (address, campaigns)
+            if (manifest.address, manifest.campaigns) == (address, request.campaigns)
         ]
-        asked = _asked(transport, resources, since, before)
-        manifest = (_unfinished(before, asked) if resume else None) or _begun(
-            transport, destination, campaigns
+        asked = _asked(request, transport.address.version, before)
+        manifest = (_unfinished(before, asked) if request.resume else None) or _begun(
+            transport, destination, request.campaigns
         )
-        manifest = replace(manifest, finished_at=None, collections=asked)
+        manifest = replace(manifest, finished_at=None, collections=asked, form=FORM)
         manifest.write()
         batches = Batches(manifest.folder)
         tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
         try:
-            _Walk(transport, campaigns, batches, on_page, _ledgers(transport, batches), tallies).run()
+            earlier = _ledgers(transport, manifest.folder, batches.names())
+            _Walk(transport, request.campaigns, batches, on_page, earlier, tallies).run()
+            _compare(transport, tallies.values(), before)
         except (OsdiError, OSError, KeyboardInterrupt) as error:
             error.add_note(f"what was read stays in {located(manifest.folder)}; pull again to go on")
             raise
@@ -156,40 +170,37 @@ def pull(
 
 
 def _asked(
-    transport: Transport,
-    resources: Sequence[Resource],
-    since: datetime | str | None,
-    before: Iterable[Manifest],
+    request: PullRequest, version: Version, before: Iterable[Manifest]
 ) -> tuple[CollectionPulled, ...]:
-    """Return what is asked for, each collection since a time as far as it can be asked for that.
+    """Return each collection to read, and since when.
 
     Since the last pull is since the newest change of the last one in which the collection was complete; what
     changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
     was never read needs all parents.
     """
-    start = since if isinstance(since, datetime) else None
-    times = {resource.name: start for resource in resources}
-    for manifest in before if since == LAST else ():
+    start = request.since if isinstance(request.since, datetime) else None
+    times = {resource.name: start for resource in request.resources}
+    for manifest in before if request.since == LAST else ():
         newest_of_all = latest(done.newest_modified_date for done in manifest.collections)
         for done in manifest.collections:
             # Of a collection without records, the others show how far the service's clock was.
             newest = done.newest_modified_date or newest_of_all
             if done.complete and newest and done.name in times:
                 times[done.name] = min(newest, manifest.started_at) - OVERLAP
-    for resource in reversed(resources):
-        if resource.is_whole:
+    for resource in reversed(request.resources):
+        if resource.ignores_since:
             times[resource.name] = None
         for parent in times.keys() & {*resource.parents}:
             own, earlier = times[resource.name], times[parent]
             times[parent] = min(own, earlier) if own and earlier else None
-    version = transport.address.version
     return tuple(
-        CollectionPulled(found.name, found.path_for(version), times[found.name]) for found in resources
+        CollectionPulled(found.name, found.path_for(version), times[found.name])
+        for found in request.resources
     )
 
 
 def _unfinished(before: Iterable[Manifest], asked: Iterable[CollectionPulled]) -> Manifest | None:
-    """Return the last pull of the same collections if it is not complete."""
+    """Return the last such pull if it is not complete."""
     names = [(collection.name, collection.since) for collection in asked]
     same = [pulled for pulled in before if [(done.name, done.since) for done in pulled.collections] == names]
     return same[-1] if same and not same[-1].complete else None
@@ -216,11 +227,12 @@ class _Tally:
     lacking: list[str] = field(default_factory=list)
     proof: str = ""
     finished: bool = False
+    files: set[str] = field(default_factory=set)
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
 
     def add(self, collection: Collection, *, proof: str | None, failure: str = "") -> None:
-        """Count a list; it is complete if there is a proof."""
+        """Count a list; a proof makes it complete."""
         done, ledger, totals = self.done, collection.ledger, collection.ledger.totals
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
@@ -238,6 +250,7 @@ class _Tally:
             total_records_at_end=(done.total_records_at_end or 0) + totals[-1] if is_counted else None,
             newest_modified_date=latest([done.newest_modified_date, *(page.newest for page in ledger.pages)]),
         )
+        self.files |= ledger.files
         self.is_cut = self.is_cut or ledger.is_cut
         if proof is not None:
             self.proof = proof
@@ -249,7 +262,8 @@ class _Tally:
 
     def result(self) -> CollectionPulled:
         """Return what came, and whether it is all."""
-        return replace(self.done, complete=self.finished and not self.lacking, why=self._why())
+        is_complete = self.finished and not self.lacking
+        return replace(self.done, complete=is_complete, why=self._why(), files=tuple(sorted(self.files)))
 
     def _why(self) -> str:
         lists, since = self.done.lists, self.done.since
@@ -271,7 +285,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Read the collections of an order, one list after the other, parents before what they lead to."""
+    """Reads lists one after the other, parents first."""
 
     transport: Transport
     campaigns: tuple[str, ...] | None
@@ -292,9 +306,10 @@ class _Walk:
             tally.finished = True
 
     def _paths(self, resource: Resource, parents: list[_Tally]) -> Iterator[tuple[str, str]]:
-        """Yield the path of each list, and where else it can be: below the list that its parent was found in.
+        """Yield each list's path, and its other one.
 
-        An event that only its campaign lists can be unknown to the service elsewhere.
+        That is below the list in which its parent was found. An event that only its campaign lists can be unknown to
+        the service elsewhere.
         """
         version = self.transport.address.version
         if not resource.parents:
@@ -316,7 +331,7 @@ class _Walk:
             self.transport,
             path,
             _changed_since(tally.done.since, address.version),
-            keep=lambda answer: self.batches.keep(answer.line()),
+            keep=lambda answer: collection.ledger.files.add(self.batches.keep(answer.line())),
             on_page=self.on_page,
         )
         collection.ledger = self.ledgers.pop(address.collection(path), collection.ledger)
@@ -340,7 +355,9 @@ class _Walk:
 
 
 def _changed_since(since: datetime | None, version: Version) -> str | None:
-    """Return the filter for what changed since a time, in the names of a version (interface 9).
+    """Return the filter for what changed since a time.
+
+    It has the names of a version (interface 9).
 
     >>> _changed_since(datetime(2026, 1, 1), "v1")
     "modified_at gt '2025-12-31T23:59:59Z'"
@@ -351,13 +368,60 @@ def _changed_since(since: datetime | None, version: Version) -> str | None:
     return f"{_MODIFIED.named(version)} gt '{since - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}'"
 
 
-def _ledgers(transport: Transport, batches: Batches) -> dict[str, Ledger]:
-    """Return what an earlier call has read, by the address without its query."""
-    ledgers: dict[str, Ledger] = {}
-    for envelope in batches.read():
-        ledger = ledgers.setdefault(envelope["url"].partition("?")[0], Ledger(transport.max_pages))
-        # An address without a number is that of the first page, or was found by the `next` of the one before.
-        following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
-        number = asked_page(envelope["url"]) or following
-        ledger.add(read_page(envelope["body"], number=number, prefixes=transport.prefixes))
+def _compare(transport: Transport, tallies: Iterable[_Tally], before: Sequence[Manifest]) -> None:
+    """Compare what the service lists with known records.
+
+    It is for collections of which only what changed was read, and takes one request each. Lists of parents would need
+    one for each parent: of them, only a full pull finds what is gone.
+    """
+    for tally in tallies:
+        done = tally.done
+        if not done.since or tally.resource.parents or done.total_records_at_end is None:
+            continue
+        address = transport.address.collection(done.path)
+        # What was read is complete without it.
+        with suppress(OsdiError, OSError, EOFError, ValueError, zlib.error):
+            known = tally.ids.keys() | _known_ids(transport, done.path, before)
+            body = transport.send("GET", address).body
+            listed = read_page(body, number=1, prefixes=transport.prefixes).total_records
+            if listed is not None:
+                tally.done = replace(done, known_records=len(known), listed_records=listed)
+
+
+def _known_ids(transport: Transport, path: str, before: Sequence[Manifest]) -> set[str]:
+    """Return the ids on all pages of a collection.
+
+    They are of the last pull of the whole of it, and later ones.
+    """
+    known: set[str] = set()
+    address = transport.address.collection(path)
+    for manifest in reversed(before):
+        for pulled in manifest.collections:
+            if pulled.path == path:
+                files = pulled.files or manifest.files
+                known |= _ledgers(transport, manifest.folder, files, only=address)[address].ids
+                if pulled.complete and manifest.is_whole(pulled):
+                    return known
+    return known
+
+
+def _ledgers(
+    transport: Transport, folder: Path, files: Iterable[str], only: str | None = None
+) -> dict[str, Ledger]:
+    """Return the ledger of each list in some files.
+
+    The key is the address without its query; `only` names a single one.
+    """
+    ledgers: defaultdict[str, Ledger] = defaultdict(lambda: Ledger(transport.limits.max_pages))
+    for name in files:
+        for envelope in read_pages(folder, name):
+            address = envelope["url"].partition("?")[0]
+            if only and address != only:
+                continue
+            ledger = ledgers[address]
+            # An address without a number is that of the first page, or was found by the `next` of the one before.
+            following = ledger.pages[-1].number + 1 if ledger.pages and ledger.pages[-1].next else 1
+            number = asked_page(envelope["url"]) or following
+            ledger.add(read_page(envelope["body"], number=number, prefixes=transport.prefixes))
+            ledger.files.add(name)
     return ledgers

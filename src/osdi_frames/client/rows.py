@@ -1,4 +1,7 @@
-"""Rows of a frame, in the columns of `read_events`, written as events: all are planned first, then sent."""
+"""Rows of a frame, written as events.
+
+They have the columns of `read_events`. All are planned first, then sent.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,10 @@ _SENT = (*_FIELDS, *_PLACES)
 
 
 class LastRead:
-    """What a client has last read of each event, so that what a row leaves as it was is not sent.
+    """What a client has last read of each event.
 
-    Values are kept as hashes: a client can read more events than memory holds twice.
+    What a row leaves as it was is not sent. Values are kept as hashes: a client can read more events than memory holds
+    twice.
     """
 
     def __init__(self) -> None:
@@ -53,11 +57,14 @@ class LastRead:
             self._events[row["event_id"]] = row["fetched_at"], values
 
     def forget(self, event_id: str) -> None:
-        """Drop what was read of an event, which is being changed."""
+        """Drop what was read of an event."""
         self._events.pop(event_id, None)
 
     def changes(self, event_id: str, row: dict[Any, Any]) -> dict[Any, Any] | None:
-        """Return what a row changes; None where it is of no reading that is known, but made by hand or read later."""
+        """Return what a row changes.
+
+        None where it is of no reading that is known, but made by hand or read later.
+        """
         read_at, values = self._events.get(event_id, (pd.NaT, ()))
         if not row.get("fetched_at", pd.NaT) <= read_at:  # also where one of them is missing
             return None
@@ -67,7 +74,7 @@ class LastRead:
 
 @dataclass(slots=True)
 class _Planned:
-    """What is to become of a row: a body to send, or why there is none."""
+    """A row's body to send, or why there is none."""
 
     event_id: str | None
     body: dict[str, Any] | None = None
@@ -80,21 +87,20 @@ def write_rows(
     frame: pd.DataFrame,
     writer: Writer,
     send: Callable[[str | None, dict[str, Any]], Answer],
-    *,
-    bare: Callable[[str], str],
     last_read: LastRead,
+    *,
     dry_run: bool,
     progress: bool | None,
 ) -> pd.DataFrame:
-    """Write each row as a new event or as a change, and return one result for each, with the index of the frame.
+    """Write each row as an event; return one result each.
 
-    `bare` refuses what is no id, and takes the service's prefix off. `send` takes the id of an event, None for a new
-    one, with its fields. A row that is refused does not keep the others from being sent; a service that cannot be
-    reached does, and so does a key that is refused.
+    The results have the index of the frame. `send` takes the id of an event, None for a new one, with its fields. A row
+    that is refused does not keep the others from being sent; a service that cannot be reached does, and so does a key
+    that is refused.
     """
     frame = _checked(frame, new=writer.is_new)
-    planned = [_planned(row, writer, bare, last_read) for row in frame.to_dict("records")]
-    _refuse_repeated_identifiers(planned, frame.index, bare)
+    planned = [_planned(row, writer, last_read) for row in frame.to_dict("records")]
+    _refuse_repeated_identifiers(planned, frame.index, writer)
     results: list[tuple[str | None, str, str | None, str | None]] = []
     stopped = dry_run
     with bar("sending", progress, unit="event", total=len(frame)) as shown:
@@ -115,17 +121,18 @@ def write_rows(
     return found.astype("str")
 
 
-def _planned(
-    row: dict[Any, Any], writer: Writer, bare: Callable[[str], str], last_read: LastRead
-) -> _Planned:
-    """Return what is to be sent of a row, or why nothing is."""
+def _planned(row: dict[Any, Any], writer: Writer, last_read: LastRead) -> _Planned:
+    """Return what is to be sent of a row.
+
+    Else it says why nothing is.
+    """
     planned = _Planned(None if writer.is_new else row["event_id"])
     try:
         changes = None
         if not writer.is_new:
             if not isinstance(planned.event_id, str):
                 raise InvalidField("event_id is missing: which event to change is not known")
-            changes = last_read.changes(bare(planned.event_id), row)
+            changes = last_read.changes(writer.bare(planned.event_id), row)
         planned.identifiers = event_of(row, prefixes=writer.prefixes).get("identifiers", [])
         event = event_of(row if changes is None else changes, prefixes=writer.prefixes)
         if event or changes is None:
@@ -135,17 +142,15 @@ def _planned(
     return planned
 
 
-def _refuse_repeated_identifiers(
-    planned: Iterable[_Planned], index: pd.Index[Any], bare: Callable[[str], str]
-) -> None:
-    """Refuse what would give an event an identifier that another row's event has: they are unique (interface 2.1)."""
+def _refuse_repeated_identifiers(planned: Iterable[_Planned], index: pd.Index[Any], writer: Writer) -> None:
+    """Refuse another event's identifiers: they are unique (interface 2.1)."""
     owners: dict[str, tuple[Any, Any]] = {}
     # Those that have theirs already, before those to which it would be given.
     rows = sorted(zip(planned, index, strict=True), key=lambda row: "identifiers" in (row[0].body or ()))
     for number, (row, label) in enumerate(rows):
         if row.error:
             continue
-        event = bare(row.event_id) if row.event_id else number
+        event = writer.bare(row.event_id) if row.event_id else number
         for identifier in row.identifiers:
             owner, at = owners.setdefault(identifier, (event, label))
             if owner != event and row.body and "identifiers" in row.body:
@@ -157,7 +162,9 @@ def _refuse_repeated_identifiers(
 
 
 def event_of(row: Mapping[Any, Any], *, prefixes: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of an event that a row sets; what is missing (NaN, NaT, None) is left out.
+    """Return the fields of an event that a row sets.
+
+    What is missing (NaN, NaT, None) is left out.
 
     >>> event_of({"title": "Picnic", "name": float("nan"), "location_address": "1 Elm St"}, prefixes=["platform"])
     {'title': 'Picnic', 'location': {'address_lines': ['1 Elm St']}}
@@ -177,7 +184,10 @@ def event_of(row: Mapping[Any, Any], *, prefixes: Iterable[str]) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a frame, a list in place of an array; None where it is missing."""
+    """Return a frame's value; None where it is missing.
+
+    A list stands for an array.
+    """
     if pd.api.types.is_list_like(value) and not isinstance(value, Mapping):
         return list(value)
     return None if pd.isna(value) else value

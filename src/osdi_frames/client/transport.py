@@ -2,13 +2,17 @@
 
 Foreign errors are mapped here, once, and are no cause of ours: their frames hold the key's header.
 A request has a deadline: httpx limits each wait only, and a service can make any number of them with one byte a
-second, headers or 100-continue without end, a gzip stream of nothing.
+second, headers or 100-continue without end, a gzip stream of nothing. Threads that wait for sockets cannot be stopped,
+tasks can: requests are tasks of one event loop, in a thread of its own.
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import logging
 import math
+import os
 import re
 import ssl
 import threading
@@ -22,7 +26,6 @@ from queue import SimpleQueue
 from typing import Any
 from urllib.parse import unquote
 
-import httpcore
 import httpx
 import stamina
 
@@ -51,37 +54,64 @@ _BLOCK = 1 << 16
 _LOCATION = "osdi_frames_location"
 
 
-@dataclass(eq=False)
-class Transport:
-    """Ask the service, within its rate limit, until it answers or the retry policy ends. Safe to share by threads."""
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """How long requests may take, and how many.
 
-    address: Address
-    key: ApiKey
-    limit: RateLimit
+    See `Client` for each.
+    """
+
     timeout: float
     deadline: float
     retries: int
     backoff: float
     workers: int
     max_pages: int
+
+
+@dataclass(slots=True)
+class _Request:
+    """A call of the service, and its last attempt."""
+
+    method: str
+    url: str
+    body: Mapping[str, Any] | None
+    is_sent: bool = False
+    """Whether the service can have taken it."""
+    is_late: bool = False
+    """Whether it used up its deadline."""
+
+
+@dataclass(eq=False)
+class Transport:
+    """Asks the service until it answers or retries end.
+
+    It keeps to the rate limit, and is safe to share by threads.
+    """
+
+    address: Address
+    key: ApiKey
+    rate: RateLimit
+    limits: RequestLimits
     prefixes: tuple[str, ...]
     now: Callable[[], datetime]
 
     def __post_init__(self) -> None:
         self.redact = self.key.redact  # strikes the key from what the service wrote
-        self._request = _Request(self.deadline)
-        self._http = _opened(self, self._request)
+        self._open()
+        backoff = self.limits.backoff
         self._retrying = stamina.RetryingCaller(
-            attempts=self.retries + 1,
+            attempts=self.limits.retries + 1,
             timeout=None,
-            wait_initial=self.backoff,
-            wait_max=max(30.0, self.backoff),
-            wait_jitter=self.backoff,
+            wait_initial=backoff,
+            wait_max=max(30.0, backoff),
+            wait_jitter=backoff,
         )
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        if not self._http.is_closed:
+            asyncio.run_coroutine_threadsafe(self._http.aclose(), self._loop).result()
 
     def send(
         self,
@@ -91,94 +121,159 @@ class Transport:
         *,
         wanted: Callable[[], bool] = lambda: True,
     ) -> Answer:
-        """Read or write a resource; what is no longer wanted is not asked for again."""
+        """Read or write a resource.
+
+        What is no longer wanted is not asked for again.
+        """
+        request = _Request(method, url, body)
         return self._retrying(
-            lambda error: wanted() and self._may_ask_again(error, method), self._attempt, method, url, body
+            lambda error: wanted() and _may_ask_again(error, request), self._attempt, request
         )
 
     def own(self, link: str, *, at: str) -> str:
-        """Return the address that a link leads to, if it lies at the service's origin; see `Address.own`."""
+        """Return a link's address at the service's origin.
+
+        See `Address.own`.
+        """
         return self.address.own(link, at=at, redact=self.redact)
 
-    def _attempt(self, method: str, url: str, body: Mapping[str, Any] | None) -> Answer:
-        """Send a request; a GET follows redirects within the origin, anything else would change what is written."""
-        at = url
+    def _open(self) -> None:
+        self._process = os.getpid()
+        self._loop = _loop(self._process)
+        self._http = _opened(self.address, self.key, self.limits)
+
+    def _attempt(self, request: _Request) -> Answer:
+        """Send a request; a GET follows redirects within the origin.
+
+        Anything else would change what is written.
+        """
+        at = request.url
         for _ in range(_REDIRECTS):
-            with self.limit.slot():
-                reply = self._exchange(method, at, body)
-            if not (300 <= reply.status < 400 and reply.location and method == "GET"):
+            with self.rate.slot():
+                reply = self._wait_for(request, at)
+            if not (300 <= reply.status < 400 and reply.location and request.method == "GET"):
                 break
             at = self.own(reply.location, at=at)
         try:
-            return answer(reply, url=self.redact(url), now=self.now())
+            return answer(reply, url=self.redact(request.url), now=self.now())
         except ServiceError as error:
             if error.retry_after and error.retry_after <= _LONGEST_PAUSE:
-                self.limit.hold(error.retry_after)
+                self.rate.hold(error.retry_after)
             raise
 
-    def _exchange(self, method: str, url: str, body: Mapping[str, Any] | None) -> Reply:
+    def _wait_for(self, request: _Request, url: str) -> Reply:
+        """Exchange a request and its reply in the event loop."""
         if self._http.is_closed:
             raise ClientClosed("this client is closed; open a new one")
-        asked = self.redact(url)
-        self._request.begin()
+        if self._process != os.getpid():  # a fork has no threads of its parent
+            self._open()
+        reply = asyncio.run_coroutine_threadsafe(self._exchange(request, url), self._loop)
         try:
-            with self._http.stream(method, url, json=body) as response:
-                sent = (*_texts(body), *map(unquote, re.split("[/?&=]", url)))
+            return reply.result()
+        finally:
+            reply.cancel()  # after an interrupt
+
+    async def _exchange(self, request: _Request, url: str) -> Reply:
+        method, asked = request.method, self.redact(url)
+        request.is_sent = request.is_late = False
+        loop = asyncio.get_running_loop()
+
+        async def trace(event: str, _: Mapping[str, Any]) -> None:
+            # Waiting for a free connection does not count: that is no sign of the service.
+            if limit.when() is None:
+                limit.reschedule(loop.time() + self.limits.deadline)
+            request.is_sent = request.is_sent or event.endswith("send_request_headers.started")
+
+        try:
+            async with (
+                asyncio.timeout(None) as limit,
+                self._http.stream(method, url, json=request.body, extensions={"trace": trace}) as response,
+            ):
+                sent = (*_texts(request.body), *map(unquote, re.split("[/?&=]", url)))
                 return Reply(
                     method,
                     asked,
                     response.status_code,
-                    _read(response, method, shown(asked)),
+                    await _read(response, method, shown(asked)),
                     lambda said: cut_within(self.redact(said), sent),
                     response.headers.get("retry-after", ""),
                     response.extensions.get(_LOCATION, ""),
                 )
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, zlib.error) as error:
-            failure = self._mapped(error, f"{method} {shown(asked)}", method)
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, zlib.error) as error:
+            request.is_late = isinstance(error, TimeoutError)
+            failure = self._mapped(error, f"{method} {shown(asked)}", request)
         raise failure  # here, where the foreign error is no context of it
 
-    def _mapped(self, error: Exception, where: str, method: str) -> ServiceUnreachable:
+    def _mapped(self, error: Exception, where: str, request: _Request) -> ServiceUnreachable:
         """Return an error of httpx as one of our own."""
-        unsure = "; whether it was done is not known" if method == "POST" and self._request.is_sent else ""
+        unsure = "; whether it was done is not known" if request.method == "POST" and request.is_sent else ""
+        if request.is_late:
+            deadline = f"{self.limits.deadline:g} s, the deadline of a request"
+            return ServiceTimeout(f"{where}: no whole answer within {deadline}{unsure}")
         if isinstance(error, httpx.TimeoutException):
-            late = f"no whole answer within {self._request.seconds:g} s, the deadline of a request"
-            return ServiceTimeout(
-                f"{where}: {late if self._request.is_late else 'no answer in time'}{unsure}"
-            )
-        return ServiceUnreachable(
-            f"{where}: {cut(self.redact(str(error)), WORDS) or type(error).__name__}{unsure}"
-        )
-
-    def _may_ask_again(self, error: Exception, method: str) -> bool | float:
-        """Return whether stamina is to ask again, or after how many seconds (Retry-After)."""
-        status = error.status if isinstance(error, ServiceError) else 0
-        if method == "POST":  # which would create something twice
-            again = status == 429 or (isinstance(error, ServiceUnreachable) and not self._request.is_sent)
-        else:
-            again = status == 429 or status >= 500 or isinstance(error, ServiceUnreachable | BadAnswer)
-        # A service that used up the whole deadline would do so again.
-        if not again or self._request.is_late or isinstance(error, PageTooLarge):
-            return False
-        # A Retry-After of 0 leaves the waiting to the backoff.
-        pause = error.retry_after if isinstance(error, ServiceError) else None
-        return (pause or 0) <= _LONGEST_PAUSE and (pause or True)
+            return ServiceTimeout(f"{where}: no answer in time{unsure}")
+        words = cut(self.redact(_system_error(error) or str(error)), WORDS) or type(error).__name__
+        return ServiceUnreachable(f"{where}: {words}{unsure}")
 
 
-def _opened(transport: Transport, sending: _Request) -> httpx.Client:
-    """Return the connections to the service; each wait on one of them ends with the time of its request."""
-    header, is_https = KEY_HEADERS[transport.address.version], transport.address.scheme == "https"
+def _may_ask_again(error: Exception, request: _Request) -> bool | float:
+    """Return whether to repeat a request, or when.
+
+    A number is the seconds to wait (Retry-After).
+    """
+    status = error.status if isinstance(error, ServiceError) else 0
+    if request.method == "POST":  # which would create something twice
+        again = status == 429 or (isinstance(error, ServiceUnreachable) and not request.is_sent)
+    else:
+        again = status == 429 or status >= 500 or isinstance(error, ServiceUnreachable | BadAnswer)
+    # A service that used up the whole deadline would do so again.
+    if not again or request.is_late or isinstance(error, PageTooLarge):
+        return False
+    # A Retry-After of 0 leaves the waiting to the backoff.
+    pause = error.retry_after if isinstance(error, ServiceError) else None
+    return (pause or 0) <= _LONGEST_PAUSE and (pause or True)
+
+
+def _system_error(error: BaseException | None) -> str:
+    """Return why no connection was made.
+
+    anyio's own words omit it.
+    """
+    while isinstance(error, Exception):
+        if isinstance(error, ExceptionGroup):  # one for each of the host's addresses
+            error = error.exceptions[0]
+        if isinstance(error, OSError) and error.errno and type(error).__module__ == "builtins":
+            return os.strerror(error.errno)  # not of SSL or of names, whose numbers are their own
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+@functools.cache
+def _loop(_process: int) -> asyncio.AbstractEventLoop:
+    """Return the event loop of a process.
+
+    It runs as long as the process does.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="osdi-frames", daemon=True).start()
+    return loop
+
+
+def _opened(address: Address, key: ApiKey, limits: RequestLimits) -> httpx.AsyncClient:
+    """Return the connections to the service."""
+    header, is_https = KEY_HEADERS[address.version], address.scheme == "https"
 
     def with_key(request: httpx.Request) -> httpx.Request:
-        """Add the key's header: last, so that no repr of headers on the way shows it."""
-        request.headers[header] = transport.key.secret
+        """Add the key's header last: no repr shows it."""
+        request.headers[header] = key.secret
         return request
 
-    client = httpx.Client(
+    return httpx.AsyncClient(
         auth=with_key,
         headers={"Accept-Encoding": "gzip", "User-Agent": "osdi-frames"},
         # Threads wait for a connection as long as it takes: that is no sign of the service.
-        timeout=httpx.Timeout(transport.timeout, pool=None),
-        limits=httpx.Limits(max_connections=transport.workers, max_keepalive_connections=transport.workers),
+        timeout=httpx.Timeout(limits.timeout, pool=None),
+        limits=httpx.Limits(max_connections=limits.workers, max_keepalive_connections=limits.workers),
         # Certificates take a while to load; a context without them trusts nobody.
         verify=httpx.create_ssl_context() if is_https else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         follow_redirects=False,
@@ -186,20 +281,15 @@ def _opened(transport: Transport, sending: _Request) -> httpx.Client:
         # A proxy would read the key of a request without TLS.
         trust_env=is_https,
     )
-    for inner in (client._transport, *client._mounts.values()):  # those of proxies included
-        if isinstance(inner, httpx.HTTPTransport):
-            # httpx has no argument for it, and calls no trace between the parts of a head, which can go on without
-            # end; httpcore has, and the tests with slow servers see that it holds.
-            inner._pool._network_backend = _Limited(inner._pool._network_backend, sending)  # type: ignore[assignment]
-    return client
 
 
 class RateLimit:
-    """Let at most `calls` requests reach the service in any `per` seconds.
+    """Limit the requests that reach the service.
 
-    There are as many slots as calls. A request holds one from before it is sent until it has been answered, and the
-    slot then rests for `per` seconds. Whenever a request reached the service, the one that follows it in its slot
-    reaches it at least `per` seconds later, however long either was on its way. A slow service is asked more slowly.
+    At most `calls` do so in any `per` seconds. There are as many slots as calls. A request holds one from before it is
+    sent until it has been answered, and the slot then rests for `per` seconds. Whenever a request reached the service,
+    the one that follows it in its slot reaches it at least `per` seconds later, however long either was on its way. A
+    slow service is asked more slowly.
     """
 
     def __init__(
@@ -226,7 +316,10 @@ class RateLimit:
 
     @contextmanager
     def slot(self) -> Iterator[None]:
-        """Wait until a request may be sent, and hold its slot while it is on its way."""
+        """Hold a slot while a request is on its way.
+
+        Wait for one before.
+        """
         rested = -math.inf if self._rested is None else self._rested.get()
         try:
             while (seconds := max(rested, self._not_before) - self._clock()) > 0:
@@ -236,69 +329,16 @@ class RateLimit:
             self._give_back(self._clock() + self._per)
 
     def hold(self, seconds: float) -> None:
-        """Let no request begin for some seconds: the service asked for a pause (Retry-After)."""
+        """Begin no request for some seconds.
+
+        The service asked for a pause (Retry-After).
+        """
         with self._lock:
             self._not_before = max(self._not_before, self._clock() + seconds)
 
     def _give_back(self, rested: float) -> None:
         if self._rested is not None:
             self._rested.put(rested)
-
-
-class _Request(threading.local):
-    """The request that each thread is sending: the time left of it, from its first wait on a socket on.
-
-    Waiting for a free connection does not count: that is no sign of the service.
-    """
-
-    _until: float | None = None
-    is_sent = False
-    """Whether the service can have taken it."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def begin(self) -> None:
-        self._until, self.is_sent = None, False
-
-    @property
-    def is_late(self) -> bool:
-        return self._until is not None and self._until <= time.monotonic()
-
-    def wait(self, timeout: float | None) -> float:
-        """Return how long the next wait may take, at most `timeout`."""
-        if self._until is None:
-            self._until = time.monotonic() + self.seconds
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise httpcore.ReadTimeout(f"not complete after {self.seconds:g} seconds")
-        return left if timeout is None else min(timeout, left)
-
-
-class _Limited:
-    """A network backend of httpcore, or one of its streams, whose waits end with the request's time."""
-
-    def __init__(self, inner: Any, request: _Request) -> None:
-        self._inner = inner
-        self._request = request
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def connect_tcp(self, *args: Any, timeout: float | None = None, **more: Any) -> _Limited:
-        stream = self._inner.connect_tcp(*args, timeout=self._request.wait(timeout), **more)
-        return _Limited(stream, self._request)
-
-    def start_tls(self, *args: Any, timeout: float | None = None, **more: Any) -> _Limited:
-        stream = self._inner.start_tls(*args, timeout=self._request.wait(timeout), **more)
-        return _Limited(stream, self._request)
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> Any:
-        return self._inner.read(max_bytes, self._request.wait(timeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._request.is_sent = True
-        self._inner.write(buffer, self._request.wait(timeout))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -310,20 +350,23 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _set_location_aside(response: httpx.Response) -> None:
-    """Take a redirect's address from httpx, which would prepare a request to it, the key's header included."""
+async def _set_location_aside(response: httpx.Response) -> None:
+    """Take a redirect's address away from httpx.
+
+    It would prepare a request to it, the key's header included.
+    """
     response.extensions[_LOCATION] = response.headers.pop("location", "")
 
 
-def _read(response: httpx.Response, method: str, address: str) -> bytes:
-    """Read a body to its end, and no further than the largest that is read.
+async def _read(response: httpx.Response, method: str, address: str) -> bytes:
+    """Read a body, of `LARGEST` bytes at most.
 
     It is decompressed here: httpx would decompress what came at once, however much it becomes.
     """
     member = zlib.decompressobj(wbits=31)
     is_packed = "gzip" in response.headers.get("content-encoding", "").lower()
     content = bytearray()
-    for block in response.iter_raw(_BLOCK):
+    async for block in response.aiter_raw(_BLOCK):
         content += member.decompress(block, LARGEST + 1 - len(content)) if is_packed else block
         if len(content) > LARGEST:
             why = f"{method} {address}: the answer is larger than {LARGEST >> 20} MiB"

@@ -1,4 +1,7 @@
-"""What is sent to the service: the fields of an event, in the names of its version (interface 2.1, 2.8, 4, 9)."""
+"""Events as they are sent to the service.
+
+Fields have the names of the client's version (interface 2.1, 2.8, 4, 9).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from osdi_frames.client.address import segment
 from osdi_frames.errors import InvalidField, nearest
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import fields
@@ -34,7 +38,9 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes events in the field names of a version, with the service's own prefix, the first one.
+    """Writes events in the field names of a version.
+
+    The prefix is the service's own, the first one.
 
     >>> Writer("v1", ("platform",), is_new=True).event({"title": "Picnic", "origin_system": "Desk"})
     {'summary': 'Picnic', 'originating_system': 'Desk'}
@@ -48,7 +54,7 @@ class Writer:
     """A new event can have links, and has nothing that could be emptied."""
 
     def event(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Write a new event, or the fields of one that are to be changed."""
+        """Write a new event, or changed fields of one."""
         body = self._fields(given, EVENT)
         required = [str(self._sent(field)) for field in EVENT if field.required]
         asked = required if self.is_new else [name for name in required if name in body]
@@ -60,11 +66,24 @@ class Writer:
         return body
 
     def accepted(self, field: Field) -> tuple[str, ...]:
-        """Return every name that a field is recognised by: of both versions, with any known prefix."""
+        """Return every name that a field is recognised by.
+
+        They are of both versions, with any known prefix.
+        """
         return spelled(filter(None, (field.v2, field.v1)), self.prefixes)
 
+    def bare(self, event_id: str) -> str:
+        """Return an id without the service's prefix.
+
+        `BadAddress` where it is none.
+        """
+        system, _, bare = event_id.partition(":")
+        found = bare if system in self.prefixes and bare else event_id
+        segment(found)
+        return found
+
     def _lacking(self, location: Mapping[str, Any] | None) -> list[str]:
-        """Name what v1 requires of a location, and this one lacks (interface 2.8)."""
+        """Name what v1 requires, and a location lacks (interface 2.8)."""
         is_complete = not location or location.get("postal_code", "" if self.is_new else "stays").strip()
         return [] if self.version != "v1" or is_complete else ["location.postal_code"]
 
@@ -101,7 +120,10 @@ class Writer:
         return f"the service ignores {quoted(key)}: it is not editable; strict=False leaves it out"
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
-        """Return a value as JSON, if its field can hold it. None empties a text: the service ignores null."""
+        """Return a value as JSON.
+
+        `InvalidField` where its field cannot hold it. None empties a text: the service ignores null.
+        """
         if value is None and kind == "string":
             return ""
         if value is None:
@@ -134,7 +156,10 @@ class Writer:
         raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {quoted(value)}")
 
     def _creator(self, links: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """Keep of the links what a client can set: the creator (interface 4, rule 2)."""
+        """Keep the link to the creator (interface 4, rule 2).
+
+        It is the only one that a client can set.
+        """
         if self.strict and (others := [name for name in links if name != _CREATOR]):
             raise InvalidField(f"the service ignores {key}.{cut(str(others[0]))}; strict=False leaves it out")
         match links.get(_CREATOR):
@@ -146,7 +171,9 @@ class Writer:
 
 
 def _wall_clock(value: Any, key: str) -> str:
-    """Write a local time as the contract has it: with a Z that is not UTC (interface 2.1).
+    """Write a local time, with a Z (interface 2.1).
+
+    The Z is not UTC.
 
     >>> _wall_clock(datetime(2026, 5, 1, 18, 30), "start_date")
     '2026-05-01T18:30:00Z'
@@ -168,7 +195,7 @@ def _wall_clock(value: Any, key: str) -> str:
 
 
 def _is_seen(text: str) -> bool:
-    """Return whether a text is more than blanks and signs without a form."""
+    """Return whether a text has visible characters."""
     return any(sign.isprintable() and not sign.isspace() for sign in text)
 
 

@@ -1,6 +1,7 @@
-"""Receive signature webhooks durably: 200 is answered only after the delivery is on disk.
+"""Receive signature webhooks durably.
 
-The application needs the extra ``serve``; checking an archive and erasing a person from it do not.
+200 is answered only after the delivery is on disk. The application needs the extra ``serve``; checking an archive and
+erasing a person from it do not.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from osdi_frames.receiver.verification import verify
 
 if TYPE_CHECKING:
     from osdi_frames.receiver.app import create_app, serve
-    from osdi_frames.receiver.delivery_queue import Limits
+    from osdi_frames.receiver.delivery_queue import ReceiverLimits
 
-__all__ = ["Limits", "create_app", "erase", "serve", "verify"]
+__all__ = ["ReceiverLimits", "create_app", "erase", "serve", "verify"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("Limits", "create_app", "serve"):
+    if name not in ("ReceiverLimits", "create_app", "serve"):
         raise AttributeError(f"module {quoted(__name__)} has no attribute {quoted(name)}")
     try:
         return getattr(import_module("osdi_frames.receiver.app"), name)

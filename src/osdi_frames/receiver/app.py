@@ -1,6 +1,7 @@
-"""The receiver as an ASGI application, and under uvicorn: check each request and its token, store its body, answer.
+"""The receiver as an ASGI application, under uvicorn.
 
-Connections and log lines are limited: clients without the token cannot lock the service out.
+It checks each request and its token, stores its body, answers. Connections and log lines are limited: clients without
+the token cannot lock the service out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.listening import BACKLOG, listen
-from osdi_frames.receiver.delivery_queue import DeliveryQueue, Limits
+from osdi_frames.receiver.delivery_queue import DeliveryQueue, ReceiverLimits
 from osdi_frames.receiver.worker import Worker, check_name
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{20,}")
@@ -43,9 +44,10 @@ logger = logging.getLogger(__name__)
 
 
 class _Early(PlainTextResponse):
-    """An answer before the body's end, which is still read for a moment, and the end of the connection.
+    """An answer before the body's end.
 
-    A connection that is closed while bytes are on their way is reset, and the sender never sees the answer.
+    The body is still read for a moment, then the connection ends. A connection that is closed while bytes are on their
+    way is reset, and the sender never sees the answer.
     """
 
     def __init__(self, text: str, status: int, **headers: str) -> None:
@@ -76,7 +78,7 @@ def create_app(
     *,
     tokens: Iterable[str],
     worker: str = "main",
-    limits: Limits | None = None,
+    limits: ReceiverLimits | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Starlette:
     """Make the application that receives deliveries into an archive.
@@ -93,7 +95,7 @@ def create_app(
     worker
         The folder inside the archive that this process owns; every process needs one of its own.
     limits
-        Sizes and times, see `Limits`; those on connections and heads are the server's, see `serve`.
+        Sizes and times, see `ReceiverLimits`; those on connections and heads are the server's, see `serve`.
     now
         Returns the current time, for ``received_at`` and the folders of days.
 
@@ -110,7 +112,7 @@ def create_app(
     >>> create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])  # uvicorn.run(…) serves it
     <starlette.applications.Starlette object at 0x...>
     """
-    limits = limits or Limits()
+    limits = limits or ReceiverLimits()
     check_name(worker)  # before the tokens, which the command line may make
     known = Tokens(tokens)
     owner = Worker(Path(archive), worker, segment_bytes=limits.segment_bytes)
@@ -127,19 +129,19 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8080,
     worker: str = "main",
-    limits: Limits | None = None,
+    limits: ReceiverLimits | None = None,
 ) -> None:
-    """Receive deliveries into an archive until SIGTERM or SIGINT; see `create_app` for the arguments.
+    """Receive deliveries until SIGTERM or SIGINT.
 
-    Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged is on disk.
-    Connections are limited as `Limits` says, and no statement logs more than ten lines a minute.
+    See `create_app` for the arguments. Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged
+    is on disk. Connections are limited as `ReceiverLimits` says, and no statement logs more than ten lines a minute.
 
     Raises
     ------
     OSError
         The address cannot be listened on, or the archive cannot be written.
     """
-    limits, repeats = limits or Limits(), RepeatLimit()
+    limits, repeats = limits or ReceiverLimits(), RepeatLimit()
     with listen(host, port) as listener, contextlib.ExitStack() as at_the_end:
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(repeats)
@@ -150,7 +152,9 @@ def serve(
 
 
 class Tokens:
-    """The tokens that are valid now; which one is asked for does not show in the time that the answer takes.
+    """The tokens that are valid now.
+
+    The time that an answer takes does not show which one was sent.
 
     >>> "a-token-that-is-long-enough" in Tokens(["a-token-that-is-long-enough"])
     True
@@ -170,7 +174,7 @@ class Tokens:
 class _Endpoint:
     """Answers every request."""
 
-    def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: Limits) -> None:
+    def __init__(self, queue: DeliveryQueue, tokens: Tokens, limits: ReceiverLimits) -> None:
         self._queue = queue
         self._tokens = tokens
         self._limits = limits
@@ -207,7 +211,10 @@ class _Endpoint:
         return STORED if await self._queue.store(body) else BUSY
 
     async def _read(self, request: Request, read: bytearray) -> Response | None:
-        """Read a body, which counts as held in the queue from then on; return the refusal that ends it early."""
+        """Read a body; return an early refusal.
+
+        From then on the body counts as held in the queue.
+        """
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 async for chunk in request.stream():
@@ -231,7 +238,7 @@ class _Server(uvicorn.Server):
             listener.listen(BACKLOG)
 
 
-def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
+def _config(app: Starlette, limits: ReceiverLimits) -> uvicorn.Config:
     # Out of files, nothing can be accepted, and asyncio's loop logs a traceback for each that waits. It accepts
     # `backlog` connections before the first of them can close another one, and again while that one closes.
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -253,10 +260,11 @@ def _config(app: Starlette, limits: Limits) -> uvicorn.Config:
 
 
 class _Connection(H11Protocol):
-    """An HTTP/1.1 connection with a time limit for each request's head, one of at most `connections`.
+    """An HTTP/1.1 connection, one of a limited number.
 
-    Where a new connection is one too many, the oldest that has not shown the token is closed; without any of
-    these the one that has been idle for the longest time, and without any of these the new one.
+    Each request's head has a time limit, and at most `connections` are open. Where a new connection is one too many,
+    the oldest that has not shown the token is closed; without any of these the one that has been idle for the longest
+    time, and without any of these the new one.
     """
 
     def __init__(
@@ -310,7 +318,9 @@ class _Connection(H11Protocol):
 
 
 class RepeatLimit(logging.Filter):
-    """Log each statement of the program at most `most` times a minute, and count the records left out.
+    """Logs each statement `most` times a minute.
+
+    The records left out are counted.
 
     >>> limit = RepeatLimit(most=2)
     >>> [limit.filter(logging.makeLogRecord({"created": second})) for second in (0, 1, 2, 61)]

@@ -1,4 +1,7 @@
-"""Group commit: what many connections deliver waits for one write and one sync, and is then answered."""
+"""Group commit: one write and sync for many deliveries.
+
+They are answered after it.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from osdi_frames.quoting import with_paths_cut
-from osdi_frames.receiver.envelope import Envelope, timestamp
+from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker
+from osdi_frames.sources.manifest import stamp
 
 _WINDOW = 10.0  # seconds that rate and p99 look back
 _BATCH_BYTES = 8 << 20
@@ -27,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReceiverLimits:
     """The receiver's settings; bytes and seconds.
 
     The sender gives up after half a second, so an answer that comes later than `answer_seconds` after the
@@ -51,8 +55,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    """A body that waits to be durable; with a `reason` it goes to quarantine."""
+class _PendingBody:
+    """A body that waits to be durable.
+
+    With a `reason` it goes to quarantine.
+    """
 
     body: bytes
     received_at: str
@@ -61,16 +68,17 @@ class _Waiting:
 
 
 class DeliveryQueue:
-    """Makes bodies durable together: a thread writes what waits, another one seals finished segments.
+    """Makes bodies durable together.
 
-    One event loop uses it while it is `running`, and it alone resolves the answers.
+    One thread writes what waits, another one seals finished segments. One event loop uses it while it is `running`, and
+    it alone resolves the answers.
     """
 
-    def __init__(self, worker: Worker, *, limits: Limits, now: Callable[[], datetime]) -> None:
+    def __init__(self, worker: Worker, *, limits: ReceiverLimits, now: Callable[[], datetime]) -> None:
         self._worker = worker
         self._limits = limits
         self._now = now
-        self._queue: deque[_Waiting] = deque()
+        self._queue: deque[_PendingBody] = deque()
         self._waiting = 0  # those that are validated or written now included
         self.held = 0  # bytes of the bodies that are in memory
         self._stored = 0
@@ -85,11 +93,14 @@ class DeliveryQueue:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Write what is stored in the meantime, all of it, and leave the folder at the end."""
+        """Write what is stored in the meantime.
+
+        At the end all of it is written, and the folder is left.
+        """
         self._loop = asyncio.get_running_loop()
         _submit(self._sealer, self._seal)
         # Begun ahead of its first line, a segment lets it wait for one sync and not for three.
-        day = timestamp(self._now())[:10]
+        day = stamp(self._now())[:10]
         begun = self._writer.submit(self._worker.deliveries.append, [], day=day)
         with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
             await asyncio.wrap_future(begun)
@@ -113,9 +124,12 @@ class DeliveryQueue:
         return self.held > self._limits.held_bytes
 
     async def store(self, body: bytes) -> bool:
-        """Make a held body durable; ``False`` when it failed or would come too late for the sender."""
+        """Make a held body durable.
+
+        ``False`` when it failed or would come too late for the sender.
+        """
         arrived = self._loop.time()
-        received_at = timestamp(self._now())
+        received_at = stamp(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
         stored = False
         self._waiting += 1
@@ -135,13 +149,13 @@ class DeliveryQueue:
         return stored
 
     def _put(self, body: bytes, received_at: str, answer: asyncio.Future[bool]) -> None:
-        self._queue.append(_Waiting(body, received_at, validate_body(body), answer))
+        self._queue.append(_PendingBody(body, received_at, validate_body(body), answer))
         # It finds nothing to do where an earlier call has written this as well.
         _submit(self._writer, self._write)
 
     def _write(self) -> None:
-        """Write and sync a batch of what waits, and have it answered."""
-        shares: defaultdict[Log | None, list[_Waiting]] = defaultdict(list)
+        """Write, sync and answer a batch of bodies."""
+        shares: defaultdict[Log | None, list[_PendingBody]] = defaultdict(list)
         size = 0
         while self._queue and size < _BATCH_BYTES:
             item = self._queue.popleft()
@@ -153,7 +167,7 @@ class DeliveryQueue:
             stored = target is not None and self._append(target, share)
             self._loop.call_soon_threadsafe(self._resolve, share, stored)
 
-    def _append(self, log: Log, share: Sequence[_Waiting]) -> bool:
+    def _append(self, log: Log, share: Sequence[_PendingBody]) -> bool:
         def append() -> None:
             self._worker.check_lock()
             if log.append(lines, day=share[0].received_at[:10]):
@@ -179,7 +193,7 @@ class DeliveryQueue:
         self._failure = failure
         return failure is None
 
-    def _resolve(self, share: Sequence[_Waiting], stored: bool) -> None:
+    def _resolve(self, share: Sequence[_PendingBody], stored: bool) -> None:
         for item in share:
             self._waiting -= 1
             self.held -= len(item.body)
@@ -196,7 +210,10 @@ class DeliveryQueue:
             )
 
     async def health(self) -> dict[str, object]:
-        """Return the receiver's state; an append and a sync are tried for it, see `Limits.probe_seconds`."""
+        """Return the receiver's state.
+
+        An append and a sync are tried for it, see `ReceiverLimits.probe_seconds`.
+        """
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)

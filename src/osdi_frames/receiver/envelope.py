@@ -1,4 +1,6 @@
-"""One line of an archive: a received body with its time, its sequence number and a checksum.
+"""One line of an archive: an enveloped body.
+
+It has the body's time, its sequence number and a checksum.
 
 A line reads ::
 
@@ -23,7 +25,6 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 MARK = b'{"checksum":"'
 _LINE = re.compile(
@@ -55,7 +56,10 @@ class Envelope:
 
     @classmethod
     def of(cls, received: bytes, *, sequence: int, at: str, reason: str | None) -> Envelope:
-        """Put received bytes in an envelope; with a `reason` they are for the quarantine."""
+        """Put received bytes in an envelope.
+
+        With a `reason` they are for the quarantine.
+        """
         if reason is not None:
             return cls(sequence, at, b"[]", received, reason)
         if b"\n" in received or b"\r" in received:
@@ -64,7 +68,10 @@ class Envelope:
 
     @property
     def exact(self) -> bytes:
-        """The bytes that were received; of an erased delivery, what was left of them."""
+        """The bytes that were received.
+
+        Of an erased delivery, they are what was left.
+        """
         return self.body if self.received is None else self.received
 
     def line(self) -> bytes:
@@ -82,7 +89,9 @@ class Envelope:
 
 
 def read(line: bytes) -> Envelope | None:
-    """Read a line without its line break; ``None`` when any byte of it is not as it was written.
+    """Read a line without its line break.
+
+    ``None`` when any byte of it is not as it was written.
 
     >>> line = Envelope.of(b"[]", sequence=7, at="2026-11-21T10:42:07.000000Z", reason=None).line()
     >>> read(line[:-1]).sequence
@@ -102,14 +111,12 @@ def read(line: bytes) -> Envelope | None:
 
 
 def read_after_damage(line: bytes) -> Envelope | None:
-    """Read the whole line that follows a damaged one whose line break was lost."""
+    """Read the whole line after a damaged one.
+
+    The damaged one's line break was lost.
+    """
     start = line.rfind(MARK)
     return read(line[start:]) if start > 0 else None
-
-
-def timestamp(moment: datetime) -> str:
-    """Write a moment the way envelopes do: UTC, microseconds, ``Z``."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _checksum(covered: bytes) -> bytes:

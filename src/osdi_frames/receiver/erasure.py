@@ -1,4 +1,7 @@
-"""Erase one person's data from an archive, however the person is spelled in it."""
+"""Erase one person's data from an archive.
+
+The person is found however they are spelled in it.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.escapes import LAYERS, undo
 from osdi_frames.quoting import located, with_paths_cut
 from osdi_frames.receiver import envelope
-from osdi_frames.receiver.envelope import timestamp
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE
+from osdi_frames.sources.manifest import stamp
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _RECEIVED = re.compile(rb'"received":"([A-Za-z0-9+/]*)')  # see `envelope`
@@ -34,7 +37,10 @@ _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, t
 
 @dataclass(slots=True)
 class Erasure:
-    """What was searched and erased, and each place where one of the ids and addresses is or may be `left`."""
+    """What was searched, erased and `left`.
+
+    Each place is listed in which one of the ids and addresses is or may be left.
+    """
 
     searched: int = 0
     deliveries: int = 0
@@ -51,7 +57,7 @@ def erase(
     emails: Iterable[str] = (),
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Erasure:
-    """Take every element about a person out of the sealed segments of an archive.
+    """Erase a person's elements from sealed segments.
 
     An element is about a person when a link of it leads to one of `persons` (interface 2.7: the id in
     ``_links.osdi:person.href``, whatever query or fragment follows), or one of its ``email_addresses`` is one
@@ -71,7 +77,7 @@ def erase(
         No receiver has written here.
     """
     folders = worker_folders(Path(archive))
-    eraser = _Eraser(Person(persons, emails), timestamp(now()))
+    eraser = _Eraser(Person(persons, emails), stamp(now()))
     for folder in folders:
         with _alone(folder):
             for segment in (*segments(folder), *segments(folder / QUARANTINE)):
@@ -83,9 +89,9 @@ def erase(
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let no two erasures rewrite one segment: the later would bring back what the earlier took out.
+    """Let one erasure at a time rewrite segments.
 
-    What no receiver writes to is sealed first.
+    The later would bring back what the earlier took out. What no receiver writes to is sealed first.
     """
     descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
     try:
@@ -140,9 +146,10 @@ class _Eraser:
             self.done.deliveries += len(counts) - counts.count(0)
 
     def _without_person(self, line: bytes, place: str) -> tuple[bytes, int] | None:
-        """Return what is left of a line, and of how many elements nothing (0 in quarantine); None where all stays.
+        """Return the rest of a line; None if all stays.
 
-        List what cannot be searched, and what names the person and stays.
+        It comes with the number of elements that were erased, 0 in quarantine. List what cannot be searched, and what
+        names the person and stays.
         """
         entry = envelope.read(line.removesuffix(b"\n"))
         if entry is None:
@@ -169,7 +176,10 @@ class _Eraser:
 
 
 class Person:
-    """The ids and e-mail addresses of a person who is to be erased; a link to the person serves as the id."""
+    """The ids and e-mail addresses to erase.
+
+    A link to the person serves as the id.
+    """
 
     def __init__(self, ids: Iterable[str], emails: Iterable[str]) -> None:
         self._ids = {_path(id_)[-1] for id_ in ids}
@@ -183,10 +193,10 @@ class Person:
         self._pattern = re.compile("|".join(patterns) or "(?!)")
 
     def is_subject_of(self, node: object, key: str = "") -> bool:
-        """Return whether an element, its objects as tuples of pairs, is about the person.
+        """Return whether an element is about the person.
 
-        It is when a link of it leads to the person, when it has the person's id, or one of the addresses
-        among its ``email_addresses``.
+        That is so where a link of it leads to the person, where it has the person's id, or one of the addresses among
+        its ``email_addresses``. Its objects are tuples of pairs.
         """
         if isinstance(node, tuple):
             return any(
@@ -206,7 +216,9 @@ class Person:
         return name == "href" and (in_people or (within == "osdi:person" and path[-1] in self._ids))
 
     def is_named_in(self, text: str) -> bool:
-        """Return whether text holds an id or an address: in any case, escaped, percent-encoded, as HTML.
+        """Return whether text holds an id or an address.
+
+        It is found in any case, escaped, percent-encoded, as HTML.
 
         >>> Person([], ["ann@x.org"]).is_named_in("mail ann%40x.org")
         True
@@ -216,7 +228,10 @@ class Person:
         )
 
     def is_named_in_bytes(self, data: bytes) -> bool:
-        """Return whether bytes of any kind hold an id or an address, also in an envelope's base64."""
+        """Return whether bytes hold an id or an address.
+
+        It is found in bytes of any kind, also in an envelope's base64.
+        """
         texts = [data.replace(b"\0", b"").decode("utf-8", "replace"), data.decode("latin-1")]
         if b"\0" in data:
             texts += [data.decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")]
@@ -229,7 +244,7 @@ def _path(link: str) -> list[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Yield text as it is, and as it reads once its escapes are undone."""
+    """Yield text as it is, and with escapes undone."""
     for _ in range(LAYERS):
         yield _folded(text)
         if "+" in text:

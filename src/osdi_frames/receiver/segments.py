@@ -1,4 +1,4 @@
-"""Append-only segments of lines: the durable half of the receiver, with no web in it.
+"""Append-only segments of lines, durable.
 
 A log is a folder of days, a day is a folder of segments, and a segment is named after the sequence number of
 its first line::
@@ -38,20 +38,26 @@ _COMPRESSION: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A segment file, described by its name; segments sort in the order of their lines."""
+    """A segment file, described by its name.
+
+    Segments sort in the order of their lines.
+    """
 
     first: int
     sealed: bool
     path: Path = field(compare=False)
 
     def current(self) -> Segment:
-        """Return the segment, in its sealed form when it was sealed since it was listed."""
+        """Return the segment, sealed if it is now."""
         if self.sealed or self.path.exists():
             return self
         return Segment(self.first, True, Path(f"{self.path}{SEALED}"))
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines, each with its line break, of the sealed form if it is sealed now; one without is torn."""
+        """Yield the lines, each with its line break.
+
+        They are of the sealed form if it is sealed now; a line without a break is torn.
+        """
         with self._opened() as file:
             try:
                 yield from file
@@ -66,10 +72,10 @@ class Segment:
 
 
 def segments(folder: Path) -> list[Segment]:
-    """List the segments of a log in the order of their lines, whatever their day.
+    """List a log's segments in the order of their lines.
 
-    Twice, because one that is sealed while its folder is listed can be missed in both of its forms; in the second
-    listing the sealed one is there from the beginning.
+    Their day does not matter. Folders are listed twice, because one that is sealed while its folder is listed can be
+    missed in both of its forms; in the second listing the sealed one is there from the beginning.
     """
     found = {
         path: Segment(int(name["first"]), name["sealed"] is not None, path)
@@ -81,10 +87,10 @@ def segments(folder: Path) -> list[Segment]:
 
 
 def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
-    """Find where the last whole line of a plain segment ends, and that line's sequence number.
+    """Find the end of a segment's last whole line.
 
-    What follows that point was never acknowledged: a torn line, or lines numbered from `below` on,
-    which a later segment holds.
+    That line's sequence number comes with it. What follows that point was never acknowledged: a torn line, or lines
+    numbered from `below` on, which a later segment holds.
     """
     if not path.stat().st_size:
         return 0, None
@@ -101,13 +107,16 @@ def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
 
 
 class Removed(OSError):
-    """A file that is open was removed, moved away, replaced or cut: what is written to it is lost."""
+    """An open file was removed, moved, replaced or cut.
+
+    What is written to it is lost.
+    """
 
 
 def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> None:
-    """Raise `Removed` unless a path leads to the file that is open, and that file has the size it should have.
+    """Raise `Removed` unless a path leads to the open file.
 
-    A write and a sync succeed in a deleted file as well.
+    It must have the size that it should have. A write and a sync succeed in a deleted file as well.
     """
     opened = os.fstat(descriptor)
     try:
@@ -119,7 +128,10 @@ def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> N
 
 
 def last_sequence(last: Segment) -> int:
-    """Find the number of the last line of a segment; of a sealed one at least its first number is taken."""
+    """Find the number of a segment's last line.
+
+    Of a sealed one at least its first number is taken.
+    """
     if not last.sealed:
         return whole_until(last.path)[1] or last.first - 1
     tail = deque[bytes](maxlen=1)
@@ -130,11 +142,11 @@ def last_sequence(last: Segment) -> int:
 
 
 def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
-    """Move what follows the last whole line of a plain segment into the folder `torn`.
+    """Move a segment's torn end into the folder `torn`.
 
-    The copy is durable before the segment is cut, and its name says where it was cut and what it holds, so
-    doing this twice is the same as doing it once. A segment without any whole line goes. What stays is durable
-    afterwards.
+    It follows the last whole line of a plain segment. The copy is durable before the segment is cut, and its name says
+    where it was cut and what it holds, so doing this twice is the same as doing it once. A segment without any whole
+    line goes. What stays is durable afterwards.
     """
     end, _ = whole_until(path, below)
     with path.open("r+b") as plain:
@@ -151,11 +163,11 @@ def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
 
 
 class Log:
-    """The writing end of a log; one process holds it, one thread calls it.
+    """The writing end of a log.
 
-    Every start begins a new segment, and so does what follows a failure: nothing is ever appended to a file
-    whose end is in doubt. A torn end is set aside. `writing_from` is the first number of the segment that is
-    written now, or comes next; all before it can be sealed.
+    One process holds it, one thread calls it. Every start begins a new segment, and so does what follows a failure:
+    nothing is ever appended to a file whose end is in doubt. A torn end is set aside. `writing_from` is the first
+    number of the segment that is written now, or comes next; all before it can be sealed.
     """
 
     def __init__(self, folder: Path, *, torn: Path, segment_bytes: int) -> None:
@@ -171,10 +183,10 @@ class Log:
                 set_aside(last[0].path, torn)
 
     def append(self, lines: Sequence[bytes], *, day: str) -> bool:
-        """Write and sync `lines`, numbered from `next_sequence` on; return whether a segment was begun.
+        """Write and sync `lines`; return whether a segment began.
 
-        Without lines, a segment is begun ahead of its first line. After an OSError nothing of them counts: the
-        segment is cut back to its last durable length and given up.
+        They are numbered from `next_sequence` on. Without lines, a segment is begun ahead of its first line. After an
+        OSError nothing of them counts: the segment is cut back to its last durable length and given up.
         """
         if self._open and (self._open.path.parent.name != day or self._open.length >= self._segment_bytes):
             self.close()
@@ -188,9 +200,10 @@ class Log:
         return begun
 
     def check(self) -> None:
-        """Raise `Removed` when the segment that is written now is not in its place; it is given up then.
+        """Raise `Removed` when the open segment was moved.
 
-        The next line begins a new segment, whose first number shows that some are missing before it.
+        The segment is given up then. The next line begins a new segment, whose first number shows that some are missing
+        before it.
         """
         if self._open:
             with self._given_up_on_failure():
@@ -227,7 +240,10 @@ class Log:
 
 
 class _OpenSegment:
-    """A segment file open for appending, with the length up to which it is durable."""
+    """A segment file open for appending.
+
+    `length` is how far it is durable.
+    """
 
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
@@ -247,7 +263,10 @@ class _OpenSegment:
         check_identity(self.path, self._descriptor, size=size)
 
     def close(self) -> None:
-        """Cut off what is not durable; a file without anything durable goes."""
+        """Cut off what is not durable.
+
+        A file without anything durable is removed.
+        """
         try:
             check_identity(self.path, self._descriptor)
             if self.length == 0:
@@ -259,7 +278,10 @@ class _OpenSegment:
 
 
 def write_sealed(lines: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
-    """Write a sealed segment durably, in place of one that may be there, and only once it reads back."""
+    """Write a sealed segment durably, and read it back.
+
+    It takes the place of one that may be there.
+    """
     with replacing(path, partial=partial) as file:
         with zstd.ZstdFile(file, "wb", options=_COMPRESSION) as stream:
             stream.writelines(lines)
@@ -269,7 +291,10 @@ def write_sealed(lines: Iterable[bytes], path: Path, *, partial: str = PARTIAL) 
 
 
 def seal_finished(log: Log, *, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Seal every segment of a log that is no longer written, the oldest first, until it is stopped."""
+    """Seal a log's finished segments, oldest first.
+
+    It goes on until it is stopped.
+    """
     bound = log.writing_from
     found = segments(log.folder)
     for segment in found:

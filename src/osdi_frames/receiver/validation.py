@@ -1,4 +1,7 @@
-"""Which bodies are deliveries, and which go to quarantine (interface 2.7)."""
+"""Which bodies are deliveries (interface 2.7).
+
+All others go to quarantine.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ _SEPARATOR = re.compile(r"[ \t\r\n]*(?:,[ \t\r\n]*|(\])[ \t\r\n]*)")
 
 
 def validate_body(body: bytes) -> str | None:
-    """Return why a body is not a JSON array of objects; ``None`` when it is one.
+    """Return why a body is no array of objects.
 
-    JSON is that of RFC 8259, stricter than Python's: no ``NaN``, no number that no float can hold, no byte
-    order mark, UTF-8 only, and at most 100 levels deep. A lone surrogate escape and a repeated key are
-    JSON, and what they mean is a question for whoever reads the archive.
+    ``None`` when it is a JSON array of objects. JSON is that of RFC 8259, stricter than Python's: no ``NaN``, no number
+    that no float can hold, no byte order mark, UTF-8 only, and at most 100 levels deep. A lone surrogate escape and a
+    repeated key are JSON, and what they mean is a question for whoever reads the archive.
 
     >>> validate_body(b'[{"osdi:signature": {}}]') is None
     True
@@ -55,7 +58,9 @@ def validate_body(body: bytes) -> str | None:
 
 
 def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:
-    """Yield the elements of a JSON array, each with where its text begins and ends; stop with a JSONDecodeError.
+    """Yield the elements of a JSON array.
+
+    Each comes with where its text begins and ends. A JSONDecodeError stops them.
 
     >>> list(elements('[{"a": 1}, {}]', json.JSONDecoder()))
     [({'a': 1}, 1, 9), ({}, 11, 13)]

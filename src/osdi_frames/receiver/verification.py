@@ -1,4 +1,4 @@
-"""Check an archive of the receiver: every checksum, every sequence number."""
+"""Check an archive: every checksum, every sequence number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _TORN = "a torn line"
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something in an archive that is not as it was written; `line` counts from 1, 0 is the whole file."""
+    """Something that is not as it was written.
+
+    `line` counts from 1, 0 is the whole file.
+    """
 
     path: Path
     line: int
@@ -29,7 +32,7 @@ class Damage:
 
 @dataclass(slots=True)
 class Verification:
-    """What was found in an archive: how much of it is whole, and every damage."""
+    """How much of an archive is whole, and damages."""
 
     segments: int = 0
     deliveries: int = 0
@@ -40,7 +43,7 @@ class Verification:
 
 
 def verify(archive: str | Path) -> Verification:
-    """Check every line's checksum and that the sequence of every worker is whole.
+    """Check every line's checksum and every worker's sequence.
 
     A receiver may write to the archive meanwhile; where its lock file or the segment that it writes was
     removed, that is a damage. The numbers of a log begin with 1, so what was removed is named by the first
@@ -62,7 +65,7 @@ def verify(archive: str | Path) -> Verification:
 
 
 def _missing(folder: Path) -> Iterator[Damage]:
-    """Yield what a receiver keeps in its folder and is not there."""
+    """Yield what is missing in a receiver's folder."""
     lock = folder / ".lock"
     if not lock.exists():
         yield Damage(lock, 0, "was removed, and another receiver can write here: restart the receiver")
@@ -71,7 +74,7 @@ def _missing(folder: Path) -> Iterator[Damage]:
 
 
 def _verify_log(folder: Path, found: Verification) -> int:
-    """Check a log, and return how many whole lines it has."""
+    """Check a log; return its number of whole lines."""
 
     def follows(number: int) -> bool:
         return number == expected or (lost and number > expected)
@@ -102,7 +105,7 @@ def _verify_log(folder: Path, found: Verification) -> int:
 
 
 def _entries(segment: Segment) -> Iterator[tuple[int, envelope.Envelope | str]]:
-    """Yield the content of each line, or what is wrong with it."""
+    """Yield each line's content, or its damage."""
     number = 0
     try:
         for number, line in enumerate(segment.lines(), 1):

@@ -1,4 +1,4 @@
-"""One worker's folder in an archive: its lock, its log of deliveries, its quarantine.
+"""One worker's folder: its lock, log and quarantine.
 
 ::
 
@@ -35,9 +35,10 @@ logger = logging.getLogger(__name__)
 
 
 class Worker:
-    """A worker's folder, owned by this process until it is closed; `ArchiveLocked` where another one owns it.
+    """A worker's folder, owned until it is closed.
 
-    A receiver waits until an erasure gives the folder back; one that `erases` waits for nobody.
+    `ArchiveLocked` where another process owns it. A receiver waits until an erasure gives the folder back; one that
+    `erases` waits for nobody.
     """
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int, erases: bool = False) -> None:
@@ -54,13 +55,16 @@ class Worker:
         )
 
     def check_lock(self) -> None:
-        """Raise ``OSError`` when the lock file is not in its place: another process could own the folder."""
+        """Raise ``OSError`` when the lock file was moved.
+
+        Another process could own the folder.
+        """
         check_identity(self.folder / ".lock", self._lock)
 
     def probe(self) -> None:
-        """Prove that an append and a sync work here; raise ``OSError`` when they do not.
+        """Prove that an append and a sync work.
 
-        The file is new each time: rewriting an old one would succeed on a full disk.
+        ``OSError`` when they do not. The file is new each time: rewriting an old one would succeed on a full disk.
         """
         self.check_lock()
         self.deliveries.check()
@@ -96,7 +100,10 @@ class Worker:
         return descriptor
 
     def _locked_to_erase(self) -> int:
-        """Lock the folder as one of those that share it, by which a receiver knows an erasure."""
+        """Lock the folder as an erasure does, shared.
+
+        A receiver knows an erasure by that.
+        """
         descriptor = try_lock(self.folder / ".lock", shared=True)
         if descriptor is None:
             raise locked(self.folder)
@@ -110,7 +117,10 @@ def check_name(name: str) -> None:
 
 
 def worker_folders(archive: Path) -> list[Path]:
-    """List the workers' folders of an archive; raise `SourceNotFound` where no receiver has written."""
+    """List the workers' folders of an archive.
+
+    `SourceNotFound` where no receiver has written.
+    """
     with paths_cut():
         found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
@@ -119,7 +129,7 @@ def worker_folders(archive: Path) -> list[Path]:
 
 
 def locked(folder: Path) -> ArchiveLocked:
-    """Return the error that says that another process owns a worker's folder."""
+    """Return the error for another process's folder."""
     return ArchiveLocked(
         f"{located(folder)}: another receiver writes here, or an erasure does; "
         "give this one a name of its own with --worker"
@@ -127,7 +137,7 @@ def locked(folder: Path) -> ArchiveLocked:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process holds the lock of a file for itself."""
+    """Return whether a file is locked exclusively."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,11 +1,20 @@
-"""The manifest of a pull, and its proof.
+"""The manifest of a pull: request, counts and proof.
 
-It lists what was asked for and received, and proves that nothing is missing.
+Who looks for what is gone compares pulls of one `Manifest.address`. A collection proves absence where it is `complete`
+and `Manifest.is_whole`: what an earlier pull has of it, and this one has not, the service listed no more at some moment
+between `started_at` and `finished_at`. Where `CollectionPulled.parent` names what the lists are of, ``{id}`` in `path`
+stands for each parent's id. The pages of a collection are the lines in its `files` whose ``url``, without its query,
+is `Manifest.address`, ``/`` and that path. An event that only its campaign knows has its attendances below the
+campaign: ``event_campaigns/{id}/events/{id}/attendances``.
+
+Forms: 1 has neither ``form`` nor the collections' `files` and counts of records; the pages of a collection can be in
+any of the pull's `files`. 2 has them. Names that this version does not know are passed over.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +22,10 @@ from typing import Any
 
 from osdi_frames.durable import write_file
 from osdi_frames.errors import counted, printable
-from osdi_frames.quoting import located
+from osdi_frames.quoting import located, paths_cut
+
+#: The form in which manifests are written; what each has is said above.
+FORM = 2
 
 #: The name of a manifest: hidden, so that no reader of archives takes it for a document.
 MANIFEST = ".manifest.json"
@@ -32,6 +44,10 @@ class CollectionPulled:
     row of every page, `distinct_ids` the different records among them; a page that was read again counts again. The
     totals are what the service reported first and last, summed over the lists; None where one reported none.
     `newest_modified_date` is where ``since="last"`` goes on.
+
+    A pull of what changed cannot see deletions. It counts the `known_records`, those on the pages of all pulls from the
+    last whole one on, and the `listed_records`, those that the service listed without a filter afterwards. Both are
+    None where that is not known: after a whole pull, of lists that belong to parents, without totals.
     """
 
     name: str
@@ -47,11 +63,32 @@ class CollectionPulled:
     total_records_at_start: int | None = None
     total_records_at_end: int | None = None
     newest_modified_date: datetime | None = None
+    known_records: int | None = None
+    listed_records: int | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def parent(self) -> str | None:
+        """The path of what has a list each.
+
+        It is ``events`` of attendances, and None of a single list.
+        """
+        return self.path.rpartition("/{id}/")[0] or None
+
+    @property
+    def fewer_records(self) -> int:
+        """How many known records are no longer listed.
+
+        It is the least number: new records make up for others.
+        """
+        if self.known_records is None or self.listed_records is None:
+            return 0
+        return max(0, self.known_records - self.listed_records)
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a pull asked for and received.
+    """What a pull requested, what came, and the proof.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
     is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
@@ -67,6 +104,7 @@ class Manifest:
     finished_at: datetime | None = None
     collections: tuple[CollectionPulled, ...] = ()
     files: tuple[str, ...] = ()
+    form: int = FORM
 
     @property
     def complete(self) -> bool:
@@ -75,7 +113,7 @@ class Manifest:
 
     @property
     def why(self) -> str:
-        """The proof for each collection, or its lack.
+        """The proof for each collection, or what is missing.
 
         Each has a line.
         """
@@ -93,7 +131,31 @@ class Manifest:
 
         Retries and redirects are not counted.
         """
-        return sum(collection.pages for collection in self.collections)
+        return sum(done.pages + (done.listed_records is not None) for done in self.collections)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether everything was asked for, not only what changed."""
+        return all(collection.since is None for collection in self.collections)
+
+    @property
+    def fewer_records(self) -> int:
+        """How many known records are no longer listed.
+
+        A full pull finds which.
+        """
+        return sum(collection.fewer_records for collection in self.collections)
+
+    def is_whole(self, collection: CollectionPulled) -> bool:
+        """Return whether all of a collection was requested.
+
+        Nothing was left out by a time, by campaigns that were named, or by a parent that is not known.
+        """
+        is_restricted = self.campaigns is not None and collection.parent in ("events", "event_campaigns")
+        if collection.since or is_restricted:
+            return False
+        parents = [done for done in self.collections if done.path.rpartition("/")[2] == collection.parent]
+        return all(done.complete and self.is_whole(done) for done in parents)
 
     def __str__(self) -> str:
         rows = sum(collection.rows for collection in self.collections)
@@ -101,13 +163,22 @@ class Manifest:
         said = "yes" if self.complete else "no"
         came = f"{counted(self.requests, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
         each = " (of each collection)" if len(self.collections) > 1 else ""  # an event can be in two of them
-        return f"{located(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}"
+        fewer = [
+            f"\n{done.path}: {done.listed_records:,} of {done.known_records:,} known records remain; a full pull finds"
+            " which are gone (--full)"
+            for done in self.collections
+            if done.fewer_records
+        ]
+        return f"{located(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}{''.join(fewer)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the values of its JSON file."""
+        """Return the values of JSON in its file."""
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
-        stored = derived | asdict(self)
+        stored: dict[str, Any] = derived | asdict(self)
         del stored["folder"]
+        for values, done in zip(stored["collections"], self.collections, strict=True):
+            values |= {"parent": done.parent, "whole": self.is_whole(done)}
+            values["fewer_records"] = done.fewer_records
         return dict(json.loads(json.dumps(stored, default=stamp)))
 
     def write(self) -> None:
@@ -119,19 +190,27 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a pull from its folder."""
     stored = json.loads((folder / MANIFEST).read_text(encoding="utf-8"), object_hook=_parsed)
-    values = {field.name: stored[field.name] for field in fields(Manifest) if field.name != "folder"}
-    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    return Manifest(folder, **values | lists)
+    collections = (CollectionPulled(**_known(CollectionPulled, done)) for done in stored["collections"])
+    return Manifest(folder, **{"form": 1} | _known(Manifest, stored) | {"collections": tuple(collections)})
 
 
-def manifests(destination: Path) -> list[Manifest]:
-    """Read the manifests of all pulls, oldest first."""
-    found = (read_manifest(path.parent) for path in destination.glob(f"*/{MANIFEST}"))
+def manifests(destination: str | os.PathLike[str]) -> list[Manifest]:
+    """Read the manifests of a destination's pulls, oldest first."""
+    with paths_cut():
+        found = [read_manifest(path.parent) for path in Path(destination).glob(f"*/{MANIFEST}")]
     return sorted(found, key=lambda manifest: manifest.started_at)
 
 
-def _parsed(values: dict[str, Any]) -> dict[str, Any] | CollectionPulled:
+def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of declared fields.
+
+    Later forms can hold more.
+    """
+    return {field.name: values[field.name] for field in fields(of) if field.name in values}
+
+
+def _parsed(values: dict[str, Any]) -> dict[str, Any]:
     for name in ("started_at", "finished_at", "since", "newest_modified_date"):
         if text := values.get(name):
             values[name] = datetime.fromisoformat(text)
-    return CollectionPulled(**values) if "path" in values else values
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
