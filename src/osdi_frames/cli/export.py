@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import FILTERS, bom, natural, reading, runs, sources
+from osdi_frames.cli.options import bom, natural, reading, runs, sources
 from osdi_frames.output.files import FORMATS
 from osdi_frames.quoting import located
-from osdi_frames.resolving.filters import Filtering
+from osdi_frames.resolving.filters import FILTERS, Filtering
 from osdi_frames.shortcuts import export
 
 

@@ -36,13 +36,10 @@ _on_error = click.option(
     help="Stop at the first problem, or skip problems and say how many.",
 )
 
-#: What each filter keeps, by its name.
-FILTERS = {
-    "since": "from this year, month, day or time on, as 2026-05 (events by start_date, others by created_date)",
-    "until": "up to this year, month, day or time, itself included",
-    "petition": "signatures of the petition with this id; repeat it for several",
-    "campaign": "events of the event campaign with this id; repeat it for several",
-    "status": "events of this status; repeat it for several",
+#: Filters by time, of which one value is asked for.
+_PERIOD = {
+    "since": "Only from this year, month, day or time on, as 2026-05: events by start_date, others by created_date.",
+    "until": "Only up to this year, month, day or time, itself included.",
 }
 
 
@@ -61,10 +58,13 @@ def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ..
 
 def reading(function: Function) -> Function:
     """Take what to read (a period, a petition, …), what to do with problems, and whether to show a bar."""
+    from osdi_frames.resolving.filters import FILTERS  # here: the list of commands needs no pandas
+
     function = _on_error(progress(function))
-    for name, about in reversed(FILTERS.items()):
-        many = name not in ("since", "until")
-        function = click.option(f"--{name}", multiple=many, help=f"Only {about}.")(function)
+    for name, columns in reversed(FILTERS.items()):
+        types = " and ".join(f"{element.name.replace('_', ' ')}s" for element in columns)
+        about = _PERIOD.get(name, f"Only {types} of this {name}; repeat it for several.")
+        function = click.option(f"--{name}", multiple=name not in _PERIOD, help=about)(function)
     return function
 
 
