@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
     import dask.dataframe as dd
 
     from osdi_frames.contents import Contents
-    from osdi_frames.output.exporting import Privacy
+    from osdi_frames.output.exporting import PrivacyOptions
     from osdi_frames.output.files import Format
     from osdi_frames.reports.standard import Options, ReportRequest, ReportResult
 
@@ -436,15 +436,16 @@ class Archive(Reader):
         True
         """
         from osdi_frames import page
+        from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
         from osdi_frames.reports.standard import Options, ReportRequest
 
         _checked("write_report", options, Options.__annotations__)
-        formats = page.checked(formats)
+        forms = [FileForm(format, bom=bom) for format in formats]  # noqa: A001 (as `export` calls it)
         wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
             result = self._report(wanted)
-            page.write(result, folder, formats=formats, bom=bom, now=now)
+            page.write(result, folder, forms=forms, now=now)
         return result
 
     def export(
@@ -459,7 +460,7 @@ class Archive(Reader):
         engine: Literal["dask"] | None = None,
         escape_formulas: bool = True,
         bom: bool = False,
-        **privacy: Unpack[Privacy],
+        **privacy: Unpack[PrivacyOptions],
     ) -> dict[str, int]:
         """Write tables into a folder.
 
@@ -530,6 +531,7 @@ class Archive(Reader):
         {'events': 1}
         """
         from osdi_frames.output.exporting import ExportRequest
+        from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
 
         wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
@@ -540,9 +542,10 @@ class Archive(Reader):
             from osdi_frames.dask import exporting
 
             return exporting.export(self, destination, request, wanted, overwrite=overwrite)
+        form = FileForm(format, escape_formulas, bom)
         rows = self.rows(Resolution(request), Observer(Policy(self.on_error)))
         with output_folder(destination, kind="export", source=self.source, overwrite=overwrite) as folder:
-            return wanted.write(rows, folder, format, escape_formulas=escape_formulas, bom=bom)
+            return wanted.write(rows, folder, form)
 
     def dask(
         self,

@@ -17,7 +17,7 @@ from osdi_frames.sources.source import Source
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from osdi_frames.output.exporting import Privacy
+    from osdi_frames.output.exporting import PrivacyOptions
     from osdi_frames.output.files import Format
     from osdi_frames.reports.standard import Options, ReportResult
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         bom: bool
         now: datetime | None
 
-    class ExportOptions(Privacy, Settings, Filters, total=False):
+    class ExportOptions(PrivacyOptions, Settings, Filters, total=False):
         """Keywords of `export`: those of `open`, `Archive.where` and `Archive.export`."""
 
         tables: Iterable[str] | None

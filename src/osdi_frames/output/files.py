@@ -44,7 +44,28 @@ _TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class FileForm:
+    """How files are written: the format, and of CSV two choices.
+
+    Raises
+    ------
+    InvalidArgument, MissingExtra
+        The format is not known, or its library not installed.
+    """
+
+    format: Format = "parquet"
+    escape_formulas: bool = True
+    bom: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {quoted(self.format)}")
+        if self.format == "xlsx" and find_spec("xlsxwriter") is None:
+            raise MissingExtra.named("excel")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPartition:
     """A folder for each value of a column, or for each month of one.
 
     The folders have a name of their own, and the column stays in the files: a reader that makes text or a
@@ -89,12 +110,10 @@ def write_tables(
     schemas: Mapping[str, pa.Schema],
     rows: Iterable[tuple[str, pa.Table]],
     folder: Path,
-    kind: Format,
+    form: FileForm,
     *,
-    partitions: Mapping[str, Partition | None] | None = None,
+    partitions: Mapping[str, FolderPartition | None] | None = None,
     part: str | None = None,
-    escape_formulas: bool = True,
-    bom: bool = False,
 ) -> dict[str, int]:
     """Write tables into a folder: ``name.parquet`` and so on, a partitioned one into the folder `name`.
 
@@ -102,30 +121,21 @@ def write_tables(
     distinguishes the names of these files from those of others, each table is a folder. Returns the number of
     rows of each table.
     """
-    refuse_format(kind)
-    if (kind == "xlsx" or bom) and any((partitions or {}).values()):
+    if (form.format == "xlsx" or form.bom) and any((partitions or {}).values()):
         raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
     counts = dict.fromkeys(schemas, 0)
     with contextlib.ExitStack() as stack:
         write: dict[str, Write] = {}
         for name, schema in schemas.items():
             if partition := (partitions or {}).get(name):
-                file = _folder(schema, folder / name, kind, partition, escape_formulas, part)
+                file = _folder(schema, folder / name, form, partition, part)
             else:
-                file = _file(schema, _path(folder, name, kind, part), kind, escape_formulas, bom)
+                file = _file(schema, _path(folder, name, form.format, part), form)
             write[name] = stack.enter_context(file)
         for name, some in rows:
             counts[name] += some.num_rows
             write[name](some)
     return counts
-
-
-def refuse_format(kind: str) -> None:
-    """Raise InvalidArgument for an unknown format, MissingExtra for one whose library is not installed."""
-    if kind not in FORMATS:
-        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {quoted(kind)}")
-    if kind == "xlsx" and find_spec("xlsxwriter") is None:
-        raise MissingExtra.named("excel")
 
 
 def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
@@ -164,7 +174,7 @@ def write_csv(
     "source","count"
     "'=1+1",-2
     """
-    _write_frame(frame, path, "csv", "write_csv", escape_formulas=escape_formulas, bom=bom)
+    _write_frame(frame, path, FileForm("csv", escape_formulas, bom), caller="write_csv")
 
 
 def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -196,49 +206,40 @@ def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
        created_date (UTC) source
     0 2026-05-01 10:00:00   =1+1
     """
-    _write_frame(frame, path, "xlsx", "write_excel")
+    _write_frame(frame, path, FileForm("xlsx"), caller="write_excel")
 
 
-def _write_frame(
-    frame: pd.DataFrame,
-    path: str | os.PathLike[str],
-    kind: Format,
-    caller: str,
-    *,
-    escape_formulas: bool = True,
-    bom: bool = False,
-) -> None:
-    refuse_format(kind)
+def _write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], form: FileForm, *, caller: str) -> None:
     frame = as_frame(frame, caller=caller)
     named = any(name is not None for name in frame.index.names)
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
     target = Path(os.path.realpath(path))
     with durable.draft(target) as drafts:
-        with _file(table.schema, drafts / target.name, kind, escape_formulas, bom) as write:
+        with _file(table.schema, drafts / target.name, form) as write:
             write(table)
         durable.publish_file(drafts / target.name, target)
 
 
 @contextlib.contextmanager
-def _file(schema: pa.Schema, path: Path, kind: Format, escape_formulas: bool, bom: bool) -> Iterator[Write]:
+def _file(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
     """Open a file of a table; yield what writes some of its rows."""
-    if kind == "parquet":
+    if form.format == "parquet":
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_table
-    elif kind == "xlsx":
+    elif form.format == "xlsx":
         with _sheet(schema, path) as write:
             yield write
     else:
-        as_text = partial(_as_text, escape_formulas=escape_formulas)
+        as_text = partial(_as_text, escape_formulas=form.escape_formulas)
         with pa.OSFile(str(path), "wb") as sink:
-            sink.write(_BOM if bom else b"")
+            sink.write(_BOM if form.bom else b"")
             with pa.csv.CSVWriter(sink, as_text(schema.empty_table()).schema) as writer:
                 yield lambda rows: writer.write_table(as_text(rows))
 
 
 @contextlib.contextmanager
 def _folder(
-    schema: pa.Schema, path: Path, kind: Format, partition: Partition, escape_formulas: bool, part: str | None
+    schema: pa.Schema, path: Path, form: FileForm, partition: FolderPartition, part: str | None
 ) -> Iterator[Write]:
     """Open a file for each value of a table's partition, or several where there are many rows."""
     from pyarrow import dataset  # takes its time, and few files are partitioned
@@ -252,15 +253,15 @@ def _folder(
         del waiting[1:]
         partition.check(rows)
         options = dataset.ParquetFileFormat().make_write_options(compression="zstd")
-        if kind == "csv":
-            rows, options = _as_text(rows, escape_formulas=escape_formulas), None
+        if form.format == "csv":
+            rows, options = _as_text(rows, escape_formulas=form.escape_formulas), None
         dataset.write_dataset(
             rows,
             path,
-            format=kind,
+            format=form.format,
             file_options=options,
             partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
-            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{kind}",
+            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{form.format}",
             existing_data_behavior="overwrite_or_ignore",
             max_partitions=_FOLDERS,
         )

@@ -27,7 +27,7 @@ from osdi_frames.sources.names import BY_MANAGERS, MANIFEST, is_address, local_p
 from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown, without_credentials
 from osdi_frames.sources.source import Source
 
-Kind: TypeAlias = Literal["export", "report", "sample"]
+FolderKind: TypeAlias = Literal["export", "report", "sample"]
 
 _NAMED = 3  # files that a message names
 _NAME = 40  # characters of a folder's name within another: file systems allow 255 bytes
@@ -38,7 +38,7 @@ _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
 def output_folder(
     destination: str | os.PathLike[str],
     *,
-    kind: Kind,
+    kind: FolderKind,
     source: Source,
     overwrite: bool,
     uploaded: Iterable[str] = (),
@@ -62,7 +62,7 @@ def output_folder(
 
 
 @contextlib.contextmanager
-def _published(destination: str, kind: Kind, source: Source, overwrite: bool) -> Iterator[Path]:
+def _published(destination: str, kind: FolderKind, source: Source, overwrite: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(destination))
     destination = located(destination)
     _refuse_overlap(destination, target.as_posix(), _local_sources(source))
@@ -112,7 +112,7 @@ def _remove_written(folder: Path) -> None:
         folder.rmdir()
 
 
-def _refuse_others(destination: str, target: Path, kind: Kind, overwrite: bool) -> None:
+def _refuse_others(destination: str, target: Path, kind: FolderKind, overwrite: bool) -> None:
     """Refuse to replace anything but an empty folder, or unchanged files of an earlier run."""
     if not os.path.lexists(target):
         return
@@ -124,7 +124,7 @@ def _refuse_others(destination: str, target: Path, kind: Kind, overwrite: bool) 
 
 @contextlib.contextmanager
 def _uploaded(
-    address: str, kind: Kind, source: Source, overwrite: bool, uploaded: Iterable[str]
+    address: str, kind: FolderKind, source: Source, overwrite: bool, uploaded: Iterable[str]
 ) -> Iterator[Path]:
     """Return a folder of this machine whose files go to an address at the end, or never."""
     if address.startswith(HTTP):
@@ -146,7 +146,7 @@ def _uploaded(
         _ask(address, "pipe_file", MANIFEST, _manifest(kind, {name: found[name] for name in sorted(names)}))
 
 
-def _replaced(address: str, kind: Kind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
+def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
     """Return the names of an earlier run's files; refuse to replace others, except those `among` the new ones."""
     found = _listed(address)
     manifest = _ask(address, "cat_file", MANIFEST) if MANIFEST in found else None
@@ -183,7 +183,7 @@ def _named(source: Source) -> list[str]:
 
 def _earlier(
     destination: str,
-    kind: Kind,
+    kind: FolderKind,
     overwrite: bool,
     manifest: bytes | None,
     found: Collection[str],

@@ -29,7 +29,7 @@ from matplotlib.axes import Axes
 
 from osdi_frames import plots
 from osdi_frames.errors import counted
-from osdi_frames.output.files import Format, refuse_format, write_tables
+from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import figures, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.plots.functions import plot_of
@@ -57,17 +57,7 @@ class Section:
     table: tables.Table | None = None
 
 
-def checked(formats: Iterable[Format]) -> list[Format]:
-    """Return the formats of files; refuse one that is not known, or whose library is not installed."""
-    formats = list(formats)
-    for kind in formats:
-        refuse_format(kind)
-    return formats
-
-
-def write(
-    result: ReportResult, folder: Path, *, formats: Iterable[Format], bom: bool, now: datetime | None
-) -> None:
+def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now: datetime | None) -> None:
     """Write the page, and the files of each report, into a folder."""
     html = render(result, now=now or datetime.now(UTC))
     (folder / "report.html").write_text(html, encoding="utf-8")
@@ -76,8 +66,8 @@ def write(
         for name, frame in result.items()
     }
     schemas = {name: table.schema for name, table in rows.items()}
-    for kind in formats:
-        write_tables(schemas, rows.items(), folder, kind, bom=bom)
+    for form in forms:
+        write_tables(schemas, rows.items(), folder, form)
 
 
 def render(made: ReportResult, *, now: datetime) -> str:

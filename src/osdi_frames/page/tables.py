@@ -19,7 +19,7 @@ ROWS: Final = 200
 
 _LONGEST: Final = 300  # characters of a label; a title of thousands would fill the page
 
-Kind: TypeAlias = Literal["text", "month"] | Unit
+CellKind: TypeAlias = Literal["text", "month"] | Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Column:
     """A column: its heading, what it holds, and whether the rows are in its order."""
 
     heading: str
-    kind: Kind
+    kind: CellKind
     sorted: Literal["descending"] | None = None
 
 
@@ -82,7 +82,9 @@ def _laid_out(
     ordered_by: str | None = None,
     periods: Sequence[str] = (),
 ) -> Table:
-    kinds: dict[str, Kind] = {str(name): "month" if name in periods else "text" for name in frame.index.names}
+    kinds: dict[str, CellKind] = {
+        str(name): "month" if name in periods else "text" for name in frame.index.names
+    }
     columns = [*kinds.items(), *((measure.name, measure.unit) for measure in measures)]
     shown, rest = frame.head(rows), frame.iloc[rows:]
     cells = [
@@ -114,7 +116,7 @@ def visible(text: str) -> str:
     )
 
 
-def _label(value: object, kind: Kind) -> Cell:
+def _label(value: object, kind: CellKind) -> Cell:
     text = shortened(visible(show_key(value)), _LONGEST)
     if text in (NONE, NO_DATE):
         return Cell(text)

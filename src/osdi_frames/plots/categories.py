@@ -24,7 +24,7 @@ class Bar:
     """One bar: what it is called, what it counts, and the seats of the events that have a capacity."""
 
     name: str
-    kind: colors.Kind
+    kind: colors.SeriesKind
     count: int
     capacity: float
     taken: int

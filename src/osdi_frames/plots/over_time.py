@@ -42,7 +42,7 @@ class Series:
     """One series: what it is called, the properties of its number among the values, and its counts."""
 
     name: str
-    kind: colors.Kind
+    kind: colors.SeriesKind
     number: int
     counts: pd.Series
 

@@ -43,7 +43,7 @@ By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 """What to group by: a column, a pandas Grouper with a key, a Period, or a list of them."""
 
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
-Key: TypeAlias = tuple[NDArray[Any], pd.Index]
+Coded: TypeAlias = tuple[NDArray[Any], pd.Index]
 """The number of each row's value, and the label of each number, labels in order."""
 
 PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
@@ -191,7 +191,7 @@ class Groups:
 
 def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str) -> Groups:
     """Group the rows by the keys that `by` names; `nothing` are the texts that stand for no value."""
-    keys: list[Key] = []
+    keys: list[Coded] = []
     names, in_time = [], False
     for name, key in named_keys(by, report=report):
         column = frame[name].reset_index(drop=True)
@@ -219,7 +219,7 @@ def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) ->
     return Groups(pd.Series(number), labels.set_names(column), in_time=True)
 
 
-def _together(keys: Sequence[Key]) -> Key:
+def _together(keys: Sequence[Coded]) -> Coded:
     """Return the combinations of several keys that occur."""
     numbers = pd.DataFrame({place: number for place, (number, _) in enumerate(keys)})
     same = numbers.groupby(list(numbers))
@@ -228,7 +228,7 @@ def _together(keys: Sequence[Key]) -> Key:
     return same.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
 
 
-def _binned(times: pd.Series, grouper: pd.Grouper) -> Key:
+def _binned(times: pd.Series, grouper: pd.Grouper) -> Coded:
     """Return the period of each time, and every period from the first to the last, without long gaps."""
     # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
     in_order = times.dropna().sort_values()
@@ -242,7 +242,7 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> Key:
     return number, sizes.index.append(pd.DatetimeIndex(missing))
 
 
-def _in_periods(times: pd.Series, period: Period) -> Key:
+def _in_periods(times: pd.Series, period: Period) -> Coded:
     """Return the name of each time's period, and every name in order, those far outside as one.
 
     Far outside are the dates that `check` lists as doubtful.
@@ -263,7 +263,7 @@ def _in_periods(times: pd.Series, period: Period) -> Key:
     return np.searchsorted(used, place), pd.Index(names[used], dtype="str")
 
 
-def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> Key:
+def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> Coded:
     """Return the values of a key: texts with ``(none)``, or times, numbers or booleans that may be missing."""
     dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
     if not isinstance(dtype, pd.StringDtype) and not is_datetime64_any_dtype(column.dtype):

@@ -57,7 +57,7 @@ EVENTS: Final = Subject(
 ... })""",
     verb="Sum",
 )
-SNAPSHOTS: Final = Subject(
+GROWTH: Final = Subject(
     "snapshots",
     "rsvps",
     "RSVPs",
@@ -179,7 +179,7 @@ class Report:
     @property
     def read_from(self) -> str:
         """The table whose rows its frame holds: of repeated pulls, the events."""
-        return EVENTS.table if self.subject is SNAPSHOTS else self.table
+        return EVENTS.table if self.subject is GROWTH else self.table
 
     @property
     def reader(self) -> str:
@@ -257,7 +257,7 @@ REPORTS: Final = (
     ),
     _by_any(EVENTS, "rsvps_by", "'location_region'", "{'CA': 30, '(none)': 12, 'ON': 5}"),
     Report(
-        SNAPSHOTS,
+        GROWTH,
         "rsvps_by_pull",
         "RSVPs from pull to pull",
         f"Sum the RSVPs that were known at each pull.\n\n{_STATES}",
@@ -267,7 +267,7 @@ REPORTS: Final = (
         ("[[7, <NA>], [13, 6]]",),
     ),
     Report(
-        SNAPSHOTS,
+        GROWTH,
         "rsvps_over_time",
         "RSVPs over time",
         f"Show how the RSVPs of each campaign grew from pull to pull.\n\n{_STATES}",

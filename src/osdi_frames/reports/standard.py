@@ -20,8 +20,7 @@ from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
 from osdi_frames.reports import STANDARD, Report, exclusion
-from osdi_frames.reports.declared import ATTENDANCES
-from osdi_frames.reports.declared import SNAPSHOTS as GROWTH
+from osdi_frames.reports.declared import ATTENDANCES, GROWTH
 from osdi_frames.reports.making import make
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
