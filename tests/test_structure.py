@@ -39,6 +39,7 @@ ONLY = {
     "click": {"cli"},
     "httpx": {"client", "sandbox"},
     "jinja2": {"page"},
+    "pycountry": {"reports"},
     "matplotlib": {"plots", "page"},
     "pyarrow.parquet": {"output"},
     "tqdm": {"progress"},
@@ -134,7 +135,7 @@ def test_reading_imports_no_library_of_another_task():
 
 
 def test_the_import_stays_light():
-    heavy = ["matplotlib", "starlette", "uvicorn", "dask", "httpx", "fsspec", "jinja2", "tzfpy"]
+    heavy = ["matplotlib", "pycountry", "starlette", "uvicorn", "dask", "httpx", "fsspec", "jinja2", "tzfpy"]
     assert loaded("import osdi_frames", heavy) == []
 
 

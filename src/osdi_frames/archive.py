@@ -353,6 +353,9 @@ class Archive(Reader):
             What is not counted by default: some of ``test`` (what the service's "send test" sent), ``cancelled``
             and ``hidden`` (events), the values of the column `excluded`. The attribute `note` of each frame says how
             many were left out.
+        spelling
+            ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as `note`
+            says; ``"exact"`` keeps them apart.
 
         Returns
         -------

@@ -45,6 +45,14 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     help="The files of each report; repeat it for several.",
 )
 @bom
+@click.option(
+    "--exact",
+    "spelling",
+    flag_value="exact",
+    default="merged",
+    show_default=False,
+    help="Keep spellings of a source, referrer, website, region or country apart.",
+)
 @click.option("--include", callback=listed, multiple=True, help="Count also test,cancelled,hidden, or some.")
 @as_json
 @reading

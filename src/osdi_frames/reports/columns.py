@@ -19,6 +19,7 @@ from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_list_
 from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
 from osdi_frames.parsing.doubtful import FAR, trusted_years
 from osdi_frames.quoting import cut, quoted
+from osdi_frames.reports.spelling import MERGED, Spelling, Texts, note
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 
@@ -168,6 +169,8 @@ class Groups:
     number: pd.Series
     labels: pd.Index
     in_time: bool
+    notes: tuple[str, ...] = ()
+    """How many spellings became how many values."""
 
     def ranked(self, counts: pd.Series) -> NDArray[np.int64]:
         """Return the groups by their counts, the largest first, equal ones in the order of the labels.
@@ -189,10 +192,12 @@ class Groups:
         return table.iloc[:, order].set_axis(self.labels.take(order), axis="columns")
 
 
-def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str) -> Groups:
+def group(
+    frame: pd.DataFrame, by: By, *, nothing: Collection[str], spelling: Spelling, report: str
+) -> Groups:
     """Group the rows by the keys that `by` names; `nothing` are the texts that stand for no value."""
     keys: list[Coded] = []
-    names, in_time = [], False
+    names, notes, in_time = [], [], False
     for name, key in named_keys(by, report=report):
         column = frame[name].reset_index(drop=True)
         if isinstance(key, Period):
@@ -200,11 +205,20 @@ def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str)
         elif isinstance(key, pd.Grouper) and key.freq is not None:
             keys.append(_binned(converted(column, time, report=report), key))
         else:
-            keys.append(_labelled(column, nothing=nothing, report=report))
+            column = _one_dtype(column, report=report)
+            if isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype):
+                texts = shown = _texts(column, nothing)
+                if spelling == "merged" and (merging := MERGED.get(name)):
+                    context = frame.get(merging.context) if merging.context else None
+                    shown = texts.merged(merging, None if context is None else _texts(context, nothing))
+                    notes += filter(None, [note(name, texts, shown)])
+                keys.append(_labelled(shown))
+            else:
+                keys.append(_valued(column))
         names.append(key.name if isinstance(key, Period) else name)
         in_time |= isinstance(key, Period) or is_datetime64_any_dtype(keys[-1][1].dtype)
     number, labels = keys[0] if len(keys) == 1 else _together(keys)
-    return Groups(pd.Series(number, dtype="int64"), labels.set_names(names), in_time)
+    return Groups(pd.Series(number, dtype="int64"), labels.set_names(names), in_time, tuple(notes))
 
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
@@ -263,25 +277,40 @@ def _in_periods(times: pd.Series, period: Period) -> Coded:
     return np.searchsorted(used, place), pd.Index(names[used], dtype="str")
 
 
-def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> Coded:
-    """Return the values of a key: texts with ``(none)``, or times, numbers or booleans that may be missing."""
+def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
+    """Bring a key to texts (str or categories of it), times, numbers or booleans."""
     dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
-    if not isinstance(dtype, pd.StringDtype) and not is_datetime64_any_dtype(column.dtype):
-        # By way of objects, all backends and categories become a few dtypes; a column of nothing, text.
-        objects = column.astype(object)
-        column = objects.where(objects.notna(), None).convert_dtypes()
+    if isinstance(dtype, pd.StringDtype) or is_datetime64_any_dtype(column.dtype):
+        return column
+    # By way of objects, all backends and categories become a few dtypes; a column of nothing, text.
+    objects = column.astype(object)
+    column = objects.where(objects.notna(), None).convert_dtypes()
     if is_datetime64_any_dtype(column.dtype) or is_numeric_dtype(column.dtype):
-        values = time(column) if is_datetime64_any_dtype(column.dtype) else column
-        number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
-        return number, pd.Index(labels)
+        return column
     if column.dtype == object and any(map(is_list_like, column)):
         name = column.name
         raise InvalidColumn(
             f"{report}: {cut(str(name))} holds lists; to count each entry, explode it: frame.explode({quoted(name)})"
         )
+    return column.astype("str")
+
+
+def _valued(column: pd.Series) -> Coded:
+    """Return the times, numbers or booleans of a key, which may be missing."""
+    values = time(column) if is_datetime64_any_dtype(column.dtype) else column
+    number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
+    return number, pd.Index(labels)
+
+
+def _texts(column: pd.Series, nothing: Collection[str]) -> Texts:
+    """Return the texts of a key, ``(none)`` where it has no value."""
     codes, known = coded(column)
     texts = pd.Series([*known, NONE], dtype="str")  # the last one is that of -1
     texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)
-    number, names = pd.factorize(texts, sort=True)
-    used, number = np.unique(number[codes], return_inverse=True)
+    return Texts(np.where(codes < 0, len(known), codes.astype("int64")), texts.tolist())
+
+
+def _labelled(texts: Texts) -> Coded:
+    number, names = pd.factorize(pd.Series(texts.texts, dtype="str"), sort=True)
+    used, number = np.unique(number[texts.number], return_inverse=True)
     return number, names[used]

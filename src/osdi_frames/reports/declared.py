@@ -299,7 +299,7 @@ REPORTS: Final = (
         "source",
         "of each source code",
         "{'email': 3, '(none)': 1}",
-        "\n\n``_`` and ``-`` are the same to the service's targeting but are not merged here.",
+        "\n\n``_`` and ``-`` are the same to the service's targeting, and here.",
     ),
     _ranked(
         SIGNATURES,
@@ -315,7 +315,8 @@ REPORTS: Final = (
         "website",
         "that came from each website",
         "{'(none)': 2, 'example.org': 2}",
-        "\n\nThe service sends a host or a whole address (interface 2.7); each is shown as it was sent.",
+        "\n\nThe service sends a host or a whole address (interface 2.7); the host is shown, without ``www.``, or by\n"
+        '``spelling="exact"`` what was sent.',
     ),
     _ranked(
         SIGNATURES,

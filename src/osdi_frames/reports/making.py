@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.measures import Grouped
+from osdi_frames.reports.spelling import Spelling, checked, contexts
 from osdi_frames.reports.titles import add_titles
 from osdi_frames.tables import TABLES, element_types, main_table
 
@@ -36,44 +38,55 @@ InvalidColumn
     not fit 64 bits"""
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How a report counts: the keywords of its function."""
+
+    by: By | None = None
+    freq: str = "D"
+    pause: str | pd.Timedelta = "1min"
+    include: Iterable[str] = ()
+    spelling: Spelling = "merged"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "include", exclusion.included(self.include))
+        checked(self.spelling)
+
+
 def make(
-    report: Report,
-    frame: pd.DataFrame,
-    *,
-    by: By | None = None,
-    freq: str = "D",
-    pause: str | pd.Timedelta = "1min",
-    titles: pd.DataFrame | None = None,
-    include: Iterable[str] = (),
+    report: Report, frame: pd.DataFrame, counting: Counting, *, titles: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
-    include = exclusion.included(include)
-    by = report.by if by is None else by
+    by = report.by if counting.by is None else counting.by
     if by is None and report.kind != "over time":
         by = "event_campaign_id" if report.kind == "growth" else []
     needs = _needs(report, by)
-    columns = {*needs, *(name for name, _ in named_keys(by, report=report.name)), exclusion.COLUMN}
+    keys = [name for name, _ in named_keys(by, report=report.name)]
+    columns = {*needs, *keys, *contexts(keys), exclusion.COLUMN}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
-    frame, note = _counted(report, frame, include)
+    frame, note = _counted(report, frame, counting.include)
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     reader = f"{report.reader} reads {report.read_from}"
     rows = take(frame, needs, by=by, report=report.name, reader=reader)
-    groups = _groups(report, frame, rows, by, freq)
+    counting = replace(counting, by=by)
+    groups = _groups(report, frame, rows, counting)
     if by is None or report.kind == "groups":
         made = _measured(report, rows, groups)
         made = made.iloc[groups.ranked(made[report.count])]
     elif report.kind == "over time":
-        made = _over_time(rows, groups, group_periods(rows, "created_date", freq, report=report.name))
+        made = _over_time(
+            rows, groups, group_periods(rows, "created_date", counting.freq, report=report.name)
+        )
     else:
-        made = _growth(report, rows, groups, pd.Timedelta(pause))
+        made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
     made = made if titles is None else add_titles(made, titles, titled, name=report.name)
-    made.attrs["note"] = note
+    made.attrs["note"] = "\n".join(filter(None, [note, *groups.notes]))
     return made
 
 
-def _counted(report: Report, frame: pd.DataFrame, include: tuple[str, ...]) -> tuple[pd.DataFrame, str]:
+def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, str]:
     """Return the rows that count, and what to say of the others."""
     if exclusion.COLUMN not in frame.columns:
         return frame, exclusion.WHOLE
@@ -86,18 +99,21 @@ def _counted(report: Report, frame: pd.DataFrame, include: tuple[str, ...]) -> t
     return rows, exclusion.note((reason, number, noun) for reason, number in counts.items())
 
 
-def row_numbers(report: Report, frame: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.int64]:
+def row_numbers(
+    report: Report, frame: pd.DataFrame, made: pd.DataFrame, *, spelling: Spelling = "merged"
+) -> NDArray[np.int64]:
     """Return the number of the row of a report that each row of its frame is counted in."""
     rows = take(frame, {"created_date": utc} if report.by is None else {}, by=report.by, report=report.name)
-    groups = _groups(report, frame, rows, report.by, "D")
+    groups = _groups(report, frame, rows, Counting(by=report.by, spelling=spelling))
     return made.index.get_indexer(groups.labels)[groups.number]
 
 
-def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, by: By | None, freq: str) -> Groups:
+def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: Counting) -> Groups:
     """Group the rows of a frame by what a report is by, or by period."""
-    if by is None:
-        return group_periods(rows, "created_date", freq, report=report.name)
-    return group(frame, by, nothing=report.subject.nothing, report=report.name)
+    if counting.by is None:
+        return group_periods(rows, "created_date", counting.freq, report=report.name)
+    nothing, spelling = report.subject.nothing, counting.spelling
+    return group(frame, counting.by, nothing=nothing, spelling=spelling, report=report.name)
 
 
 def _needs(report: Report, by: By | None) -> dict[str, Convert]:
@@ -194,7 +210,7 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     def function(*args: Any, **options: Any) -> pd.DataFrame:
         given = signature.bind(*args, **options).arguments
         titles = given.pop(titled.argument, None)
-        return make(report, given.pop(report.table), titles=titles, **given)
+        return make(report, given.pop(report.table), Counting(**given), titles=titles)
 
     function.__name__ = function.__qualname__ = report.name
     function.__doc__ = _documentation(report, arguments)
@@ -245,6 +261,10 @@ def _arguments(report: Report) -> dict[Parameter, str]:
     last[Parameter("include", option, default=())] = (
         f"which rows to count though they are `excluded`: some of {reasons}; the attribute\n"
         "    `note` says how many were not"
+    )
+    last[Parameter("spelling", option, default="merged")] = (
+        "``merged`` counts spellings of one source, referrer, website, region or country as one row, as `note` says;\n"
+        "    ``exact`` keeps them apart"
     )
     return arguments | last
 

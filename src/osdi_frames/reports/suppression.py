@@ -16,6 +16,7 @@ from osdi_frames.reports.columns import time_levels
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
 from osdi_frames.reports.making import row_numbers
 from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
+from osdi_frames.reports.spelling import Spelling
 
 _UNPROTECTED: Final = {name for report in REPORTS for name in report.unprotected}
 _COUNTS: Final = tuple(dict.fromkeys(report.count for report in REPORTS))
@@ -83,11 +84,15 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
 
 
 def suppress_together(
-    reports: Sequence[tuple[Report, pd.DataFrame]], tables: Mapping[str, pd.DataFrame], *, below: int
+    reports: Sequence[tuple[Report, pd.DataFrame]],
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    below: int,
+    spelling: Spelling = "merged",
 ) -> list[pd.DataFrame]:
     """Hide small counts in reports that are published together, with all from which they could be computed.
 
-    `tables` are the frames of which the reports were made.
+    `tables` are the frames of which the reports were made, with this spelling.
     """
     if spread := [declared.name for declared, frame in reports if _is_spread(frame)]:
         raise InvalidColumn(f"{spread[0]} has a column per value: with min_count make and suppress it alone")
@@ -100,18 +105,23 @@ def suppress_together(
         else:
             by_table[declared.table].append(number)
     for table, numbers in by_table.items():
-        breakdowns = _breakdowns([reports[number] for number in numbers], tables[table])
+        breakdowns = _breakdowns([reports[number] for number in numbers], tables[table], spelling)
         for number, hidden in zip(numbers, protect(breakdowns, below=below), strict=True):
             declared, frame = reports[number]
             shown[number] = _without_rows(frame, hidden, declared.unprotected)
     return shown
 
 
-def _breakdowns(reports: Sequence[tuple[Report, pd.DataFrame]], rows: pd.DataFrame) -> list[Breakdown]:
+def _breakdowns(
+    reports: Sequence[tuple[Report, pd.DataFrame]], rows: pd.DataFrame, spelling: Spelling
+) -> list[Breakdown]:
     """Return reports of one table as groups of its rows."""
     is_of_events = reports[0][0].table == EVENTS.table
     numbers = pd.DataFrame(
-        {place: row_numbers(declared, rows, made) for place, (declared, made) in enumerate(reports)}
+        {
+            place: row_numbers(declared, rows, made, spelling=spelling)
+            for place, (declared, made) in enumerate(reports)
+        }
     )
     if is_of_events:
         numbers = numbers[(rows["total_accepted"].fillna(0) > 0).to_numpy(dtype=bool)]
