@@ -14,7 +14,10 @@ from osdi_frames.shortcuts import export
 
 
 def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> bytes | None:
-    """Read a key; of a text, without the line end that editors and `openssl` write. Warn if others can read it."""
+    """Read a key; warn if others can.
+
+    Of a text it is without the line end that editors and `openssl` write.
+    """
     if path is None:
         return None
     if os.name == "posix" and path.stat().st_mode & 0o077:

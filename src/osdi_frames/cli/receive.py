@@ -51,7 +51,10 @@ def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int,
 
 
 def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
-    """Yield the tokens of an archive, which is made when they are asked for: after the address is listened on."""
+    """Yield the tokens of an archive.
+
+    They are made when they are asked for: after the address is listened on.
+    """
     path = archive / ".tokens"
     if not path.exists():
         if is_locked(archive / worker / ".lock"):

@@ -98,7 +98,10 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
-    """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
+    """Lay out `top` rows, and count the others.
+
+    They are the first ones, of a report over time the last.
+    """
     frame = labelled(frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
     columns = [

@@ -38,7 +38,10 @@ def export(
     *,
     overwrite: bool,
 ) -> dict[str, int]:
-    """Write tables from the workers; return the number of rows of each. See `Archive.export`."""
+    """Write tables from the workers; see `Archive.export`.
+
+    Returns the number of rows of each.
+    """
     uploaded: set[str] = set()
     filtering = Filtering(request.filters)
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""

@@ -30,7 +30,10 @@ class PrivacyOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The tables to write, with the schema of each, how they are partitioned, and what stands in place of people."""
+    """The tables to write, and in which form.
+
+    Each has a schema, may be partitioned, and has pseudonyms in place of people.
+    """
 
     tables: Mapping[str, Table]
     schemas: Mapping[str, pa.Schema]
@@ -66,14 +69,17 @@ class ExportRequest:
             yield name, self.pseudonyms.replace(some, self.tables[name]) if self.pseudonyms else some
 
     def write(self, rows: Rows, folder: Path, form: FileForm) -> dict[str, int]:
-        """Write rows as the files of a folder; return how many there are of each table."""
+        """Write rows as files; count them by table."""
         return write_tables(self.schemas, self.replaced(rows), folder, form, partitions=self.partitions)
 
 
 def _partitions(
     tables: Iterable[Table], schemas: Mapping[str, pa.Schema], by: str | None
 ) -> dict[str, FolderPartition | None]:
-    """Return how each table is partitioned; one without the column, or for a month a child table, is not."""
+    """Return how each table is partitioned.
+
+    One without the column, or for a month a child table, is not.
+    """
     found: dict[str, FolderPartition | None] = {}
     for table in tables:
         column = by

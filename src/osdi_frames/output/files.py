@@ -45,7 +45,7 @@ _TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """How files are written: the format, and of CSV two choices.
+    """How files are written.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class FileForm:
 
 @dataclass(frozen=True, slots=True)
 class FolderPartition:
-    """A folder for each value of a column, or for each month of one.
+    """A folder for each value or month of a column.
 
     The folders have a name of their own, and the column stays in the files: a reader that makes text or a
     number of what a folder is called leaves the values alone, and what is missing stays missing.
@@ -81,13 +81,16 @@ class FolderPartition:
         return "month" if self.by_month else f"by_{self.column}"
 
     def add_to(self, rows: pa.Table) -> pa.Table:
-        """Add the values that the folders of rows are called by; none for what is missing."""
+        """Add the names of folders as a column.
+
+        What is missing has the name `none`.
+        """
         column = rows[self.column]
         values = pc.strftime(column, format="%Y-%m") if self.by_month else column.cast(pa.string())
         return rows.append_column(self.folder, pc.fill_null(values, "none"))
 
     def check(self, rows: pa.Table) -> None:
-        """Refuse values that cannot be names of folders, or are too many to be written together."""
+        """Refuse long values, and too many."""
         values = rows[self.folder].unique().to_pylist()
         longest = max((len(quote(value, safe="")) for value in values), default=0)
         if len(self.folder) + 1 + longest > _FOLDER_NAME:
@@ -115,7 +118,9 @@ def write_tables(
     partitions: Mapping[str, FolderPartition | None] | None = None,
     part: str | None = None,
 ) -> dict[str, int]:
-    """Write tables into a folder: ``name.parquet`` and so on, a partitioned one into the folder `name`.
+    """Write tables into a folder.
+
+    Files are ``name.parquet`` and so on; a partitioned table is the folder `name`.
 
     `rows` are pairs of a table's name and some of its rows, in any order of the tables. With `part`, which
     distinguishes the names of these files from those of others, each table is a folder. Returns the number of
@@ -148,7 +153,9 @@ def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
 def write_csv(
     frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formulas: bool = True, bom: bool = False
 ) -> None:
-    """Write a report, or any frame, to a CSV file that is safe to open in a spreadsheet.
+    """Write any frame to a CSV file.
+
+    It is safe to open in a spreadsheet.
 
     The file appears whole, replaces an earlier one, and is readable by its owner only. Lists are JSON,
     datetimes ISO 8601.
@@ -178,7 +185,7 @@ def write_csv(
 
 
 def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a report, or any frame, to an Excel file (extra ``excel``).
+    """Write any frame to an Excel file (extra ``excel``).
 
     Excel has no time zones: UTC times are written as they are, and their columns are named so,
     ``created_date (UTC)``. Texts stay texts, also those that begin with ``=``; lists are JSON. The file
@@ -222,7 +229,7 @@ def _write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], form: FileFo
 
 @contextlib.contextmanager
 def _file(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
-    """Open a file of a table; yield what writes some of its rows."""
+    """Open a file; yield a function that writes rows."""
     if form.format == "parquet":
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_table
@@ -241,7 +248,10 @@ def _file(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
 def _folder(
     schema: pa.Schema, path: Path, form: FileForm, partition: FolderPartition, part: str | None
 ) -> Iterator[Write]:
-    """Open a file for each value of a table's partition, or several where there are many rows."""
+    """Open the files of a partitioned table.
+
+    Each value has one, or several where there are many rows.
+    """
     from pyarrow import dataset  # takes its time, and few files are partitioned
 
     schema = partition.schema(schema)
@@ -276,7 +286,10 @@ def _folder(
 
 
 def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
-    """Convert to what CSV can hold: lists to JSON, datetimes to ISO 8601; names and texts without formulas."""
+    """Convert to what CSV can hold.
+
+    Lists become JSON, datetimes ISO 8601; names and texts are no formulas.
+    """
     names, columns = rows.schema.names, [_text(column) for column in rows.columns]
     if escape_formulas:
         names = _escaped(pa.array(names, pa.string())).to_pylist()
@@ -303,13 +316,13 @@ def _json(column: pa.Array) -> pa.Array:
 
 
 def _escaped(texts: pa.Array) -> pa.Array:
-    """Write an apostrophe before texts that a spreadsheet would run as a formula."""
+    """Write an apostrophe before formulas."""
     return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
 
 
 @contextlib.contextmanager
 def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
-    """Open an Excel file of one sheet, which is written row by row."""
+    """Open an Excel file, written row by row."""
     import xlsxwriter  # an extra
 
     # Texts stay texts; what waits to be written is not kept where others could read it.

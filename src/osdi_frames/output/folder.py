@@ -43,7 +43,7 @@ def output_folder(
     overwrite: bool,
     uploaded: Iterable[str] = (),
 ) -> AbstractContextManager[Path]:
-    """Return a folder to write into that becomes `destination` at the end, or never.
+    """Return a folder that becomes `destination` at the end.
 
     A symbolic link is followed; behind an address, files are uploaded at the end, and the manifest last. With
     `overwrite` an earlier folder of this kind is replaced, if it contains only files that osdi-frames wrote.
@@ -76,7 +76,9 @@ def _published(destination: str, kind: FolderKind, source: Source, overwrite: bo
 
 
 def _discard(destination: str, target: Path, replaced: Path) -> None:
-    """Remove what an earlier run wrote into a folder that was replaced; keep the rest, and raise where it is.
+    """Remove what an earlier run wrote into a replaced folder.
+
+    The rest is kept, and an error says where.
 
     Only names that were looked at are removed: what comes into the folder meanwhile stays, too.
     """
@@ -92,7 +94,7 @@ def _discard(destination: str, target: Path, replaced: Path) -> None:
 
 
 def _remove_written(folder: Path) -> None:
-    """Remove the files that a run wrote into a folder and that are unchanged, and what is empty then."""
+    """Remove unchanged files of a run, and empty folders."""
     manifest = folder / MANIFEST
     kind, written = _parsed(manifest.read_bytes() if manifest.is_file() else None)
     for name in written.keys() & _files(folder):
@@ -113,7 +115,7 @@ def _remove_written(folder: Path) -> None:
 
 
 def _refuse_others(destination: str, target: Path, kind: FolderKind, overwrite: bool) -> None:
-    """Refuse to replace anything but an empty folder, or unchanged files of an earlier run."""
+    """Refuse to replace files that no run wrote."""
     if not os.path.lexists(target):
         return
     if not target.is_dir():
@@ -126,7 +128,7 @@ def _refuse_others(destination: str, target: Path, kind: FolderKind, overwrite: 
 def _uploaded(
     address: str, kind: FolderKind, source: Source, overwrite: bool, uploaded: Iterable[str]
 ) -> Iterator[Path]:
-    """Return a folder of this machine whose files go to an address at the end, or never."""
+    """Return a folder that is uploaded at the end."""
     if address.startswith(HTTP):
         raise InvalidArgument(
             f"{shown(address)}: HTTP does not write folders; name a folder or an object store"
@@ -147,7 +149,10 @@ def _uploaded(
 
 
 def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
-    """Return the names of an earlier run's files; refuse to replace others, except those `among` the new ones."""
+    """Return the names of an earlier run's files.
+
+    Others, except those `among` the new ones, are refused.
+    """
     found = _listed(address)
     manifest = _ask(address, "cat_file", MANIFEST) if MANIFEST in found else None
     others = found.keys() - {MANIFEST, *among}
@@ -155,7 +160,10 @@ def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterabl
 
 
 def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, str]]) -> None:
-    """Refuse a destination that is, holds or lies in one of some sources, each with its path as `target` is one."""
+    """Refuse a destination that overlaps a source.
+
+    Each source has its path, as `target` is one.
+    """
     folder = f"{target.rstrip('/')}/"
     for named, path in sources:
         other = f"{path.rstrip('/')}/"
@@ -168,7 +176,7 @@ def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, 
 
 
 def _local_sources(source: Source) -> Iterator[tuple[str, str]]:
-    """Yield the paths of a source on this machine, each with what it leads to."""
+    """Yield a source's local paths, resolved too."""
     for named in _named(source):
         if not is_address(named):
             path = local_path(named)
@@ -189,7 +197,10 @@ def _earlier(
     found: Collection[str],
     described: Callable[[str], object],
 ) -> set[str]:
-    """Return the names of an earlier run's files; refuse if what was found is not theirs, or changed since."""
+    """Return the names of an earlier run's files.
+
+    Refuse if what was found is not theirs, or changed since.
+    """
     if not found and manifest is None:
         return set()
     if not overwrite:
@@ -210,7 +221,7 @@ def _earlier(
 
 
 def _files(folder: Path) -> list[str]:
-    """List the files, links and empty folders in a folder, by their paths relative to it."""
+    """List files, links and empty folders, by relative path."""
     found = (path for path in folder.rglob("*") if path.name not in BY_MANAGERS)
     leaves = (path for path in found if path.is_symlink() or not path.is_dir() or not any(path.iterdir()))
     return sorted({path.relative_to(folder).as_posix() for path in leaves} - {MANIFEST})
@@ -221,7 +232,10 @@ def _manifest(kind: str, files: dict[str, Any]) -> bytes:
 
 
 def _parsed(manifest: bytes | None) -> tuple[object, dict[str, Any]]:
-    """Return the kind and the files of a manifest; one that is damaged has none."""
+    """Return the kind and files of a manifest.
+
+    One that is damaged has none.
+    """
     with contextlib.suppress(ValueError, RecursionError):
         match json.loads(manifest or b""):
             case {"kind": kind, "files": dict(files)}:
@@ -237,7 +251,7 @@ def _described(path: Path) -> dict[str, object]:
 
 
 def upload(folder: Path, address: str) -> list[str]:
-    """Write the files of a folder below an address; return their names."""
+    """Upload a folder's files; return their names."""
     names = _files(folder)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda name: _ask(address, "put_file", name, source=folder / name), names))
@@ -245,14 +259,14 @@ def upload(folder: Path, address: str) -> list[str]:
 
 
 def remove(address: str, part: str) -> None:
-    """Remove the files below an address whose names have a part."""
+    """Remove files below an address by part of name."""
     for name in _listed(address):
         if part in name:
             _ask(address, "rm_file", name)
 
 
 def _listed(address: str) -> dict[str, dict[str, Any]]:
-    """Return the size and tag of each file below an address, by its name."""
+    """Return size and tag of files below an address."""
     filesystem, path = filesystem_of(address)
     filesystem.invalidate_cache()
     inside = len(path.rstrip("/")) + 1

@@ -48,7 +48,7 @@ _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A report in the page: its heading, what it is not, its plot and its table, or one of them."""
+    """A report in the page: plot, table, or both."""
 
     name: str
     heading: str
@@ -58,7 +58,7 @@ class Section:
 
 
 def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now: datetime | None) -> None:
-    """Write the page, and the files of each report, into a folder."""
+    """Write the page, and the files of each report."""
     html = render(result, now=now or datetime.now(UTC))
     (folder / "report.html").write_text(html, encoding="utf-8")
     rows = {
@@ -104,7 +104,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
 
 
 def _cards(made: ReportResult) -> list[tuple[str, str, str]]:
-    """Return name, figure and note of events, RSVPs, signatures, people and period, of what is read.
+    """Return the headline figures: name, figure and note.
 
     Where small counts are hidden, no day is shown on which somebody signed.
     """
@@ -139,7 +139,10 @@ def _dates(times: pd.Series) -> str:
 
 
 def _of_inspection(found: Inspection) -> dict[str, Any]:
-    """Return what was met, and how many problems and keys that no table reads are among it."""
+    """Return what was found, with counts of problems.
+
+    Keys that no table reads are counted apart.
+    """
     by_key = found.by_key[found.by_key["problem"] != ProblemKind.OTHER_TYPE]
     counts = by_key.groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
@@ -158,7 +161,10 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
 
 
 def _map(events: pd.DataFrame, *, sized: bool) -> Section:
-    """Draw where events take place, coordinates rounded; with their RSVPs, unless small counts are hidden."""
+    """Draw where events take place, coordinates rounded.
+
+    Discs show their RSVPs, unless small counts are hidden.
+    """
     rounded = events.round(dict.fromkeys(_PLACES, _DECIMALS))
 
     def draw(ax: Axes) -> None:
@@ -173,7 +179,10 @@ def _map(events: pd.DataFrame, *, sized: bool) -> Section:
 
 
 def _document(**parts: Any) -> str:
-    """Return the document with the values that its template names; all text is escaped that is not the page's own."""
+    """Return the document with its template's values.
+
+    All text is escaped that is not the page's own.
+    """
     files = resources.files(__package__)
     # No loader: the template comes from the package, which may be a zip file.
     environment = jinja2.Environment(

@@ -24,7 +24,10 @@ CellKind: TypeAlias = Literal["text", "month"] | Unit
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value: as it is shown, by what it is sorted (a missing one is always last); of a label, its bar."""
+    """A value: its text, sort key and bar.
+
+    A missing one is always last; labels have bars.
+    """
 
     text: str
     sort: str | None = None
@@ -33,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, what it holds, and whether the rows are in its order."""
+    """A column: its heading, kind and order."""
 
     heading: str
     kind: CellKind
@@ -42,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its rows, and below them the row of those left out and the totals."""
+    """A table: rows, others together, and totals."""
 
     columns: list[Column]
     rows: list[list[Cell]]
@@ -52,7 +55,10 @@ class Table:
 
 
 def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
-    """Lay out a report: ranked as it is and with bars, over time the newest first."""
+    """Lay out a report.
+
+    A ranked one is as it is, with bars; over time the newest is first.
+    """
     report = labelled(report)
     if not declared.is_over_time:
         table = _laid_out(report, declared.measures, rows=rows, ordered_by=declared.count)
@@ -105,7 +111,7 @@ def _laid_out(
 
 
 def visible(text: str) -> str:
-    r"""Replace what neither HTML nor a reader can take: controls, and what is no character.
+    r"""Replace controls, and what is no character.
 
     >>> visible("a\x00b\tc")
     'a\ufffdb c'
@@ -137,7 +143,7 @@ def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name:
 
 
 def _one(frame: pd.DataFrame, measure: Measure) -> Any:
-    """Return what stands for several rows; nothing can for distinct people."""
+    """Return the total of several rows, if any."""
     if measure.total is None or frame[measure.name].isna().all():
         return pd.NA
     if isinstance(measure.total, tuple):

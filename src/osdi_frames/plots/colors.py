@@ -26,14 +26,20 @@ SEATS_NOTE: Final = "thin bars: seats, and those taken"
 
 
 def kind_of(key: object) -> SeriesKind:
-    """Return what a key of a report stands for: none, where every part of it is missing."""
+    """Return what a key of a report stands for.
+
+    It is none where every part of it is missing.
+    """
     parts = key if isinstance(key, tuple) else (key,)
     is_none = all(part == NONE if isinstance(part, str) else pd.isna(part) for part in parts)
     return "none" if is_none else "value"
 
 
 def bar(kind: SeriesKind, number: int = 0) -> dict[str, Any]:
-    """Return the properties of a bar that stands for the value of this number, for none, or for others."""
+    """Return the properties of a bar.
+
+    It stands for the value of this number, for none, or for others.
+    """
     if kind == "other":
         return {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "linewidth": 0.8}
     if kind == "none":
@@ -43,7 +49,7 @@ def bar(kind: SeriesKind, number: int = 0) -> dict[str, Any]:
 
 
 def line(kind: SeriesKind, number: int = 0) -> dict[str, Any]:
-    """Return the properties of a line, as `bar` does of a bar."""
+    """Return the properties of a line, as `bar` does."""
     if kind != "value":
         return {"color": GREY, "linestyle": "--" if kind == "other" else "-"}
     return {

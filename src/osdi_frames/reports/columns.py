@@ -25,7 +25,9 @@ from osdi_frames.tables.schema import NO_DATE, NONE
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The periods of a column of times, each named by its start as text: ``2026-05``.
+    """The periods of a column of times.
+
+    Each is named by its start, as text: ``2026-05``.
 
     Rows far outside of most others are ``before 2024-01`` and ``after 2026-12``, those without a time
     ``(no date)``.
@@ -61,7 +63,7 @@ _HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
 
 
 def time_levels(index: pd.Index) -> list[int]:
-    """Return which keys of a report are times, or the names of periods."""
+    """Return which keys of a report are times or periods."""
     levels = [index.get_level_values(number) for number in range(index.nlevels)]
     return [
         number
@@ -74,7 +76,9 @@ def time_levels(index: pd.Index) -> list[int]:
 def take(
     frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str, reader: str = ""
 ) -> pd.DataFrame:
-    """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too.
+    """Take the columns that are counted.
+
+    Rows are numbered from 0; the keys of `by` must be there, too.
 
     An error names the `reader` of such a frame; where keys alone are missing, columns with similar names.
     """
@@ -100,7 +104,7 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
 
 
 def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
-    """List the keys of `by`, each with the name of its column."""
+    """List the keys of `by` with their columns' names."""
     if by is None:
         return []
     keys = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
@@ -112,14 +116,17 @@ def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Groupe
 
 
 def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
-    """Return the numbers of a column's texts, -1 where one is missing, and the texts."""
+    """Return the numbers of a column's texts, and the texts.
+
+    A missing one is -1.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
     return pd.factorize(column.astype("str"))
 
 
 def identity(column: pd.Series) -> pd.Series:
-    """Convert the values of an id to numbers; blank is missing."""
+    """Convert ids to numbers; blank is missing."""
     if is_integer_dtype(column.dtype):
         return column
     codes, texts = coded(column)
@@ -128,7 +135,10 @@ def identity(column: pd.Series) -> pd.Series:
 
 
 def whole(column: pd.Series) -> pd.Series:
-    """Take whole numbers that may be missing; no sum of them exceeds 64 bits, where pandas would wrap."""
+    """Convert to whole numbers that may be missing.
+
+    Their sum fits 64 bits: pandas would wrap.
+    """
     with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
         counts: pd.Series = column.astype("Int64")
     if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
@@ -137,18 +147,27 @@ def whole(column: pd.Series) -> pd.Series:
 
 
 def utc(column: pd.Series) -> pd.Series:
-    """Bring times to UTC; those without a zone are taken for UTC."""
+    """Convert times to UTC.
+
+    Those without a zone are taken for UTC.
+    """
     return _parsed(column, utc=True).astype(UTC)
 
 
 def local(column: pd.Series) -> pd.Series:
-    """Take the wall clock: a zone is dropped, the hour never shifted (interface 2.1)."""
+    """Convert to wall clocks (interface 2.1).
+
+    A zone is dropped, the hour never shifted.
+    """
     times: pd.Series = _parsed(column).dt.tz_localize(None)
     return times.astype(LOCAL)
 
 
 def time(column: pd.Series) -> pd.Series:
-    """Bring times with a zone to UTC; those without one stay wall clock."""
+    """Convert times with a zone to UTC.
+
+    Those without one stay wall clocks.
+    """
     times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
     return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
 
@@ -161,7 +180,7 @@ def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The number of each row's group, and the label of each number, labels in order.
+    """Groups of rows: their numbers, and their labels in order.
 
     All counting goes by the number: missing keys and unused categories can then neither lose nor add rows.
     """
@@ -173,7 +192,9 @@ class Groups:
     """How many spellings became how many values."""
 
     def ranked(self, counts: pd.Series) -> NDArray[np.int64]:
-        """Return the groups by their counts, the largest first, equal ones in the order of the labels.
+        """Return the groups by their counts, largest first.
+
+        Equal ones are in the order of the labels.
 
         Times stay in order.
         """
@@ -182,12 +203,12 @@ class Groups:
         return ranked.index.to_numpy(dtype="int64")
 
     def spread(self, values: pd.Series, row: pd.Series, number: pd.Series) -> pd.DataFrame:
-        """Sum values to one row per `row` and one column per number."""
+        """Sum values by row and by number, a column each."""
         sums = values.groupby([row.rename("row"), number.rename("column")]).sum().unstack(fill_value=0)
         return sums.reindex(columns=range(len(self.labels)), fill_value=0).astype("int64")
 
     def label_columns(self, table: pd.DataFrame, counts: pd.Series) -> pd.DataFrame:
-        """Give a spread table its labels, the column with the largest count first."""
+        """Label the columns of a table, largest count first."""
         order = self.ranked(counts)
         return table.iloc[:, order].set_axis(self.labels.take(order), axis="columns")
 
@@ -195,7 +216,10 @@ class Groups:
 def group(
     frame: pd.DataFrame, by: By, *, nothing: Collection[str], spelling: Spelling, report: str
 ) -> Groups:
-    """Group the rows by the keys that `by` names; `nothing` are the texts that stand for no value."""
+    """Group the rows by the keys that `by` names.
+
+    `nothing` are the texts that stand for no value.
+    """
     keys: list[Coded] = []
     names, notes, in_time = [], [], False
     for name, key in named_keys(by, report=report):
@@ -243,7 +267,10 @@ def _together(keys: Sequence[Coded]) -> Coded:
 
 
 def _binned(times: pd.Series, grouper: pd.Grouper) -> Coded:
-    """Return the period of each time, and every period from the first to the last, without long gaps."""
+    """Return each time's period, and every period between.
+
+    Long gaps are left out.
+    """
     # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
     in_order = times.dropna().sort_values()
     far = pd.Timedelta(days=FAR * 365.25)
@@ -257,7 +284,9 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> Coded:
 
 
 def _in_periods(times: pd.Series, period: Period) -> Coded:
-    """Return the name of each time's period, and every name in order, those far outside as one.
+    """Return each time's period by name, and every name.
+
+    Names are in order, and periods far outside are one.
 
     Far outside are the dates that `check` lists as doubtful.
     """
@@ -278,7 +307,10 @@ def _in_periods(times: pd.Series, period: Period) -> Coded:
 
 
 def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
-    """Bring a key to texts (str or categories of it), times, numbers or booleans."""
+    """Convert a key to texts, times, numbers or booleans.
+
+    Texts are `str`, or categories of it.
+    """
     dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
     if isinstance(dtype, pd.StringDtype) or is_datetime64_any_dtype(column.dtype):
         return column
@@ -296,14 +328,14 @@ def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
 
 
 def _valued(column: pd.Series) -> Coded:
-    """Return the times, numbers or booleans of a key, which may be missing."""
+    """Return the times, numbers or booleans of a key."""
     values = time(column) if is_datetime64_any_dtype(column.dtype) else column
     number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
     return number, pd.Index(labels)
 
 
 def _texts(column: pd.Series, nothing: Collection[str]) -> Texts:
-    """Return the texts of a key, ``(none)`` where it has no value."""
+    """Return a key's texts, ``(none)`` for no value."""
     codes, known = coded(column)
     texts = pd.Series([*known, NONE], dtype="str")  # the last one is that of -1
     texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)

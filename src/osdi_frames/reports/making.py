@@ -56,7 +56,10 @@ class Counting:
 def make(
     report: Report, frame: pd.DataFrame, counting: Counting, *, titles: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
+    """Compute a report of a frame of its table.
+
+    `titles` is the frame with the titles of its ids.
+    """
     by = report.by if counting.by is None else counting.by
     if by is None and report.kind != "over time":
         by = "event_campaign_id" if report.kind == "growth" else []
@@ -87,7 +90,7 @@ def make(
 
 
 def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, str]:
-    """Return the rows that count, and what to say of the others."""
+    """Return the rows that count, and a note on others."""
     if exclusion.COLUMN not in frame.columns:
         return frame, exclusion.WHOLE
     if report.kind == "growth" and {"event_id", "fetched_at"} <= {*frame.columns}:  # the last version decides
@@ -102,14 +105,14 @@ def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> t
 def row_numbers(
     report: Report, frame: pd.DataFrame, made: pd.DataFrame, *, spelling: Spelling = "merged"
 ) -> NDArray[np.int64]:
-    """Return the number of the row of a report that each row of its frame is counted in."""
+    """Return in which row of a report each row counts."""
     rows = take(frame, {"created_date": utc} if report.by is None else {}, by=report.by, report=report.name)
     groups = _groups(report, frame, rows, Counting(by=report.by, spelling=spelling))
     return made.index.get_indexer(groups.labels)[groups.number]
 
 
 def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: Counting) -> Groups:
-    """Group the rows of a frame by what a report is by, or by period."""
+    """Group the rows of a frame as a report does."""
     if counting.by is None:
         return group_periods(rows, "created_date", counting.freq, report=report.name)
     nothing, spelling = report.subject.nothing, counting.spelling
@@ -117,7 +120,7 @@ def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: C
 
 
 def _needs(report: Report, by: By | None) -> dict[str, Convert]:
-    """Return the columns that are counted, each with the conversion to its dtype."""
+    """Return the columns that are counted, with their conversions."""
     if report.kind == "over time" and by is not None:
         return {"created_date": utc}
     needs = {column: convert for measure in report.measures for column, convert in measure.needs.items()}
@@ -125,7 +128,9 @@ def _needs(report: Report, by: By | None) -> dict[str, Convert]:
 
 
 def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
-    """Refuse a frame of another table: it can have the columns that are counted.
+    """Refuse a frame of another table.
+
+    It could have the columns that are counted.
 
     It has the id of the other table, and its declared columns are all of that one, but not all of the right one.
     """
@@ -143,7 +148,7 @@ def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
 
 
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Compute the measures of each group, also of those without rows."""
+    """Compute the measures of each group, empty ones too."""
     numbers = pd.RangeIndex(len(groups.labels))
     grouped = rows.assign(group=groups.number).groupby("group")
     return _computed(report, grouped, numbers).set_axis(groups.labels)
@@ -188,7 +193,7 @@ def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timede
 
 
 def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
-    """Keep what was last known of each event in each pull."""
+    """Keep the last state of each event by pull."""
     # Rows of one instant have no order of their own: the larger count is taken for the later.
     rows = rows.sort_values(["fetched_at", "total_accepted", "group"], na_position="first", ignore_index=True)
     rows["pull"] = (rows["fetched_at"].diff() > pause).cumsum()
@@ -235,7 +240,7 @@ def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
 
 
 def _arguments(report: Report) -> dict[Parameter, str]:
-    """Return the parameters of a report's function, each with what is said of it."""
+    """Return the parameters of a report's function, documented."""
     given, option = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     row, columns = report.table[:-1], ""
     last: dict[Parameter, str] = {}

@@ -31,7 +31,7 @@ Name: TypeAlias = Callable[[str, str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """How the spellings of a column become one: by a name that they have, or else by a key."""
+    """How the spellings of a column become one."""
 
     name: Name | None = None
     """None: spellings with the same key become the most frequent of them."""
@@ -76,7 +76,9 @@ def _country(text: str, _: str = "") -> str | None:
 
 
 def _region(text: str, country: str) -> str | None:
-    """Return the ISO 3166 code of a region in its country, without that of the country.
+    """Return the ISO 3166 code of a region.
+
+    The code of the country before it is left out.
 
     >>> [_region(text, "United States") for text in ("California", "ca", "US-CA", "Ontario")]
     ['CA', 'CA', 'CA', None]
@@ -86,7 +88,7 @@ def _region(text: str, country: str) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """Return a text without case, accents and punctuation at its ends."""
+    """Return a text's key without accents."""
     letters = unicodedata.normalize("NFKD", key(text))
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
@@ -106,7 +108,7 @@ def _countries() -> dict[str, str]:
 
 @cache
 def _regions(country: str) -> dict[str, str]:
-    """Return the codes of a country's regions by their names and codes.
+    """Return a country's regions by name and code.
 
     A name that two of them have, as a city and the district around it, is not there.
     """
@@ -139,13 +141,16 @@ def checked(spelling: Spelling) -> Spelling:
 
 
 def contexts(columns: Iterable[str]) -> list[str]:
-    """Return the columns that the names of some columns depend on."""
+    """Return the columns that names depend on."""
     return [context for name in columns if (context := MERGED.get(name, Merging()).context)]
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of a column: the number of each row's text, and the texts; `NONE` is no value."""
+    """The texts of a column; `NONE` is no value.
+
+    `number` has the number of each row's text.
+    """
 
     number: NDArray[np.int64]
     texts: Sequence[str]
@@ -157,7 +162,7 @@ class Texts:
         return len({self.texts[number] for number in used} - {NONE})
 
     def merged(self, merging: Merging, context: Texts | None) -> Texts:
-        """Return the texts as they are shown where spellings are one."""
+        """Return the texts with spellings made one."""
         if merging.name is None:
             return Texts(self.number, self._most_frequent())
         number, contexts = self.number, ("",)
@@ -170,7 +175,10 @@ class Texts:
         return Texts(number, [text if text == NONE else merging.name(text, of) or text for text, of in found])
 
     def _most_frequent(self) -> list[str]:
-        """Return for each text the most frequent one with its key; of equal ones the first in code-point order."""
+        """Return each text's most frequent spelling.
+
+        Of equal ones it is the first in code-point order.
+        """
         counts = np.bincount(self.number, minlength=len(self.texts)).tolist()
         keys = [key(text) for text in self.texts]
         shown: dict[str, tuple[int, str]] = {}
@@ -181,7 +189,7 @@ class Texts:
 
 
 def note(column: str, before: Texts, after: Texts) -> str:
-    """Return what a report says of merged spellings; nothing where there are none."""
+    """Return a sentence about merged spellings, or nothing."""
     if after.count == before.count:
         return ""
     return (
