@@ -64,7 +64,7 @@ def reading(function: Function) -> Function:
     from osdi_frames.resolving.filters import FILTERS  # here: the list of commands needs no pandas
 
     function = _on_error(progress(function))
-    for name, columns in reversed(FILTERS.items()):
+    for name, columns in reversed([*FILTERS.items()]):
         types = " and ".join(f"{element.name.replace('_', ' ')}s" for element in columns)
         about = _PERIOD.get(name, f"Only {types} of this {name}; repeat it for several.")
         function = click.option(f"--{name}", multiple=name not in _PERIOD, help=about)(function)

@@ -221,7 +221,9 @@ def group(
     `nothing` are the texts that stand for no value.
     """
     keys: list[Coded] = []
-    names, notes, in_time = [], [], False
+    names: list[str] = []
+    notes: list[str] = []
+    in_time = False
     for name, key in named_keys(by, report=report):
         column = frame[name].reset_index(drop=True)
         if isinstance(key, Period):

@@ -45,7 +45,7 @@ class Counting:
     by: By | None = None
     freq: str = "D"
     pause: str | pd.Timedelta = "1min"
-    include: Iterable[str] = ()
+    include: Collection[str] = ()
     spelling: Spelling = "merged"
 
     def __post_init__(self) -> None:

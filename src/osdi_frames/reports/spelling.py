@@ -159,19 +159,18 @@ class Texts:
     def count(self) -> int:
         """How many different texts occur."""
         used = np.flatnonzero(np.bincount(self.number, minlength=len(self.texts)))
-        return len({self.texts[number] for number in used} - {NONE})
+        return len({self.texts[number] for number in used.tolist()} - {NONE})
 
     def merged(self, merging: Merging, context: Texts | None) -> Texts:
         """Return the texts with spellings made one."""
         if merging.name is None:
             return Texts(self.number, self._most_frequent())
-        number, contexts = self.number, ("",)
-        if context:
-            contexts = tuple(context.texts)
-            number, pairs = pd.factorize(self.number * len(contexts) + context.number)
+        if context is None:
+            number, found = self.number, [(text, "") for text in self.texts]
         else:
-            pairs = np.arange(len(self.texts))
-        found = [(self.texts[pair // len(contexts)], contexts[pair % len(contexts)]) for pair in pairs]
+            size = len(context.texts)
+            number, pairs = pd.factorize(self.number * size + context.number)
+            found = [(self.texts[pair // size], context.texts[pair % size]) for pair in pairs.tolist()]
         return Texts(number, [text if text == NONE else merging.name(text, of) or text for text, of in found])
 
     def _most_frequent(self) -> list[str]:
