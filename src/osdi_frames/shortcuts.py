@@ -45,19 +45,10 @@ if TYPE_CHECKING:
 
 def _opened(source: Source, options: Mapping[str, Any]) -> tuple[Archive, dict[str, Any]]:
     """Return the described archive, and the other keywords."""
-    settings, filters, others = (
-        {name: value for name, value in options.items() if kind(name)}
-        for kind in (
-            _is_setting,
-            FILTERS.__contains__,
-            lambda name: not _is_setting(name) and name not in FILTERS,
-        )
-    )
+    others = dict(options)
+    settings = {name: others.pop(name) for name in options if name in Settings.__annotations__}
+    filters = {name: others.pop(name) for name in options if name in FILTERS}
     return open(source, **settings).where(**filters), others
-
-
-def _is_setting(name: str) -> bool:
-    return name in Settings.__annotations__
 
 
 def read_events(
