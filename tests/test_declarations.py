@@ -28,7 +28,7 @@ LINES = {
         '    "sponsor": {EVENT: "sponsor_title"},\n',
     ),
     "reports/declared.py": (
-        "REPORTS: Final = (\n",
+        '    _over_time(SIGNATURES, measures.SIGNATURES_OVER_TIME, "[[2, 1, 2], [0, 0, 2], [1, 0, 3], [1, 1, 4]]"),\n',
         '    _ranked(SIGNATURES, "country", "location_country", "of each country", "{\'US\': 3, \'(none)\': 1}"),\n',
     ),
 }
