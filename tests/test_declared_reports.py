@@ -14,7 +14,7 @@ import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.cli.report import table
 from osdi_frames.errors import MissingColumn, printable
-from osdi_frames.output.files import write_tables
+from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
@@ -87,9 +87,9 @@ def test_page_terminal_csv_and_parquet_show_the_same_cells(reported, tmp_path):
     declared = [report for report in STANDARD if report.name in reported]
     assert list(reported) == [report.name for report in declared]
     written = {name: pa.Table.from_pandas(frame.reset_index()) for name, frame in reported.items()}
-    for format in ("csv", "parquet"):  # noqa: A001 (as in `write_tables`)
+    for format in ("csv", "parquet"):  # noqa: A001 (as in `FileForm`)
         schemas = {name: written_table.schema for name, written_table in written.items()}
-        write_tables(schemas, written.items(), tmp_path, format)
+        write_tables(schemas, written.items(), tmp_path, FileForm(format))
     for report in declared:
         frame = reported[report.name]
         shown = labelled(frame)
@@ -285,7 +285,7 @@ def test_personal_data_within_sources_is_hidden_everywhere_unless_asked_for(show
         signed(number, "p", "2026-05-04T10:00:00Z", source=text, website=text)
         for number, text in enumerate(shown)
     ]
-    frames = of.write_report(archive, tmp_path / "out", show_addresses=show_addresses)
+    frames = of.write_report(archive, tmp_path / "out", show_addresses=show_addresses, spelling="exact")
     expected = Counter(list(shown) if show_addresses else shown.values())
     assert frames["signatures_by_source"]["signatures"].to_dict() == expected
     written = pd.read_parquet(tmp_path / "out" / "signatures_by_website.parquet")

@@ -41,6 +41,7 @@ ONLY = {
     "click": {"cli"},
     "httpx": {"client", "sandbox"},
     "jinja2": {"page"},
+    "pycountry": {"reports"},
     "matplotlib": {"plots", "page"},
     "pyarrow.parquet": {"output"},
     "tqdm": {"progress"},
@@ -154,6 +155,17 @@ def test_errors_quote_values_by_one_module_only(path):
     assert found == []
 
 
+@pytest.mark.parametrize(
+    "package", ["reports", "plots", "page", "output", "privacy", "dask", "archive", "contents"]
+)
+def test_the_first_line_of_a_docstring_has_at_most_ten_words(package):
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    for path in [*SOURCE.glob(f"{package}.py"), *SOURCE.glob(f"{package}/*.py")]:
+        nodes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, kinds)]
+        first = [(ast.get_docstring(node) or "").partition("\n")[0] for node in nodes]
+        assert [line for line in first if len(line.split()) > 10] == []
+
+
 @pytest.mark.parametrize("library", ONLY)
 def test_a_library_is_imported_in_its_package_only(library):
     users = {
@@ -190,7 +202,7 @@ def test_reading_imports_no_library_of_another_task():
 
 
 def test_the_import_stays_light():
-    heavy = ["matplotlib", "starlette", "uvicorn", "dask", "httpx", "fsspec", "jinja2", "tzfpy"]
+    heavy = ["matplotlib", "pycountry", "starlette", "uvicorn", "dask", "httpx", "fsspec", "jinja2", "tzfpy"]
     assert loaded("import osdi_frames", heavy) == []
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
     import dask.dataframe as dd
 
     from osdi_frames.contents import Contents
-    from osdi_frames.output.exporting import Privacy
+    from osdi_frames.output.exporting import PrivacyOptions
     from osdi_frames.output.files import Format
     from osdi_frames.reports.standard import Options, ReportRequest, ReportResult
 
@@ -44,9 +44,7 @@ _ONCE = "an open stream can be read once, so nothing was looked at; write it int
 class Archive(Reader):
     """An archive, or the part of it that passes filters.
 
-    `open` returns it; nothing is read until asked. In a notebook it shows what is inside, see `contents`.
-
-    In a notebook it shows what is inside, see `contents`.
+    `open` returns it; nothing is read until asked. A notebook shows its `contents`.
     """
 
     def __repr__(self) -> str:
@@ -95,25 +93,23 @@ class Archive(Reader):
     def table(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read any declared table.
 
-        The columns and their dtypes are the same whatever rows come: `str`, `Int64`, `boolean`, `float64`,
-        ``datetime64[us, UTC]``, ``datetime64[us]`` for wall clocks, and `object` for lists of text.
+        Its columns and dtypes are the same whatever rows come: `str`, `Int64`, `boolean`, `float64`,
+        ``datetime64[us, UTC]``, ``datetime64[us]`` for wall clocks, `object` for lists of text.
 
         Parameters
         ----------
         name
-            The name of a declared table; `describe` lists them.
+            One of those that `describe` lists.
         columns
-            The columns to read, in the order wanted; all when not given. Others are not parsed.
+            Those to read, in this order; all when not given. Others are not parsed.
         dedupe
-            True gives one row an event or signature: the newest, by `modified_date`, then `received_at` and
-            `fetched_at`, then the last read. ``"message"`` collapses only the retries of a webhook message, False
-            nothing.
+            True gives the newest version of each element: by `modified_date`, then `received_at` and `fetched_at`,
+            then the last read. ``"message"`` collapses only the retries of a webhook message, False nothing.
 
         Returns
         -------
         DataFrame
-            One row a row of the table, numbered from 0. Rows that reports leave out have the reason in the column
-            `excluded`.
+            Rows numbered from 0; the column `excluded` says why reports leave one out.
 
         Raises
         ------
@@ -140,20 +136,17 @@ class Archive(Reader):
     def tables(self, names: Tables = None, *, dedupe: Dedupe = True) -> dict[str, pd.DataFrame]:
         """Read several tables in one pass.
 
-        Each file is opened and each document parsed once.
-
         Parameters
         ----------
         names
-            Names of tables, or a mapping of these to the columns to read (None for all of them); every declared
-            table when not given.
+            Names of tables, or a mapping of these to the columns to read (None: all); every table when not given.
         dedupe
             As for `table`.
 
         Returns
         -------
         dict
-            A DataFrame by the name of each table, as `table` returns it.
+            The frame of each table, by its name.
 
         Examples
         --------
@@ -167,12 +160,10 @@ class Archive(Reader):
         return self.frames(resolution)
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the events; see `table`.
+        """Read the events of v2 and v1; see `table`.
 
-        Events of versions 2 and 1 are in one frame (interface 2.1, 2.8).
-
-        `start_date` and `end_date` are the wall clock at the place of the event, as the service means them,
-        though it writes a Z. The columns:
+        `start_date` and `end_date` are the wall clock at the place of the event, though the service writes a Z
+        (interface 2.1). The columns:
 
         event_id, identifiers, api_version, origin_system, created_date, modified_date, name, title,
         description, instructions, browser_url, featured_image_url, start_date, end_date, location_venue,
@@ -196,10 +187,8 @@ class Archive(Reader):
     def signatures(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the petition signatures; see `table`.
 
-        They come from webhook deliveries and API pages (interface 2.7).
-
-        One signature is one row, however often its message was retried and however many webhooks delivered it.
-        The columns:
+        They come from webhook deliveries and API pages (interface 2.7); one is one row, however often it was
+        delivered. The columns:
 
         idempotency_key, element, signature_id, identifiers, petition_id, person_id, created_date,
         modified_date, comments, source, referrer, website, email_referrer, mobile_message_referrer,
@@ -220,10 +209,7 @@ class Archive(Reader):
         return self.table("signatures", columns, dedupe=dedupe)
 
     def attendances(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the attendances; see `table`.
-
-        One is the RSVP of one person to one event.
-        """
+        """Read the attendances, one person's RSVP each; see `table`."""
         return self.table("attendances", columns, dedupe=dedupe)
 
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
@@ -241,9 +227,8 @@ class Archive(Reader):
     def scan(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pa.RecordBatchReader:
         """Read one table as a stream of record batches.
 
-        polars, DuckDB and pyarrow take the reader as it is. With `dedupe` the first batch comes when all has
-        been read: the rows wait in a temporary file until it is known which of them are kept. Parameters and
-        errors are those of `table`; a BadDocument comes while reading.
+        polars, DuckDB and pyarrow take it as it is. With `dedupe` the first batch comes when all has been read: rows
+        wait in a temporary file. Parameters and errors are those of `table`, errors while reading.
 
         Returns
         -------
@@ -267,18 +252,17 @@ class Archive(Reader):
     def check(self) -> pd.DataFrame:
         """List every problem and undeclared key.
 
-        Unlike the readers it looks at everything in every document, so it is slower, and nothing stops it.
+        It looks at everything in every document, so it is slower than the readers, and nothing stops it.
 
         Returns
         -------
         DataFrame
-            One row a problem, equal ones counted: `source_file` and `source_line` of the first, `severity`,
-            `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"`` stops at; a ``warning`` was
-            mended, is a date more than ten years away from most others, or bodies that are not deliveries, which a
-            receiver keeps in its quarantine; ``info`` are keys and element types that no table takes: new fields of
-            the service show up here first. The kinds of problems: `osdi_frames.problems.ProblemKind`. To see long
-            details whole: ``pd.set_option("display.max_colwidth", None)``. Its ``attrs`` say how much was read:
-            `files`, `documents`, and `elements`, how often each type was received.
+            One row a problem (`osdi_frames.problems.ProblemKind`), equal ones counted: `source_file` and
+            `source_line` of the first, `severity`, `problem`, `detail`, `count`. An ``error`` is what
+            ``on_error="raise"`` stops at; a ``warning`` was mended, is a date more than ten years away from most
+            others, or what a receiver keeps in its quarantine; ``info`` are keys and element types that no table
+            takes, as new fields of the service. Its ``attrs`` count the `files`, `documents` and `elements` read. To
+            see long details whole: ``pd.set_option("display.max_colwidth", None)``.
 
         Raises
         ------
@@ -307,12 +291,10 @@ class Archive(Reader):
 
     @cached_property
     def contents(self) -> Contents:
-        """What is inside; one pass finds it and is made once.
+        """Types with counts and period, files, pulls, problems.
 
-        Types with counts and period, files, pulls and problems.
-
-        ``print(archive.contents)`` shows it outside of notebooks. Of more than 300 MB of files it shows the files,
-        their size, and the types of the first documents; of a stream that can be read only once, nothing.
+        ``print(archive.contents)`` shows it outside of notebooks. One pass finds it, and is made once; of more than
+        300 MB only the first documents are read, of a stream that cannot be read again none.
         """
         from osdi_frames.contents import COLUMNS, Contents, Files, pulls_of, types_of
 
@@ -354,6 +336,9 @@ class Archive(Reader):
             What is not counted by default: some of ``test`` (what the service's "send test" sent), ``cancelled``
             and ``hidden`` (events), the values of the column `excluded`. The attribute `note` of each frame says how
             many were left out.
+        spelling
+            ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as `note`
+            says; ``"exact"`` keeps them apart.
 
         Returns
         -------
@@ -398,19 +383,16 @@ class Archive(Reader):
         now: datetime | None = None,
         **options: Unpack[Options],
     ) -> ReportResult:
-        """Write the standard reports into a folder.
+        """Write the standard reports: a page with plots, and files.
 
-        They are a page with plots, and CSV and Parquet of each report.
-
-        An earlier report in the folder is replaced as a whole; if the folder contains other files, or a file was
-        changed since, nothing is written.
+        An earlier report in the folder is replaced as a whole.
 
         Parameters
         ----------
         destination
             The folder to make.
         formats, bom
-            The formats of each report's files: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
+            The files of each report: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
         now
             The time that the page says it was made at; the present when not given.
         **options
@@ -424,9 +406,7 @@ class Archive(Reader):
         Raises
         ------
         DestinationExists
-            Something at `destination` is not to be replaced, or it is, holds or lies in the source: nothing was
-            overwritten. Or others wrote into the folder while it was replaced: their files are kept, and the message
-            says where.
+            As for `export`.
 
         Examples
         --------
@@ -437,15 +417,16 @@ class Archive(Reader):
         True
         """
         from osdi_frames import page
+        from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
         from osdi_frames.reports.standard import Options, ReportRequest
 
         _checked("write_report", options, Options.__annotations__)
-        formats = page.checked(formats)
+        forms = [FileForm(format, bom=bom) for format in formats]  # noqa: A001 (as `export` calls it)
         wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
             result = self._report(wanted)
-            page.write(result, folder, formats=formats, bom=bom, now=now)
+            page.write(result, folder, forms=forms, now=now)
         return result
 
     def export(
@@ -460,16 +441,13 @@ class Archive(Reader):
         engine: Literal["dask"] | None = None,
         escape_formulas: bool = True,
         bom: bool = False,
-        **privacy: Unpack[Privacy],
+        **privacy: Unpack[PrivacyOptions],
     ) -> dict[str, int]:
-        """Write tables into a folder.
+        """Write tables into a folder, as ``events.parquet`` and so on.
 
-        The files are ``events.parquet``, ``signatures.parquet`` and so on.
-
-        The folder appears whole at the end, or not at all: an export that is killed leaves an old one as it
-        was. All tables are read in one pass and streamed, so the archive may be larger than memory. The files are
-        readable by their owner only (a folder that exists keeps its mode), and listed in a manifest,
-        ``.osdi-frames.json``.
+        The folder appears whole at the end, or not at all. Tables are read in one pass and streamed, so the archive
+        may be larger than memory. The files are readable by their owner only (a folder that exists keeps its mode),
+        and listed in a manifest, ``.osdi-frames.json``.
 
         Parameters
         ----------
@@ -488,8 +466,7 @@ class Archive(Reader):
         dedupe
             As for `table`.
         overwrite
-            Replace an earlier export at `destination`. It is refused if the folder contains anything that
-            osdi-frames did not write, or a file that was changed since.
+            Replace an earlier export, of which no file was changed, in a folder without other files.
         engine
             ``"dask"`` (extra ``dask``): the workers of the current Dask cluster read and write, each table into a
             folder with a Parquet file of each partition; `destination` is an address, or a folder that they all
@@ -510,14 +487,14 @@ class Archive(Reader):
         Raises
         ------
         DestinationExists
-            Something is at `destination` and `overwrite` was not given, or it is not an unchanged export, or
-            `destination` is, holds or lies in the source: nothing was overwritten. Or others wrote into the folder
-            while it was replaced: their files are kept, and the message says where.
+            Something at `destination` is not to be replaced, or it is, holds or lies in the source: nothing was
+            overwritten. Or others wrote into the folder while it was replaced: their files are kept, and the
+            message says where.
         InvalidArgument
             An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
         InvalidColumn
-            A column that cannot be partitioned by: of lists or times, of a value that is too long for the name of a
-            folder (255 bytes, with escapes), or of more than 16,384 values.
+            A column that cannot be partitioned by: of lists or times, of a value longer than the name of a folder
+            (255 bytes, with escapes), or of more than 16,384 values.
         UnknownTable, UnknownColumn, SourceNotFound, BadDocument
             As for `table`.
         UnknownValue
@@ -531,6 +508,7 @@ class Archive(Reader):
         {'events': 1}
         """
         from osdi_frames.output.exporting import ExportRequest
+        from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
 
         wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
@@ -541,9 +519,10 @@ class Archive(Reader):
             from osdi_frames.dask import exporting
 
             return exporting.export(self, destination, request, wanted, overwrite=overwrite)
+        form = FileForm(format, escape_formulas, bom)
         rows = self.rows(Resolution(request), Observer(Policy(self.on_error)))
         with output_folder(destination, kind="export", source=self.source, overwrite=overwrite) as folder:
-            return wanted.write(rows, folder, format, escape_formulas=escape_formulas, bom=bom)
+            return wanted.write(rows, folder, form)
 
     def dask(
         self,
@@ -554,14 +533,11 @@ class Archive(Reader):
         npartitions: int | None = None,
         blocksize: int = SIZE,
     ) -> dd.DataFrame:
-        """Read any declared table as a Dask DataFrame.
-
-        It needs the extra ``dask``.
+        """Read any table as a Dask DataFrame (extra ``dask``).
 
         The archive is listed and cut now, and read when something is computed: a partition by each thread of a
-        worker, with one thread of the database. Columns that are not used are not parsed. With `dedupe` the workers
-        exchange a few bytes of each element; rows stay where they were read, in the order of the archive, until it is
-        known which of them are kept.
+        worker. Columns that are not used are not parsed. With `dedupe` the workers exchange a few bytes of each
+        element; rows stay where they were read, in the order of the archive.
 
         Parameters
         ----------

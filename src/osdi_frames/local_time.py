@@ -17,7 +17,9 @@ _FIRST, _LAST = pd.Timestamp("0001-01-02"), pd.Timestamp("9999-12-30")
 
 
 def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
-    """Add when the events start and end in UTC, by the time zone at their coordinates.
+    """Add the start and end of events in UTC.
+
+    The time zone is that at their coordinates.
 
     `start_date` and `end_date` are the wall clock at the place (interface 2.1). A wall clock that is put
     forward skips times, and one that is put back shows times twice: such a time is no single moment, so
@@ -107,7 +109,7 @@ def _zones(latitude: pd.Series, longitude: pd.Series) -> pd.Series:
 
 
 def _moments(clock: pd.Series, zones: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Give the moment that each wall clock shows, and why it is none."""
+    """Return each wall clock's moment, or why none."""
     moments = pd.Series(pd.NaT, index=clock.index, dtype=UTC)
     doubts = pd.Series(None, index=clock.index, dtype="str")
     known = clock[clock.between(_FIRST, _LAST)]

@@ -17,7 +17,7 @@ from osdi_frames.sources.source import Source
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from osdi_frames.output.exporting import Privacy
+    from osdi_frames.output.exporting import PrivacyOptions
     from osdi_frames.output.files import Format
     from osdi_frames.reports.standard import Options, ReportResult
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         bom: bool
         now: datetime | None
 
-    class ExportOptions(Privacy, Settings, Filters, total=False):
+    class ExportOptions(PrivacyOptions, Settings, Filters, total=False):
         """Keywords of `export`: those of `open`, `Archive.where` and `Archive.export`."""
 
         tables: Iterable[str] | None
@@ -45,19 +45,10 @@ if TYPE_CHECKING:
 
 def _opened(source: Source, options: Mapping[str, Any]) -> tuple[Archive, dict[str, Any]]:
     """Return the described archive, and the other keywords."""
-    settings, filters, others = (
-        {name: value for name, value in options.items() if kind(name)}
-        for kind in (
-            _is_setting,
-            FILTERS.__contains__,
-            lambda name: not _is_setting(name) and name not in FILTERS,
-        )
-    )
+    others = dict(options)
+    settings = {name: others.pop(name) for name in options if name in Settings.__annotations__}
+    filters = {name: others.pop(name) for name in options if name in FILTERS}
     return open(source, **settings).where(**filters), others
-
-
-def _is_setting(name: str) -> bool:
-    return name in Settings.__annotations__
 
 
 def read_events(

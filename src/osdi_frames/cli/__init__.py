@@ -33,7 +33,7 @@ COMMANDS = {
 
 
 class Status(IntEnum):
-    """The exit status of a command; README.md says what each means."""
+    """The exit status of a command; see README.md."""
 
     DONE = 0
     FAILED = 1
@@ -81,7 +81,10 @@ def group() -> None:
 
 
 def run() -> None:
-    """Be the process of a command: `main`, and an end that frees no memory, for which Python takes 0.2 seconds."""
+    """Run `main` as a process, and end at once.
+
+    To free memory at the end takes Python 0.2 seconds.
+    """
     gc.set_threshold(50_000)  # modules and plots are many objects, of which none is garbage
     if sys.stdout is None:  # closed, as by >&-: an error if something is printed, and no file gets its number
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
@@ -96,7 +99,10 @@ def run() -> None:
 
 
 def main() -> None:
-    """Run a command, and end with its `Status`; a user's error is one line on standard error."""
+    """Run a command, and end with its `Status`.
+
+    A user's error is one line on standard error.
+    """
     warnings.showwarning = _warn  # type: ignore[assignment] # the place in the code is nothing to a user
     with _unread_ends_it():
         sys.exit(_status())
@@ -122,7 +128,7 @@ def _status() -> int:
 
 @contextlib.contextmanager
 def _unread_ends_it() -> Iterator[None]:
-    """End the process in silence where who reads what it prints has ended, as `head` does."""
+    """End in silence when nobody reads the output."""
     try:
         yield
     except BrokenPipeError:
@@ -130,7 +136,7 @@ def _unread_ends_it() -> Iterator[None]:
 
 
 def _end_at_once(status: int) -> NoReturn:
-    """End the process, although a thread of it may wait for a pipe that nobody writes to."""
+    """End the process, whatever its threads wait for."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, AttributeError):  # one that is closed is None
             stream.flush()

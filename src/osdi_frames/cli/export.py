@@ -6,15 +6,18 @@ from typing import Any
 
 import click
 
-from osdi_frames.cli.options import FILTERS, bom, natural, reading, runs, sources
+from osdi_frames.cli.options import bom, natural, reading, runs, sources
 from osdi_frames.output.files import FORMATS
 from osdi_frames.quoting import located
-from osdi_frames.resolving.filters import Filtering
+from osdi_frames.resolving.filters import FILTERS, Filtering
 from osdi_frames.shortcuts import export
 
 
 def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> bytes | None:
-    """Read a key; of a text, without the line end that editors and `openssl` write. Warn if others can read it."""
+    """Read a key; warn if others can.
+
+    Of a text it is without the line end that editors and `openssl` write.
+    """
     if path is None:
         return None
     if os.name == "posix" and path.stat().st_mode & 0o077:

@@ -36,23 +36,23 @@ _on_error = click.option(
     help="Stop at the first problem, or skip problems and say how many.",
 )
 
-#: What each filter keeps, by its name.
-FILTERS = {
-    "since": "from this year, month, day or time on, as 2026-05 (events by start_date, others by created_date)",
-    "until": "up to this year, month, day or time, itself included",
-    "petition": "signatures of the petition with this id; repeat it for several",
-    "campaign": "events of the event campaign with this id; repeat it for several",
-    "status": "events of this status; repeat it for several",
+#: Filters by time, of which one value is asked for.
+_PERIOD = {
+    "since": "Only from this year, month, day or time on, as 2026-05: events by start_date, others by created_date.",
+    "until": "Only up to this year, month, day or time, itself included.",
 }
 
 
 def sources(function: Function) -> Function:
-    """Take the files, folders and patterns to read, and the prefix of their ids."""
+    """Take the sources to read, and their prefix."""
     return click.argument("source", nargs=-1, metavar="SOURCE...", callback=_given)(prefix(function))
 
 
 def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse an empty list of sources: what is missing is the last argument, since the one before it was given."""
+    """Refuse an empty list of sources.
+
+    What is missing is the last argument, since the one before it was given.
+    """
     if not value and not ctx.resilient_parsing:
         last = [parameter for parameter in ctx.command.params if isinstance(parameter, click.Argument)][-1]
         raise click.MissingParameter(ctx=ctx, param=last)
@@ -60,11 +60,14 @@ def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ..
 
 
 def reading(function: Function) -> Function:
-    """Take what to read (a period, a petition, …), what to do with problems, and whether to show a bar."""
+    """Take filters, `--on-error` and `--progress`."""
+    from osdi_frames.resolving.filters import FILTERS  # here: the list of commands needs no pandas
+
     function = _on_error(progress(function))
-    for name, about in reversed(FILTERS.items()):
-        many = name not in ("since", "until")
-        function = click.option(f"--{name}", multiple=many, help=f"Only {about}.")(function)
+    for name, columns in reversed([*FILTERS.items()]):
+        types = " and ".join(f"{element.name.replace('_', ' ')}s" for element in columns)
+        about = _PERIOD.get(name, f"Only {types} of this {name}; repeat it for several.")
+        function = click.option(f"--{name}", multiple=name not in _PERIOD, help=about)(function)
     return function
 
 
@@ -75,7 +78,7 @@ def port(default: int) -> Callable[[Function], Function]:
 
 
 def listed(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    """Read names with commas between them; the option may be repeated."""
+    """Read names with commas between them."""
     return [name.strip() for name in ",".join(value).split(",") if name.strip()]
 
 
@@ -88,7 +91,7 @@ _ARGUMENT = re.compile(r"\b(\w+)=[^;()]*\(--([\w-]+)([^()]*)\)")
 
 
 def with_options(message: str) -> str:
-    """Leave the option alone where a message names the argument of a function and its option; name the command.
+    """Replace arguments by options in a message.
 
     >>> with_options('prefix="our" (--prefix our) makes it known; osdi_frames.check lists all')
     '--prefix our makes it known; osdi-frames check lists all'
@@ -112,19 +115,19 @@ def _silence(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
 
 
 def is_quiet() -> bool:
-    """Return whether the command is to print nothing but warnings and errors."""
+    """Return whether the command is quiet."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and _STDOUT in ctx.meta
 
 
 def print_json(document: Any) -> None:
-    """Print what `as_json` asks for, which a quiet command prints too."""
+    """Print JSON, also of a quiet command."""
     stdout = click.get_current_context().meta.get(_STDOUT)
     click.echo(json.dumps(document, default=str, indent=2), file=stdout)
 
 
 def note(line: str) -> None:
-    """Print a line that is no warning to standard error, unless the command is quiet."""
+    """Print a line to standard error, unless quiet."""
     if not is_quiet():
         click.echo(line, err=True)
 
@@ -140,7 +143,7 @@ _QUIET = click.Option(
 
 
 def runs(*example: str, group: click.Group | None = None) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a command that can be quiet, and whose help ends with an example; a group's, if it is of one."""
+    """Make a command with `--quiet` and an example."""
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         # click leaves the lines after a backspace as they are.
@@ -153,7 +156,7 @@ def runs(*example: str, group: click.Group | None = None) -> Callable[[Callable[
 
 
 class Group(click.Group):
-    """Commands of which a mistyped one is answered with the nearest."""
+    """Commands that answer a mistyped one with the nearest."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -45,6 +45,14 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     help="The files of each report; repeat it for several.",
 )
 @bom
+@click.option(
+    "--exact",
+    "spelling",
+    flag_value="exact",
+    default="merged",
+    show_default=False,
+    help="Keep spellings of a source, referrer, website, region or country apart.",
+)
 @click.option("--include", callback=listed, multiple=True, help="Count also test,cancelled,hidden, or some.")
 @as_json
 @reading
@@ -90,7 +98,10 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
-    """Lay out the first `top` rows of a report, of one over time the last, and say how many more there are."""
+    """Lay out `top` rows, and count the others.
+
+    They are the first ones, of a report over time the last.
+    """
     frame = labelled(frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
     columns = [

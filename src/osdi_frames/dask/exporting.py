@@ -13,7 +13,7 @@ from dask.delayed import Delayed
 
 from osdi_frames.dask.graph import graph, surveyed
 from osdi_frames.output.exporting import ExportRequest
-from osdi_frames.output.files import write_tables
+from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.output.folder import output_folder, remove, upload
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.filters import Filtering
@@ -38,7 +38,10 @@ def export(
     *,
     overwrite: bool,
 ) -> dict[str, int]:
-    """Write tables from the workers; return the number of rows of each. See `Archive.export`."""
+    """Write tables from the workers; see `Archive.export`.
+
+    Returns the number of rows of each.
+    """
     uploaded: set[str] = set()
     filtering = Filtering(request.filters)
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
@@ -83,7 +86,7 @@ class _Writing:
             folder = Path(self.place if is_here else scratch)
             replaced = self.wanted.replaced(iter(chosen))
             counts = write_tables(
-                schemas, replaced, folder, "parquet", partitions=self.wanted.partitions, part=part
+                schemas, replaced, folder, FileForm(), partitions=self.wanted.partitions, part=part
             )
             uploaded = [] if is_here else upload(folder, str(self.place))
         return Written(counts, filtering, uploaded)

@@ -43,7 +43,10 @@ ByElement = Mapping[ElementType, pa.Table]
 
 @dataclass(frozen=True, slots=True)
 class PartRows:
-    """The rows of a partition, compressed, by table; the keys of its elements, and what filters met."""
+    """The compressed rows of a partition, and their keys.
+
+    Rows are by table, keys by element type; `filtering` has what filters met.
+    """
 
     tables: Mapping[str, pa.Buffer]
     keys: ByElement
@@ -51,7 +54,7 @@ class PartRows:
 
 
 def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
-    """Have the workers look through large files, as `partitions` wants it."""
+    """Have the workers look through large files."""
     return dask.compute(*map(dask.delayed(function), parts))  # type: ignore[no-any-return] # dask has no types
 
 
@@ -66,7 +69,10 @@ def read(archive: Reader, request: Request, *, count: int | None, size: int) -> 
 def graph(
     name: str, request: Request, parts: Sequence[Reader], finish: Callable[[Rows, int, Filtering], Any]
 ) -> dict[Keys, Any]:
-    """Return the tasks that read partitions; (`name`, number) calls `finish` with what is kept of one."""
+    """Return the tasks that read partitions.
+
+    (`name`, number) calls `finish` with what is kept of one.
+    """
     numbers = range(len(parts))
     tasks: dict[Keys, Any] = {(f"{name}-read", number): (_read, parts[number], request) for number in numbers}
     sections = range(-(-len(parts) // _TOGETHER) if request.dedupe and len(parts) > 1 else 0)
@@ -95,7 +101,7 @@ def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
 
 
 def _keys(rows: PartRows, section: int, sections: int) -> ByElement:
-    """Return the keys of those elements whose identities belong to a section."""
+    """Return the keys that belong to a section."""
     return {element: of_part(keys, section, sections) for element, keys in rows.keys.items()}
 
 
@@ -106,7 +112,7 @@ def _dropped(keys: Sequence[ByElement]) -> ByElement:
 def _finished(
     finish: Callable[[Rows, int, Filtering], Any], rows: PartRows, number: int, dropped: Sequence[ByElement]
 ) -> Any:
-    """Call a function with the rows of the elements that are kept."""
+    """Call a function with the rows that are kept."""
     gone: dict[ElementType, np.ndarray[Any, Any]] = {}
     for element in rows.keys if dropped else ():
         found = pa.concat_tables([section[element] for section in dropped])
@@ -122,7 +128,7 @@ def _finished(
 
 
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
-    """A table of an archive; only the columns that are used are read."""
+    """A table of an archive; unused columns are not read."""
 
     _parameters = ["parts", "request", "token"]  # noqa: RUF012 (as Dask declares it)
 

@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 
 from osdi_frames.errors import UnknownColumn, nearest
-from osdi_frames.output.files import Format, Partition, write_tables
+from osdi_frames.output.files import FileForm, FolderPartition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
 from osdi_frames.quoting import quoted
 from osdi_frames.resolving.resolution import Rows, named_tables
@@ -19,7 +19,7 @@ from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
 
 
-class Privacy(TypedDict, total=False):
+class PrivacyOptions(TypedDict, total=False):
     """Keywords of `export` that are about people; see `pseudonymize`."""
 
     pseudonymize: Key | None
@@ -30,16 +30,19 @@ class Privacy(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The tables to write, with the schema of each, how they are partitioned, and what stands in place of people."""
+    """The tables to write, and in which form.
+
+    Each has a schema, may be partitioned, and has pseudonyms in place of people.
+    """
 
     tables: Mapping[str, Table]
     schemas: Mapping[str, pa.Schema]
-    partitions: Mapping[str, Partition | None]
+    partitions: Mapping[str, FolderPartition | None]
     pseudonyms: Pseudonyms | None
 
     @classmethod
     def of(
-        cls, tables: Iterable[str] | None, *, partition_by: str | None, **privacy: Unpack[Privacy]
+        cls, tables: Iterable[str] | None, *, partition_by: str | None, **privacy: Unpack[PrivacyOptions]
     ) -> ExportRequest:
         """Compile a request.
 
@@ -65,24 +68,25 @@ class ExportRequest:
         for name, some in rows:
             yield name, self.pseudonyms.replace(some, self.tables[name]) if self.pseudonyms else some
 
-    def write(self, rows: Rows, folder: Path, format: Format, **options: Any) -> dict[str, int]:  # noqa: A002
-        """Write rows as the files of a folder; return how many there are of each table."""
-        return write_tables(
-            self.schemas, self.replaced(rows), folder, format, partitions=self.partitions, **options
-        )
+    def write(self, rows: Rows, folder: Path, form: FileForm) -> dict[str, int]:
+        """Write rows as files; count them by table."""
+        return write_tables(self.schemas, self.replaced(rows), folder, form, partitions=self.partitions)
 
 
 def _partitions(
     tables: Iterable[Table], schemas: Mapping[str, pa.Schema], by: str | None
-) -> dict[str, Partition | None]:
-    """Return how each table is partitioned; one without the column, or for a month a child table, is not."""
-    found: dict[str, Partition | None] = {}
+) -> dict[str, FolderPartition | None]:
+    """Return how each table is partitioned.
+
+    One without the column, or for a month a child table, is not.
+    """
+    found: dict[str, FolderPartition | None] = {}
     for table in tables:
         column = by
         if by == "month":
             column = table.element.month if table == main_table(table.element) else None
         is_there = column in schemas[table.name].names
-        found[table.name] = Partition(str(column), by_month=by == "month") if is_there else None
+        found[table.name] = FolderPartition(str(column), by_month=by == "month") if is_there else None
     if by not in (None, "month") and not any(found.values()):
         names = {"month", *(name for schema in schemas.values() for name in schema.names)}
         hint = nearest(str(by), sorted(names))

@@ -44,8 +44,29 @@ _TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """A folder for each value of a column, or for each month of one.
+class FileForm:
+    """How files are written.
+
+    Raises
+    ------
+    InvalidArgument, MissingExtra
+        The format is not known, or its library not installed.
+    """
+
+    format: Format = "parquet"
+    escape_formulas: bool = True
+    bom: bool = False
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {quoted(self.format)}")
+        if self.format == "xlsx" and find_spec("xlsxwriter") is None:
+            raise MissingExtra.named("excel")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPartition:
+    """A folder for each value or month of a column.
 
     The folders have a name of their own, and the column stays in the files: a reader that makes text or a
     number of what a folder is called leaves the values alone, and what is missing stays missing.
@@ -60,13 +81,16 @@ class Partition:
         return "month" if self.by_month else f"by_{self.column}"
 
     def add_to(self, rows: pa.Table) -> pa.Table:
-        """Add the values that the folders of rows are called by; none for what is missing."""
+        """Add the names of folders as a column.
+
+        What is missing has the name `none`.
+        """
         column = rows[self.column]
         values = pc.strftime(column, format="%Y-%m") if self.by_month else column.cast(pa.string())
         return rows.append_column(self.folder, pc.fill_null(values, "none"))
 
     def check(self, rows: pa.Table) -> None:
-        """Refuse values that cannot be names of folders, or are too many to be written together."""
+        """Refuse long values, and too many."""
         values = rows[self.folder].unique().to_pylist()
         longest = max((len(quote(value, safe="")) for value in values), default=0)
         if len(self.folder) + 1 + longest > _FOLDER_NAME:
@@ -89,43 +113,34 @@ def write_tables(
     schemas: Mapping[str, pa.Schema],
     rows: Iterable[tuple[str, pa.Table]],
     folder: Path,
-    kind: Format,
+    form: FileForm,
     *,
-    partitions: Mapping[str, Partition | None] | None = None,
+    partitions: Mapping[str, FolderPartition | None] | None = None,
     part: str | None = None,
-    escape_formulas: bool = True,
-    bom: bool = False,
 ) -> dict[str, int]:
-    """Write tables into a folder: ``name.parquet`` and so on, a partitioned one into the folder `name`.
+    """Write tables into a folder.
+
+    Files are ``name.parquet`` and so on; a partitioned table is the folder `name`.
 
     `rows` are pairs of a table's name and some of its rows, in any order of the tables. With `part`, which
     distinguishes the names of these files from those of others, each table is a folder. Returns the number of
     rows of each table.
     """
-    refuse_format(kind)
-    if (kind == "xlsx" or bom) and any((partitions or {}).values()):
+    if (form.format == "xlsx" or form.bom) and any((partitions or {}).values()):
         raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
     counts = dict.fromkeys(schemas, 0)
     with contextlib.ExitStack() as stack:
         write: dict[str, Write] = {}
         for name, schema in schemas.items():
             if partition := (partitions or {}).get(name):
-                file = _folder(schema, folder / name, kind, partition, escape_formulas, part)
+                file = _folder(schema, folder / name, form, partition, part)
             else:
-                file = _file(schema, _path(folder, name, kind, part), kind, escape_formulas, bom)
+                file = _file(schema, _path(folder, name, form.format, part), form)
             write[name] = stack.enter_context(file)
         for name, some in rows:
             counts[name] += some.num_rows
             write[name](some)
     return counts
-
-
-def refuse_format(kind: str) -> None:
-    """Raise InvalidArgument for an unknown format, MissingExtra for one whose library is not installed."""
-    if kind not in FORMATS:
-        raise InvalidArgument(f"format is {', '.join(map(repr, FORMATS))}, not {quoted(kind)}")
-    if kind == "xlsx" and find_spec("xlsxwriter") is None:
-        raise MissingExtra.named("excel")
 
 
 def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
@@ -138,7 +153,9 @@ def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
 def write_csv(
     frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formulas: bool = True, bom: bool = False
 ) -> None:
-    """Write a report, or any frame, to a CSV file that is safe to open in a spreadsheet.
+    """Write any frame to a CSV file.
+
+    It is safe to open in a spreadsheet.
 
     The file appears whole, replaces an earlier one, and is readable by its owner only. Lists are JSON,
     datetimes ISO 8601.
@@ -164,11 +181,11 @@ def write_csv(
     "source","count"
     "'=1+1",-2
     """
-    _write_frame(frame, path, "csv", "write_csv", escape_formulas=escape_formulas, bom=bom)
+    _write_frame(frame, path, FileForm("csv", escape_formulas, bom), caller="write_csv")
 
 
 def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a report, or any frame, to an Excel file (extra ``excel``).
+    """Write any frame to an Excel file (extra ``excel``).
 
     Excel has no time zones: UTC times are written as they are, and their columns are named so,
     ``created_date (UTC)``. Texts stay texts, also those that begin with ``=``; lists are JSON. The file
@@ -196,51 +213,45 @@ def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
        created_date (UTC) source
     0 2026-05-01 10:00:00   =1+1
     """
-    _write_frame(frame, path, "xlsx", "write_excel")
+    _write_frame(frame, path, FileForm("xlsx"), caller="write_excel")
 
 
-def _write_frame(
-    frame: pd.DataFrame,
-    path: str | os.PathLike[str],
-    kind: Format,
-    caller: str,
-    *,
-    escape_formulas: bool = True,
-    bom: bool = False,
-) -> None:
-    refuse_format(kind)
+def _write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], form: FileForm, *, caller: str) -> None:
     frame = as_frame(frame, caller=caller)
     named = any(name is not None for name in frame.index.names)
     table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
     target = Path(os.path.realpath(path))
     with durable.draft(target) as drafts:
-        with _file(table.schema, drafts / target.name, kind, escape_formulas, bom) as write:
+        with _file(table.schema, drafts / target.name, form) as write:
             write(table)
         durable.publish_file(drafts / target.name, target)
 
 
 @contextlib.contextmanager
-def _file(schema: pa.Schema, path: Path, kind: Format, escape_formulas: bool, bom: bool) -> Iterator[Write]:
-    """Open a file of a table; yield what writes some of its rows."""
-    if kind == "parquet":
+def _file(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
+    """Open a file; yield a function that writes rows."""
+    if form.format == "parquet":
         with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_table
-    elif kind == "xlsx":
+    elif form.format == "xlsx":
         with _sheet(schema, path) as write:
             yield write
     else:
-        as_text = partial(_as_text, escape_formulas=escape_formulas)
+        as_text = partial(_as_text, escape_formulas=form.escape_formulas)
         with pa.OSFile(str(path), "wb") as sink:
-            sink.write(_BOM if bom else b"")
+            sink.write(_BOM if form.bom else b"")
             with pa.csv.CSVWriter(sink, as_text(schema.empty_table()).schema) as writer:
                 yield lambda rows: writer.write_table(as_text(rows))
 
 
 @contextlib.contextmanager
 def _folder(
-    schema: pa.Schema, path: Path, kind: Format, partition: Partition, escape_formulas: bool, part: str | None
+    schema: pa.Schema, path: Path, form: FileForm, partition: FolderPartition, part: str | None
 ) -> Iterator[Write]:
-    """Open a file for each value of a table's partition, or several where there are many rows."""
+    """Open the files of a partitioned table.
+
+    Each value has one, or several where there are many rows.
+    """
     from pyarrow import dataset  # takes its time, and few files are partitioned
 
     schema = partition.schema(schema)
@@ -252,15 +263,15 @@ def _folder(
         del waiting[1:]
         partition.check(rows)
         options = dataset.ParquetFileFormat().make_write_options(compression="zstd")
-        if kind == "csv":
-            rows, options = _as_text(rows, escape_formulas=escape_formulas), None
+        if form.format == "csv":
+            rows, options = _as_text(rows, escape_formulas=form.escape_formulas), None
         dataset.write_dataset(
             rows,
             path,
-            format=kind,
+            format=form.format,
             file_options=options,
             partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
-            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{kind}",
+            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{form.format}",
             existing_data_behavior="overwrite_or_ignore",
             max_partitions=_FOLDERS,
         )
@@ -275,7 +286,10 @@ def _folder(
 
 
 def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
-    """Convert to what CSV can hold: lists to JSON, datetimes to ISO 8601; names and texts without formulas."""
+    """Convert to what CSV can hold.
+
+    Lists become JSON, datetimes ISO 8601; names and texts are no formulas.
+    """
     names, columns = rows.schema.names, [_text(column) for column in rows.columns]
     if escape_formulas:
         names = _escaped(pa.array(names, pa.string())).to_pylist()
@@ -302,13 +316,13 @@ def _json(column: pa.Array) -> pa.Array:
 
 
 def _escaped(texts: pa.Array) -> pa.Array:
-    """Write an apostrophe before texts that a spreadsheet would run as a formula."""
+    """Write an apostrophe before formulas."""
     return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
 
 
 @contextlib.contextmanager
 def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
-    """Open an Excel file of one sheet, which is written row by row."""
+    """Open an Excel file, written row by row."""
     import xlsxwriter  # an extra
 
     # Texts stay texts; what waits to be written is not kept where others could read it.

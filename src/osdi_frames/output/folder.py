@@ -27,7 +27,7 @@ from osdi_frames.sources.files import BY_MANAGERS, is_address, local_path
 from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown_address, without_credentials
 from osdi_frames.sources.source import Source
 
-Kind: TypeAlias = Literal["export", "report", "sample"]
+FolderKind: TypeAlias = Literal["export", "report", "sample"]
 
 #: The list of what a run wrote into a folder of tables.
 MANIFEST = ".osdi-frames.json"
@@ -41,12 +41,12 @@ _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
 def output_folder(
     destination: str | os.PathLike[str],
     *,
-    kind: Kind,
+    kind: FolderKind,
     source: Source,
     overwrite: bool,
     uploaded: Iterable[str] = (),
 ) -> AbstractContextManager[Path]:
-    """Return a folder to write into that becomes `destination` at the end, or never.
+    """Return a folder that becomes `destination` at the end.
 
     A symbolic link is followed; behind an address, files are uploaded at the end, and the manifest last. With
     `overwrite` an earlier folder of this kind is replaced, if it contains only files that osdi-frames wrote.
@@ -65,7 +65,7 @@ def output_folder(
 
 
 @contextlib.contextmanager
-def _published(destination: str, kind: Kind, source: Source, overwrite: bool) -> Iterator[Path]:
+def _published(destination: str, kind: FolderKind, source: Source, overwrite: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(destination))
     destination = located(destination)
     _refuse_overlap(destination, target.as_posix(), _local_sources(source))
@@ -79,7 +79,9 @@ def _published(destination: str, kind: Kind, source: Source, overwrite: bool) ->
 
 
 def _discard(destination: str, target: Path, replaced: Path) -> None:
-    """Remove what an earlier run wrote into a folder that was replaced; keep the rest, and raise where it is.
+    """Remove what an earlier run wrote into a replaced folder.
+
+    The rest is kept, and an error says where.
 
     Only names that were looked at are removed: what comes into the folder meanwhile stays, too.
     """
@@ -95,7 +97,7 @@ def _discard(destination: str, target: Path, replaced: Path) -> None:
 
 
 def _remove_written(folder: Path) -> None:
-    """Remove the files that a run wrote into a folder and that are unchanged, and what is empty then."""
+    """Remove unchanged files of a run, and empty folders."""
     manifest = folder / MANIFEST
     kind, written = _parsed(manifest.read_bytes() if manifest.is_file() else None)
     for name in written.keys() & _files(folder):
@@ -115,8 +117,8 @@ def _remove_written(folder: Path) -> None:
         folder.rmdir()
 
 
-def _refuse_others(destination: str, target: Path, kind: Kind, overwrite: bool) -> None:
-    """Refuse to replace anything but an empty folder, or unchanged files of an earlier run."""
+def _refuse_others(destination: str, target: Path, kind: FolderKind, overwrite: bool) -> None:
+    """Refuse to replace files that no run wrote."""
     if not os.path.lexists(target):
         return
     if not target.is_dir():
@@ -127,9 +129,9 @@ def _refuse_others(destination: str, target: Path, kind: Kind, overwrite: bool) 
 
 @contextlib.contextmanager
 def _uploaded(
-    address: str, kind: Kind, source: Source, overwrite: bool, uploaded: Iterable[str]
+    address: str, kind: FolderKind, source: Source, overwrite: bool, uploaded: Iterable[str]
 ) -> Iterator[Path]:
-    """Return a folder of this machine whose files go to an address at the end, or never."""
+    """Return a folder that is uploaded at the end."""
     if address.startswith(HTTP):
         raise InvalidArgument(
             f"{shown_address(address)}: HTTP does not write folders; name a folder or an object store"
@@ -151,8 +153,11 @@ def _uploaded(
         _ask(address, "pipe_file", MANIFEST, _manifest(kind, {name: found[name] for name in sorted(names)}))
 
 
-def _replaced(address: str, kind: Kind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
-    """Return the names of an earlier run's files; refuse to replace others, except those `among` the new ones."""
+def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
+    """Return the names of an earlier run's files.
+
+    Others, except those `among` the new ones, are refused.
+    """
     found = _listed(address)
     manifest = _ask(address, "cat_file", MANIFEST) if MANIFEST in found else None
     others = found.keys() - {MANIFEST, *among}
@@ -160,7 +165,10 @@ def _replaced(address: str, kind: Kind, overwrite: bool, *, among: Iterable[str]
 
 
 def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, str]]) -> None:
-    """Refuse a destination that is, holds or lies in one of some sources, each with its path as `target` is one."""
+    """Refuse a destination that overlaps a source.
+
+    Each source has its path, as `target` is one.
+    """
     folder = f"{target.rstrip('/')}/"
     for named, path in sources:
         other = f"{path.rstrip('/')}/"
@@ -173,7 +181,7 @@ def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, 
 
 
 def _local_sources(source: Source) -> Iterator[tuple[str, str]]:
-    """Yield the paths of a source on this machine, each with what it leads to."""
+    """Yield a source's local paths, resolved too."""
     for named in _named(source):
         if not is_address(named):
             path = local_path(named)
@@ -188,13 +196,16 @@ def _named(source: Source) -> list[str]:
 
 def _earlier(
     destination: str,
-    kind: Kind,
+    kind: FolderKind,
     overwrite: bool,
     manifest: bytes | None,
     found: Collection[str],
     described: Callable[[str], object],
 ) -> set[str]:
-    """Return the names of an earlier run's files; refuse if what was found is not theirs, or changed since."""
+    """Return the names of an earlier run's files.
+
+    Refuse if what was found is not theirs, or changed since.
+    """
     if not found and manifest is None:
         return set()
     if not overwrite:
@@ -215,7 +226,7 @@ def _earlier(
 
 
 def _files(folder: Path) -> list[str]:
-    """List the files, links and empty folders in a folder, by their paths relative to it."""
+    """List files, links and empty folders, by relative path."""
     found = (path for path in folder.rglob("*") if path.name not in BY_MANAGERS)
     leaves = (path for path in found if path.is_symlink() or not path.is_dir() or not any(path.iterdir()))
     return sorted({path.relative_to(folder).as_posix() for path in leaves} - {MANIFEST})
@@ -226,7 +237,10 @@ def _manifest(kind: str, files: dict[str, Any]) -> bytes:
 
 
 def _parsed(manifest: bytes | None) -> tuple[object, dict[str, Any]]:
-    """Return the kind and the files of a manifest; one that is damaged has none."""
+    """Return the kind and files of a manifest.
+
+    One that is damaged has none.
+    """
     with contextlib.suppress(ValueError, RecursionError):
         match json.loads(manifest or b""):
             case {"kind": kind, "files": dict(files)}:
@@ -242,7 +256,7 @@ def _described(path: Path) -> dict[str, object]:
 
 
 def upload(folder: Path, address: str) -> list[str]:
-    """Write the files of a folder below an address; return their names."""
+    """Upload a folder's files; return their names."""
     names = _files(folder)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda name: _ask(address, "put_file", name, source=folder / name), names))
@@ -250,14 +264,14 @@ def upload(folder: Path, address: str) -> list[str]:
 
 
 def remove(address: str, part: str) -> None:
-    """Remove the files below an address whose names have a part."""
+    """Remove files below an address by part of name."""
     for name in _listed(address):
         if part in name:
             _ask(address, "rm_file", name)
 
 
 def _listed(address: str) -> dict[str, dict[str, Any]]:
-    """Return the size and tag of each file below an address, by its name."""
+    """Return size and tag of files below an address."""
     filesystem, path = filesystem_of(address)
     filesystem.invalidate_cache()
     inside = len(path.rstrip("/")) + 1

@@ -29,7 +29,7 @@ from matplotlib.axes import Axes
 
 from osdi_frames import plots
 from osdi_frames.errors import counted
-from osdi_frames.output.files import Format, refuse_format, write_tables
+from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import figures, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.plots.functions import plot_of
@@ -48,7 +48,7 @@ _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A report in the page: its heading, what it is not, its plot and its table, or one of them."""
+    """A report in the page: plot, table, or both."""
 
     name: str
     heading: str
@@ -57,18 +57,8 @@ class Section:
     table: tables.Table | None = None
 
 
-def checked(formats: Iterable[Format]) -> list[Format]:
-    """Return the formats of files; refuse one that is not known, or whose library is not installed."""
-    formats = list(formats)
-    for kind in formats:
-        refuse_format(kind)
-    return formats
-
-
-def write(
-    result: ReportResult, folder: Path, *, formats: Iterable[Format], bom: bool, now: datetime | None
-) -> None:
-    """Write the page, and the files of each report, into a folder."""
+def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now: datetime | None) -> None:
+    """Write the page, and the files of each report."""
     html = render(result, now=now or datetime.now(UTC))
     (folder / "report.html").write_text(html, encoding="utf-8")
     rows = {
@@ -76,8 +66,8 @@ def write(
         for name, frame in result.items()
     }
     schemas = {name: table.schema for name, table in rows.items()}
-    for kind in formats:
-        write_tables(schemas, rows.items(), folder, kind, bom=bom)
+    for form in forms:
+        write_tables(schemas, rows.items(), folder, form)
 
 
 def render(made: ReportResult, *, now: datetime) -> str:
@@ -114,7 +104,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
 
 
 def _cards(made: ReportResult) -> list[tuple[str, str, str]]:
-    """Return name, figure and note of events, RSVPs, signatures, people and period, of what is read.
+    """Return the headline figures: name, figure and note.
 
     Where small counts are hidden, no day is shown on which somebody signed.
     """
@@ -149,7 +139,10 @@ def _dates(times: pd.Series) -> str:
 
 
 def _of_inspection(found: Inspection) -> dict[str, Any]:
-    """Return what was met, and how many problems and keys that no table reads are among it."""
+    """Return what was found, with counts of problems.
+
+    Keys that no table reads are counted apart.
+    """
     by_key = found.by_key[found.by_key["problem"] != ProblemKind.OTHER_TYPE]
     counts = by_key.groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
@@ -168,7 +161,10 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
 
 
 def _map(events: pd.DataFrame, *, sized: bool) -> Section:
-    """Draw where events take place, coordinates rounded; with their RSVPs, unless small counts are hidden."""
+    """Draw where events take place, coordinates rounded.
+
+    Discs show their RSVPs, unless small counts are hidden.
+    """
     rounded = events.round(dict.fromkeys(_PLACES, _DECIMALS))
 
     def draw(ax: Axes) -> None:
@@ -183,7 +179,10 @@ def _map(events: pd.DataFrame, *, sized: bool) -> Section:
 
 
 def _document(**parts: Any) -> str:
-    """Return the document with the values that its template names; all text is escaped that is not the page's own."""
+    """Return the document with its template's values.
+
+    All text is escaped that is not the page's own.
+    """
     files = resources.files(__package__)
     # No loader: the template comes from the package, which may be a zip file.
     environment = jinja2.Environment(

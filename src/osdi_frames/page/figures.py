@@ -46,7 +46,9 @@ _PICTURE: Final = Markup(
 
 
 def picture(draw: Callable[..., object], *, height: float, label: str) -> Markup:
-    """Draw on axes (``ax=``) of a wide and a narrow figure, and return them as one element of the page.
+    """Draw a wide and a narrow figure; return both.
+
+    They are one element of the page; `draw` takes the axes as ``ax=``.
 
     `height` is in inches, `label` is what a screen reader says.
     """
@@ -74,6 +76,6 @@ def _address(draw: Callable[..., object], *, width: float, height: float) -> str
 
 
 def _short(tag: re.Match[str]) -> str:
-    """Shorten a tag: tenths of a point are seen, millionths are not."""
+    """Shorten the numbers of a tag to tenths."""
     rounded = _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.1f}", tag[0])
     return " ".join(_UNUSED.sub("", rounded).split())

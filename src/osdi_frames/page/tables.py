@@ -19,12 +19,15 @@ ROWS: Final = 200
 
 _LONGEST: Final = 300  # characters of a label; a title of thousands would fill the page
 
-Kind: TypeAlias = Literal["text", "month"] | Unit
+CellKind: TypeAlias = Literal["text", "month"] | Unit
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value: as it is shown, by what it is sorted (a missing one is always last); of a label, its bar."""
+    """A value: its text, sort key and bar.
+
+    A missing one is always last; labels have bars.
+    """
 
     text: str
     sort: str | None = None
@@ -33,16 +36,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, what it holds, and whether the rows are in its order."""
+    """A column: its heading, kind and order."""
 
     heading: str
-    kind: Kind
+    kind: CellKind
     sorted: Literal["descending"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its rows, and below them the row of those left out and the totals."""
+    """A table: rows, others together, and totals."""
 
     columns: list[Column]
     rows: list[list[Cell]]
@@ -52,7 +55,10 @@ class Table:
 
 
 def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
-    """Lay out a report: ranked as it is and with bars, over time the newest first."""
+    """Lay out a report.
+
+    A ranked one is as it is, with bars; over time the newest is first.
+    """
     report = labelled(report)
     if not declared.is_over_time:
         table = _laid_out(report, declared.measures, rows=rows, ordered_by=declared.count)
@@ -82,7 +88,9 @@ def _laid_out(
     ordered_by: str | None = None,
     periods: Sequence[str] = (),
 ) -> Table:
-    kinds: dict[str, Kind] = {str(name): "month" if name in periods else "text" for name in frame.index.names}
+    kinds: dict[str, CellKind] = {
+        str(name): "month" if name in periods else "text" for name in frame.index.names
+    }
     columns = [*kinds.items(), *((measure.name, measure.unit) for measure in measures)]
     shown, rest = frame.head(rows), frame.iloc[rows:]
     cells = [
@@ -103,7 +111,7 @@ def _laid_out(
 
 
 def visible(text: str) -> str:
-    r"""Replace what neither HTML nor a reader can take: controls, and what is no character.
+    r"""Replace controls, and what is no character.
 
     >>> visible("a\x00b\tc")
     'a\ufffdb c'
@@ -114,7 +122,7 @@ def visible(text: str) -> str:
     )
 
 
-def _label(value: object, kind: Kind) -> Cell:
+def _label(value: object, kind: CellKind) -> Cell:
     text = shortened(visible(show_key(value)), _LONGEST)
     if text in (NONE, NO_DATE):
         return Cell(text)
@@ -135,7 +143,7 @@ def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name:
 
 
 def _one(frame: pd.DataFrame, measure: Measure) -> Any:
-    """Return what stands for several rows; nothing can for distinct people."""
+    """Return the total of several rows, if any."""
     if measure.total is None or frame[measure.name].isna().all():
         return pd.NA
     if isinstance(measure.total, tuple):

@@ -20,7 +20,9 @@ _LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 
 
 def prepared(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: bool = False) -> Axes:
-    """Return the caller's axes, or those of a new pyplot figure, which notebooks show at the cell's end, with a title.
+    """Return the caller's axes, or new ones, with a title.
+
+    New ones are of a pyplot figure, which notebooks show at the cell's end.
 
     pyplot is not imported for who brings axes: a server or script needs no backend and leaks no figure. Of an
     empty report the axes say so, since a blank picture would look like a failure.
@@ -46,17 +48,20 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 
 def letters(ax: Axes, *, points: float | None = None) -> float:
-    """Return how many letters of a size, or of that of the labels, fit next to each other in the axes."""
+    """Return how many letters fit into the axes.
+
+    They have a size, or that of the labels.
+    """
     return inches(ax)[0] * POINTS / ((points or label_points()) * _LETTER)
 
 
 def label_points() -> float:
-    """Return the size of the labels, which the rcParams may say in a word, in points."""
+    """Return the size of the labels in points."""
     return FontProperties(size=mpl.rcParams["ytick.labelsize"]).get_size_in_points()
 
 
 def count_upwards(ax: Axes, label: str, *, highest: float) -> None:
-    """Make the y axis one of counts: from 0, in whole numbers, with thousands separators."""
+    """Make the y axis one of whole counts."""
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     ax.set_ylabel(label)

@@ -21,17 +21,20 @@ _DEEPEST = 5  # times the largest count: seats beyond that run out of the pictur
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: what it is called, what it counts, and the seats of the events that have a capacity."""
+    """One bar: its name, count and seats.
+
+    Seats are those of the events that have a capacity.
+    """
 
     name: str
-    kind: colors.Kind
+    kind: colors.SeriesKind
     count: int
     capacity: float
     taken: int
     hidden: bool = False
 
     def text(self) -> str:
-        """Return the count, and how many of the seats are taken.
+        """Return the count, and the seats taken.
 
         >>> Bar("climate", "value", 1553, 1250, 25).text()
         '1,553 · 25 of 1,250 seats'
@@ -43,7 +46,10 @@ class Bar:
 
 
 def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
-    """Draw the counts of a report's rows, at most `top` of them and the others together."""
+    """Draw the counts of a report's rows.
+
+    These are at most `top`, and the others together.
+    """
     bars = _bars(counts, top)
     ax = axes.prepared(ax, title, height=_ROOM + _SLOT * max(len(bars), 2), is_empty=not bars)
     if not bars:
@@ -90,7 +96,7 @@ def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
 
 
 def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, size: float) -> None:
-    """Write each count at its bar, and leave room for it.
+    """Write each count at its bar, with room.
 
     Where the others together would dwarf every value, their bar is cut short, and says so.
     """

@@ -6,7 +6,7 @@ import pandas as pd
 
 from osdi_frames.tables.schema import NONE
 
-Kind: TypeAlias = Literal["value", "none", "other"]
+SeriesKind: TypeAlias = Literal["value", "none", "other"]
 """What a bar or line stands for: a value, rows without one, or all that `top` leaves out."""
 
 #: Okabe and Ito's colours without black and yellow, which one of the backgrounds would swallow.
@@ -25,15 +25,21 @@ TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
 SEATS_NOTE: Final = "thin bars: seats, and those taken"
 
 
-def kind_of(key: object) -> Kind:
-    """Return what a key of a report stands for: none, where every part of it is missing."""
+def kind_of(key: object) -> SeriesKind:
+    """Return what a key of a report stands for.
+
+    It is none where every part of it is missing.
+    """
     parts = key if isinstance(key, tuple) else (key,)
     is_none = all(part == NONE if isinstance(part, str) else pd.isna(part) for part in parts)
     return "none" if is_none else "value"
 
 
-def bar(kind: Kind, number: int = 0) -> dict[str, Any]:
-    """Return the properties of a bar that stands for the value of this number, for none, or for others."""
+def bar(kind: SeriesKind, number: int = 0) -> dict[str, Any]:
+    """Return the properties of a bar.
+
+    It stands for the value of this number, for none, or for others.
+    """
     if kind == "other":
         return {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "linewidth": 0.8}
     if kind == "none":
@@ -42,8 +48,8 @@ def bar(kind: Kind, number: int = 0) -> dict[str, Any]:
     return {"facecolor": PALETTE[number % len(PALETTE)]} | ({"hatch": hatch} if hatch else {})
 
 
-def line(kind: Kind, number: int = 0) -> dict[str, Any]:
-    """Return the properties of a line, as `bar` does of a bar."""
+def line(kind: SeriesKind, number: int = 0) -> dict[str, Any]:
+    """Return the properties of a line, as `bar` does."""
     if kind != "value":
         return {"color": GREY, "linestyle": "--" if kind == "other" else "-"}
     return {

@@ -90,7 +90,10 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
 
 
 def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
-    """Take the counts of a report of one row per value: `count`, `hidden`, and the seats: `capacity` and `taken`."""
+    """Take the counts of a report by value.
+
+    They are `count`, `hidden`, and the seats: `capacity` and `taken`.
+    """
     if plot.count not in report.columns or not is_numeric_dtype(report[plot.count].dtype):
         raise _not_a_report(plot, f"has no counts in a column {plot.count}")
     if isinstance(report.index, pd.RangeIndex):  # as of a report read back from a file
@@ -104,14 +107,20 @@ def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
 
 
 def _spread(counts: pd.DataFrame, time: int) -> pd.DataFrame:
-    """Turn rows of keys, one of them a time, into a row for each time and a column for each value of the others."""
+    """Turn keys of rows into times and columns.
+
+    One of them is a time; each value of the others is a column.
+    """
     shown = counts.loc[~counts["hidden"], ["count"]]
     others = [number for number in range(counts.index.nlevels) if number != time]
     return shown["count"].unstack(others, fill_value=0) if others else shown
 
 
 def _columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
-    """Take the counts of a report of one row per time: of each value, or `count` alone."""
+    """Take the counts of a report by time.
+
+    They are of each value, or `count` alone.
+    """
     if not isinstance(report.index, pd.DatetimeIndex):
         raise _not_a_report(plot, "is not indexed by time")
     if not all(map(is_numeric_dtype, report.dtypes)):

@@ -35,7 +35,9 @@ _JOINERS: Final = "\u200c\u200d"  # format characters, but Persian and emoji are
 
 
 def labels(names: Sequence[str], *, width: int) -> tuple[list[str], dict[str, Any]]:
-    r"""Make names safe to draw, at most `width` wide, and as different from each other as they were.
+    r"""Make names safe to draw.
+
+    They are at most `width` wide, and as different from each other as they were.
 
     Returns them with the Text properties to draw them with.
 
@@ -51,7 +53,7 @@ def labels(names: Sequence[str], *, width: int) -> tuple[list[str], dict[str, An
 
 
 def name_of(key: object) -> str:
-    """Name a key of a report; the parts of several keys are joined.
+    """Name a key of a report; several are joined.
 
     >>> name_of(("CA", True))
     'CA · True'
@@ -60,7 +62,7 @@ def name_of(key: object) -> str:
 
 
 def cleaned(text: str) -> str:
-    r"""Replace what is not seen but obeyed or unpaired, and make every run of spaces one.
+    r"""Replace control characters; make runs of spaces one.
 
     >>> cleaned("a\x00 \n b\u202ec")
     'a� b�c'
@@ -72,7 +74,9 @@ def cleaned(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Take the middle out of a text that is wider than `width` Latin characters.
+    """Take the middle out of a wide text.
+
+    `width` is in Latin characters.
 
     >>> shortened("email-2026-03-newsletter-a", 16), shortened("ok", 16)
     ('email-2026…ter-a', 'ok')
@@ -87,7 +91,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    """Tell texts that look the same apart by a number: each name keeps a label of its own."""
+    """Make texts that look the same different by a number."""
     taken: dict[str, None] = {}
     for text in texts:
         number, label = 1, text
@@ -99,7 +103,9 @@ def _distinct(texts: Sequence[str]) -> list[str]:
 
 
 def _fonts(missing: set[str]) -> tuple[list[str], set[str]]:
-    """Find the fonts to draw characters with, none where the chosen ones do, and the characters that no font has.
+    """Find fonts for characters, and what no font has.
+
+    There are none where the chosen fonts do.
 
     Without a font, matplotlib warns at every drawing.
     """

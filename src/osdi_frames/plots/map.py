@@ -44,7 +44,7 @@ Points: TypeAlias = NDArray[np.float64]
 def event_map(
     events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = True, include: Iterable[str] = ()
 ) -> Axes:
-    """Draw the events by longitude and latitude, sized by their RSVPs.
+    """Draw the events on a map, sized by RSVPs.
 
     The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. Events with
     the same coordinates are one disc, with the sum of their RSVPs. The largest places are named where there
@@ -118,7 +118,10 @@ def event_map(
 
 
 def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool, sized: bool) -> Points:
-    """Draw the discs, small ones over large ones, explain their areas if they differ, and return these."""
+    """Draw the discs, small ones over large ones.
+
+    Their areas are explained if they differ, and returned.
+    """
     most = max(places["rsvps"].max(), 1) if len(places) else 1
     largest = _LARGEST / 2 if is_narrow else _LARGEST
 
@@ -142,7 +145,7 @@ def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool, sized: bool) -> P
 
 
 def _names(ax: Axes, places: pd.DataFrame, *, radii: Points) -> None:
-    """Name the largest places, each where neither a name nor another disc is."""
+    """Name the largest places where there is room."""
     ax.apply_aspect()
     size, dots = axes.label_points() * 0.8, ax.figure.dpi / axes.POINTS
     middles = ax.transData.transform(places[["x", "y"]].head(_MOST).to_numpy()) / dots
@@ -172,7 +175,10 @@ def _names(ax: Axes, places: pd.DataFrame, *, radii: Points) -> None:
 
 
 def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
-    """Label the axes in degrees, and make a kilometre as long to the north as to the east."""
+    """Label the axes in degrees, and scale them.
+
+    A kilometre is as long to the north as to the east.
+    """
     ax.xaxis.set_major_locator(MaxNLocator(nbins=min(max(int(axes.inches(ax)[0]), 2), 8)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "EW", 180)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "NS", 90)))
@@ -197,7 +203,10 @@ def _degree(degrees: float, signs: str, limit: int) -> str:
 
 
 def _draw_land(ax: Axes) -> None:
-    """Draw the land, lakes and borders within the limits of the axes; nothing without the extra."""
+    """Draw land, lakes and borders within the axes.
+
+    Nothing is drawn without the extra.
+    """
     try:
         import_module(_DATA)
     except ImportError:
@@ -210,7 +219,7 @@ def _draw_land(ax: Axes) -> None:
 
 @lru_cache(maxsize=1)  # the page draws each map twice
 def _land(left: float, right: float, south: float, north: float) -> tuple[list[Path], list[Path]]:
-    """Return the shores, lakes among them, and the borders within the limits."""
+    """Return the shores and borders within the limits."""
     window = Bbox([[left, south], [right, north]])
     resolution = next(name for name, degrees in _RESOLUTIONS.items() if window.width >= degrees)
     lines = _lines(f"gshhs_{resolution}", window)
@@ -221,7 +230,7 @@ def _land(left: float, right: float, south: float, north: float) -> tuple[list[P
 
 
 def _lines(name: str, window: Bbox) -> Iterator[tuple[int, Points]]:
-    """Yield the level and the points of each line that may be seen: longitudes and latitudes.
+    """Yield level and points of lines in sight.
 
     Points that could not be seen apart are left out. There are tens of thousands of lines: none is looked at alone.
     """
@@ -245,7 +254,10 @@ def _lines(name: str, window: Bbox) -> Iterator[tuple[int, Points]]:
 
 
 def _shore(points: Points, level: int, window: Bbox) -> Path:
-    """Return the part of a shore within the window: land runs one way round, and lakes the other as holes in it."""
+    """Return the part of a shore within the window.
+
+    Land runs one way round, and lakes the other as holes in it.
+    """
     x, y = points.T
     area = np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))
     turned = points if (area > 0) == (level == _LAND) else points[::-1]

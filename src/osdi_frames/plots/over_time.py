@@ -39,17 +39,17 @@ _RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One series: what it is called, the properties of its number among the values, and its counts."""
+    """One series: its name, kind, number and counts."""
 
     name: str
-    kind: colors.Kind
+    kind: colors.SeriesKind
     number: int
     counts: pd.Series
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the bars stand, in days, how wide they are, and the names of those that stand apart.
+    """Where bars stand, in days, and how wide.
 
     What has no date, or is far outside, stands apart: before the others, or after them.
     """
@@ -61,7 +61,10 @@ class Places:
 
 
 def draw_bars(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
-    """Draw the counts of periods, one column on the other, at most `top`, and eight, and the others together."""
+    """Draw the counts of periods as stacked bars.
+
+    At most `top`, and eight, columns are drawn, and the others together.
+    """
     counts = _in_order(counts)
     stack = _leading(counts, counts.sum(), top=min(top, _STACKED))
     ax = axes.prepared(ax, title, height=_height(stack), is_empty=counts.empty)
@@ -87,7 +90,10 @@ def draw_bars(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, un
 
 
 def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
-    """Draw one line for each column, at most `top` of them and the others together."""
+    """Draw one line for each column.
+
+    These are at most `top`, and the others together.
+    """
     dated = counts[counts.index.notna()].sort_index()
     lines = _leading(dated, dated.tail(1).sum(), top=top)
     ax = axes.prepared(ax, title, height=_height(lines), is_empty=dated.empty)
@@ -120,7 +126,10 @@ def is_alone(counts: pd.DataFrame) -> bool:
 
 
 def _leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Series]:
-    """Take the `top` columns with the largest weights, and the sum of the others; what is alone is taken."""
+    """Take the `top` columns by weight, and the others' sum.
+
+    What is alone is taken.
+    """
     top = top or is_alone(counts)
     order = weights.reset_index(drop=True).sort_values(ascending=False, kind="stable").index
     taken = []
@@ -137,12 +146,12 @@ def _leading(counts: pd.DataFrame, weights: pd.Series, *, top: int) -> list[Seri
 
 
 def _height(series: Sequence[Series]) -> float:
-    """Return the height of a figure of its own in which the legend has its place."""
+    """Return the height that the legend needs."""
     return max(axes.HEIGHT, 1.0 + _LINE * len(series))
 
 
 def _add_legend(ax: Axes, names: Sequence[str], artists: Sequence[Any], *, upwards: bool = False) -> None:
-    """Put a legend to the right of the axes, in the order in which the series stand there."""
+    """Put a legend right of the axes, in order."""
     texts, style = labels(names, width=_WIDEST)
     blank = [" "] * len(texts)  # matplotlib leaves out a name that begins with an underscore
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "reverse": upwards}
@@ -152,7 +161,10 @@ def _add_legend(ax: Axes, names: Sequence[str], artists: Sequence[Any], *, upwar
 
 
 def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
-    """Sort rows by time: what is before all others first, what is after them and what has no date last."""
+    """Sort rows by time.
+
+    What is before all others is first, what is after them and what has no date last.
+    """
     names = pd.Series([str(label) for label in counts.index])
     place = names.str.startswith("after ") + 2 * (names == NO_DATE) - names.str.startswith("before ")
     times = _parsed(counts.index)
@@ -200,7 +212,10 @@ def _bars(
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:
-    """Write the counts above the bars, or where they have no room only those of bars that stand apart."""
+    """Write the counts above the bars.
+
+    Where they have no room, only bars that stand apart have theirs.
+    """
     widest = max(len(f"{top:,}") for top in tops) + 1
     all_of_them = all_of_them and widest * len(tops) <= axes.letters(ax) * _SMALL
     style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": "small"}
@@ -210,12 +225,18 @@ def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -
 
 
 def _days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
-    """Return times as matplotlib's days, by the wall clock of their zone: reports have UTC, or none."""
+    """Return times as matplotlib's days.
+
+    They are wall clocks of their zone: reports have UTC, or none.
+    """
     return np.asarray(date2num(times.tz_localize(None).to_numpy()), dtype="float64")
 
 
 def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
-    """Make the x axis one of the given times, from `left` to `right` in days: beyond them stands what has none."""
+    """Make the x axis one of the given times.
+
+    It goes from `left` to `right`, in days: beyond them stands what has none.
+    """
     zone = "" if times.tz is None else f" ({times.tz})"
     ax.set_xlabel(cleaned(f"{words(times.name or 'time')}{zone}"), **PLAIN)
     at = _days(times)
@@ -236,7 +257,10 @@ def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> No
 
 
 def _parsed(labels: pd.Index) -> pd.DatetimeIndex:
-    """Return the times of labels; none for those that stand apart: before and after the others, and undated."""
+    """Return the times of labels.
+
+    Those that stand apart have none: before and after the others, and undated.
+    """
     if isinstance(labels, pd.DatetimeIndex):
         return labels
     times = pd.to_datetime(labels.to_series(), format="ISO8601", errors="coerce")

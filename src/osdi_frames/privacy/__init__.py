@@ -61,7 +61,9 @@ _SIGNS: Final = (
 
 
 def without_addresses(text: str) -> str:
-    """Hide e-mail addresses, phone numbers and queries of web addresses within a text, however they are spelled.
+    """Hide addresses, phone numbers and queries within a text.
+
+    Those of e-mail, and of web addresses, however they are spelled.
 
     Where one is hidden that is found only once escapes are undone, those of the whole text are.
 
@@ -84,7 +86,7 @@ def without_addresses(text: str) -> str:
 
 
 def hide_addresses(texts: pa.Array) -> pa.Array:
-    """Hide addresses within the texts, or the lists of texts, of an array."""
+    """Hide addresses within an array's texts."""
     if pa.types.is_list(texts.type):
         flat = hide_addresses(texts.flatten())
         lengths = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
@@ -99,7 +101,10 @@ def hide_addresses(texts: pa.Array) -> pa.Array:
 
 
 def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:
-    """Hide addresses within the texts of rows of a table, but for columns that are counted and never shown."""
+    """Hide addresses within the texts of rows.
+
+    Columns that are counted and never shown are left as they are.
+    """
     for number, name in enumerate(rows.column_names):
         column = table.column(name)
         if column.type == "string" and column.privacy.level != "identifying":
@@ -109,7 +114,10 @@ def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Pseudonyms:
-    """What stands in place of the values of each column: pseudonyms by `key`, or nothing where there is none."""
+    """What replaces the values of each column.
+
+    It is a pseudonym by `key`, or nothing where there is none.
+    """
 
     key: bytes | None = field(repr=False)
     coordinate_decimals: int = 1
@@ -143,11 +151,17 @@ class Pseudonyms:
         return cls(secret, **coarsened) if secret or drop else None
 
     def __dask_tokenize__(self) -> str:
-        """Keep the key out of the hashes that name Dask's tasks: they could confirm a guessed key."""
+        """Keep the key out of Dask's hashes.
+
+        They name tasks, and could confirm a guessed key.
+        """
         return repr(self)
 
     def schema(self, table: Table) -> pa.Schema:
-        """Return the Arrow schema of a table's columns that are left; each field says what became of it."""
+        """Return the schema of the columns that are left.
+
+        Each field says what became of it.
+        """
         fields = []
         for column in table.columns:
             level = "plain" if column.privacy.level == "plain" else "sensitive"
@@ -158,7 +172,7 @@ class Pseudonyms:
         return pa.schema(fields, table.schema().metadata)
 
     def replace(self, rows: pa.Table, table: Table) -> pa.Table:
-        """Return rows of a table, some of its columns, with what stands in place of their values."""
+        """Return rows with their values replaced."""
         schema = self.schema(table)
         names = [name for name in rows.column_names if name in schema.names]
         kept = pa.schema([schema.field(name) for name in names], schema.metadata)
@@ -222,7 +236,7 @@ def pseudonymize(
     coordinate_decimals: int = 1,
     postal_characters: int = 3,
 ) -> pd.DataFrame:
-    """Replace what identifies a person in a frame of a declared table.
+    """Replace what identifies a person in a frame.
 
     `describe` says what becomes of each column: ids, e-mail addresses and phone numbers become pseudonyms, by which
     tables can still be joined; names, street addresses, comments, custom fields and free texts are dropped; postal
@@ -298,7 +312,7 @@ def _pseudonymized(frame: pd.DataFrame, pseudonyms: Pseudonyms, table: str | Non
 
 
 def _table_of(names: Sequence[str], table: str | None) -> Table:
-    """Return the table of a frame, by its name or by its columns."""
+    """Return the table of a frame."""
     tables = list(TABLES.values()) if table is None else [declared(table)]
     unknown = {table.name: sorted({*names} - {column.name for column in table.columns}) for table in tables}
     nearest = min(unknown, key=lambda name: len(unknown[name]))

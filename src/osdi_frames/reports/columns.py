@@ -19,12 +19,15 @@ from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_list_
 from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
 from osdi_frames.problems import FAR, trusted_years
 from osdi_frames.quoting import cut, quoted
+from osdi_frames.reports.spelling import MERGED, Spelling, Texts, note
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The periods of a column of times, each named by its start as text: ``2026-05``.
+    """The periods of a column of times.
+
+    Each is named by its start, as text: ``2026-05``.
 
     Rows far outside of most others are ``before 2024-01`` and ``after 2026-12``, those without a time
     ``(no date)``.
@@ -43,7 +46,7 @@ By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 """What to group by: a column, a pandas Grouper with a key, a Period, or a list of them."""
 
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
-Key: TypeAlias = tuple[NDArray[Any], pd.Index]
+Coded: TypeAlias = tuple[NDArray[Any], pd.Index]
 """The number of each row's value, and the label of each number, labels in order."""
 
 PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
@@ -60,7 +63,7 @@ _HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
 
 
 def time_levels(index: pd.Index) -> list[int]:
-    """Return which keys of a report are times, or the names of periods."""
+    """Return which keys of a report are times or periods."""
     levels = [index.get_level_values(number) for number in range(index.nlevels)]
     return [
         number
@@ -73,7 +76,9 @@ def time_levels(index: pd.Index) -> list[int]:
 def take(
     frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str, reader: str = ""
 ) -> pd.DataFrame:
-    """Take the columns that are counted, rows numbered from 0; the keys of `by` must be there, too.
+    """Take the columns that are counted.
+
+    Rows are numbered from 0; the keys of `by` must be there, too.
 
     An error names the `reader` of such a frame; where keys alone are missing, columns with similar names.
     """
@@ -99,7 +104,7 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
 
 
 def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
-    """List the keys of `by`, each with the name of its column."""
+    """List the keys of `by` with their columns' names."""
     if by is None:
         return []
     keys = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
@@ -111,14 +116,17 @@ def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Groupe
 
 
 def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
-    """Return the numbers of a column's texts, -1 where one is missing, and the texts."""
+    """Return the numbers of a column's texts, and the texts.
+
+    A missing one is -1.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
     return pd.factorize(column.astype("str"))
 
 
 def identity(column: pd.Series) -> pd.Series:
-    """Convert the values of an id to numbers; blank is missing."""
+    """Convert ids to numbers; blank is missing."""
     if is_integer_dtype(column.dtype):
         return column
     codes, texts = coded(column)
@@ -127,7 +135,10 @@ def identity(column: pd.Series) -> pd.Series:
 
 
 def whole(column: pd.Series) -> pd.Series:
-    """Take whole numbers that may be missing; no sum of them exceeds 64 bits, where pandas would wrap."""
+    """Convert to whole numbers that may be missing.
+
+    Their sum fits 64 bits: pandas would wrap.
+    """
     with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
         counts: pd.Series = column.astype("Int64")
     if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
@@ -136,18 +147,27 @@ def whole(column: pd.Series) -> pd.Series:
 
 
 def utc(column: pd.Series) -> pd.Series:
-    """Bring times to UTC; those without a zone are taken for UTC."""
+    """Convert times to UTC.
+
+    Those without a zone are taken for UTC.
+    """
     return _parsed(column, utc=True).astype(UTC)
 
 
 def local(column: pd.Series) -> pd.Series:
-    """Take the wall clock: a zone is dropped, the hour never shifted (interface 2.1)."""
+    """Convert to wall clocks (interface 2.1).
+
+    A zone is dropped, the hour never shifted.
+    """
     times: pd.Series = _parsed(column).dt.tz_localize(None)
     return times.astype(LOCAL)
 
 
 def time(column: pd.Series) -> pd.Series:
-    """Bring times with a zone to UTC; those without one stay wall clock."""
+    """Convert times with a zone to UTC.
+
+    Those without one stay wall clocks.
+    """
     times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
     return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
 
@@ -160,7 +180,7 @@ def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The number of each row's group, and the label of each number, labels in order.
+    """Groups of rows: their numbers, and their labels in order.
 
     All counting goes by the number: missing keys and unused categories can then neither lose nor add rows.
     """
@@ -168,9 +188,13 @@ class Groups:
     number: pd.Series
     labels: pd.Index
     in_time: bool
+    notes: tuple[str, ...] = ()
+    """How many spellings became how many values."""
 
     def ranked(self, counts: pd.Series) -> NDArray[np.int64]:
-        """Return the groups by their counts, the largest first, equal ones in the order of the labels.
+        """Return the groups by their counts, largest first.
+
+        Equal ones are in the order of the labels.
 
         Times stay in order.
         """
@@ -179,20 +203,27 @@ class Groups:
         return ranked.index.to_numpy(dtype="int64")
 
     def spread(self, values: pd.Series, row: pd.Series, number: pd.Series) -> pd.DataFrame:
-        """Sum values to one row per `row` and one column per number."""
+        """Sum values by row and by number, a column each."""
         sums = values.groupby([row.rename("row"), number.rename("column")]).sum().unstack(fill_value=0)
         return sums.reindex(columns=range(len(self.labels)), fill_value=0).astype("int64")
 
     def label_columns(self, table: pd.DataFrame, counts: pd.Series) -> pd.DataFrame:
-        """Give a spread table its labels, the column with the largest count first."""
+        """Label the columns of a table, largest count first."""
         order = self.ranked(counts)
         return table.iloc[:, order].set_axis(self.labels.take(order), axis="columns")
 
 
-def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str) -> Groups:
-    """Group the rows by the keys that `by` names; `nothing` are the texts that stand for no value."""
-    keys: list[Key] = []
-    names, in_time = [], False
+def group(
+    frame: pd.DataFrame, by: By, *, nothing: Collection[str], spelling: Spelling, report: str
+) -> Groups:
+    """Group the rows by the keys that `by` names.
+
+    `nothing` are the texts that stand for no value.
+    """
+    keys: list[Coded] = []
+    names: list[str] = []
+    notes: list[str] = []
+    in_time = False
     for name, key in named_keys(by, report=report):
         column = frame[name].reset_index(drop=True)
         if isinstance(key, Period):
@@ -200,11 +231,20 @@ def group(frame: pd.DataFrame, by: By, *, nothing: Collection[str], report: str)
         elif isinstance(key, pd.Grouper) and key.freq is not None:
             keys.append(_binned(converted(column, time, report=report), key))
         else:
-            keys.append(_labelled(column, nothing=nothing, report=report))
+            column = _one_dtype(column, report=report)
+            if isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype):
+                texts = shown = _texts(column, nothing)
+                if spelling == "merged" and (merging := MERGED.get(name)):
+                    context = frame.get(merging.context) if merging.context else None
+                    shown = texts.merged(merging, None if context is None else _texts(context, nothing))
+                    notes += filter(None, [note(name, texts, shown)])
+                keys.append(_labelled(shown))
+            else:
+                keys.append(_valued(column))
         names.append(key.name if isinstance(key, Period) else name)
         in_time |= isinstance(key, Period) or is_datetime64_any_dtype(keys[-1][1].dtype)
     number, labels = keys[0] if len(keys) == 1 else _together(keys)
-    return Groups(pd.Series(number, dtype="int64"), labels.set_names(names), in_time)
+    return Groups(pd.Series(number, dtype="int64"), labels.set_names(names), in_time, tuple(notes))
 
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
@@ -219,7 +259,7 @@ def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) ->
     return Groups(pd.Series(number), labels.set_names(column), in_time=True)
 
 
-def _together(keys: Sequence[Key]) -> Key:
+def _together(keys: Sequence[Coded]) -> Coded:
     """Return the combinations of several keys that occur."""
     numbers = pd.DataFrame({place: number for place, (number, _) in enumerate(keys)})
     same = numbers.groupby(list(numbers))
@@ -228,8 +268,11 @@ def _together(keys: Sequence[Key]) -> Key:
     return same.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
 
 
-def _binned(times: pd.Series, grouper: pd.Grouper) -> Key:
-    """Return the period of each time, and every period from the first to the last, without long gaps."""
+def _binned(times: pd.Series, grouper: pd.Grouper) -> Coded:
+    """Return each time's period, and every period between.
+
+    Long gaps are left out.
+    """
     # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
     in_order = times.dropna().sort_values()
     far = pd.Timedelta(days=FAR * 365.25)
@@ -242,8 +285,10 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> Key:
     return number, sizes.index.append(pd.DatetimeIndex(missing))
 
 
-def _in_periods(times: pd.Series, period: Period) -> Key:
-    """Return the name of each time's period, and every name in order, those far outside as one.
+def _in_periods(times: pd.Series, period: Period) -> Coded:
+    """Return each time's period by name, and every name.
+
+    Names are in order, and periods far outside are one.
 
     Far outside are the dates that `check` lists as doubtful.
     """
@@ -263,25 +308,43 @@ def _in_periods(times: pd.Series, period: Period) -> Key:
     return np.searchsorted(used, place), pd.Index(names[used], dtype="str")
 
 
-def _labelled(column: pd.Series, *, nothing: Collection[str], report: str) -> Key:
-    """Return the values of a key: texts with ``(none)``, or times, numbers or booleans that may be missing."""
+def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
+    """Convert a key to texts, times, numbers or booleans.
+
+    Texts are `str`, or categories of it.
+    """
     dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
-    if not isinstance(dtype, pd.StringDtype) and not is_datetime64_any_dtype(column.dtype):
-        # By way of objects, all backends and categories become a few dtypes; a column of nothing, text.
-        objects = column.astype(object)
-        column = objects.where(objects.notna(), None).convert_dtypes()
+    if isinstance(dtype, pd.StringDtype) or is_datetime64_any_dtype(column.dtype):
+        return column
+    # By way of objects, all backends and categories become a few dtypes; a column of nothing, text.
+    objects = column.astype(object)
+    column = objects.where(objects.notna(), None).convert_dtypes()
     if is_datetime64_any_dtype(column.dtype) or is_numeric_dtype(column.dtype):
-        values = time(column) if is_datetime64_any_dtype(column.dtype) else column
-        number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
-        return number, pd.Index(labels)
+        return column
     if column.dtype == object and any(map(is_list_like, column)):
         name = column.name
         raise InvalidColumn(
             f"{report}: {cut(str(name))} holds lists; to count each entry, explode it: frame.explode({quoted(name)})"
         )
+    return column.astype("str")
+
+
+def _valued(column: pd.Series) -> Coded:
+    """Return the times, numbers or booleans of a key."""
+    values = time(column) if is_datetime64_any_dtype(column.dtype) else column
+    number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
+    return number, pd.Index(labels)
+
+
+def _texts(column: pd.Series, nothing: Collection[str]) -> Texts:
+    """Return a key's texts, ``(none)`` for no value."""
     codes, known = coded(column)
     texts = pd.Series([*known, NONE], dtype="str")  # the last one is that of -1
     texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)
-    number, names = pd.factorize(texts, sort=True)
-    used, number = np.unique(number[codes], return_inverse=True)
+    return Texts(np.where(codes < 0, len(known), codes.astype("int64")), texts.tolist())
+
+
+def _labelled(texts: Texts) -> Coded:
+    number, names = pd.factorize(pd.Series(texts.texts, dtype="str"), sort=True)
+    used, number = np.unique(number[texts.number], return_inverse=True)
     return number, names[used]

@@ -17,7 +17,9 @@ from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, Titled, headin
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What several reports count: a table, the main count and its unit, the measures, and what to know of them.
+    """What several reports count.
+
+    It has a table, the main count and its unit, the measures, and what to know of them.
 
     `titled` is the id that has titles, `nothing` are the texts that stand for no value, `rows` is a frame for
     the examples, `verb` says how its documentation begins.
@@ -57,7 +59,7 @@ EVENTS: Final = Subject(
 ... })""",
     verb="Sum",
 )
-SNAPSHOTS: Final = Subject(
+GROWTH: Final = Subject(
     "snapshots",
     "rsvps",
     "RSVPs",
@@ -148,7 +150,7 @@ class Report:
 
     @property
     def count(self) -> str:
-        """The measure by which rows are ranked, and which is drawn."""
+        """The measure that ranks rows and is drawn."""
         return self.subject.count
 
     @property
@@ -158,7 +160,7 @@ class Report:
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """The names of the columns from which small counts could be computed."""
+        """The columns from which small counts could be computed."""
         return tuple(measure.name for measure in self.measures if measure.unprotected)
 
     @property
@@ -173,13 +175,13 @@ class Report:
 
     @property
     def is_over_time(self) -> bool:
-        """Whether its rows are in the order of time, and not ranked."""
+        """Whether its rows are in the order of time."""
         return bool(self.periods) or self.kind != "groups"
 
     @property
     def read_from(self) -> str:
-        """The table whose rows its frame holds: of repeated pulls, the events."""
-        return EVENTS.table if self.subject is SNAPSHOTS else self.table
+        """The table whose rows its frame holds."""
+        return EVENTS.table if self.subject is GROWTH else self.table
 
     @property
     def reader(self) -> str:
@@ -206,14 +208,14 @@ of which may be a part of the events; too long a pause makes two pulls one."""
 
 
 def _ranked(subject: Subject, word: str, by: By, of_each: str, example: str, more: str = "") -> Report:
-    """Declare a report with a row for each value, the most first."""
+    """Declare a report by value, largest count first."""
     about = f"{subject.verb} the {subject.unit} {of_each}, most first.{more}"
     name = f"{subject.count}_by_{word}"
     return Report(subject, name, f"{heading(subject.unit)} by {word}", about, by, example=(example,))
 
 
 def _by_any(subject: Subject, name: str, argument: str, example: str) -> Report:
-    """Declare a report with a row for each value of what the caller groups by."""
+    """Declare a report by what the caller names."""
     about = f"""{subject.verb} the {subject.unit} by any column, by several, or by a period of time.
 
 With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between the
@@ -223,7 +225,7 @@ refused: a row with two values would count twice."""
 
 
 def _over_time(subject: Subject, columns: tuple[Measure, ...], example: str) -> Report:
-    """Declare a report with a row for each period that the caller chooses."""
+    """Declare a report by periods that the caller chooses."""
     about = f"""Count the {subject.unit} of each day, week, month or other period, periods without any included.
 
 Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper takes
@@ -257,7 +259,7 @@ REPORTS: Final = (
     ),
     _by_any(EVENTS, "rsvps_by", "'location_region'", "{'CA': 30, '(none)': 12, 'ON': 5}"),
     Report(
-        SNAPSHOTS,
+        GROWTH,
         "rsvps_by_pull",
         "RSVPs from pull to pull",
         f"Sum the RSVPs that were known at each pull.\n\n{_STATES}",
@@ -267,7 +269,7 @@ REPORTS: Final = (
         ("[[7, <NA>], [13, 6]]",),
     ),
     Report(
-        SNAPSHOTS,
+        GROWTH,
         "rsvps_over_time",
         "RSVPs over time",
         f"Show how the RSVPs of each campaign grew from pull to pull.\n\n{_STATES}",
@@ -299,7 +301,7 @@ REPORTS: Final = (
         "source",
         "of each source code",
         "{'email': 3, '(none)': 1}",
-        "\n\n``_`` and ``-`` are the same to the service's targeting but are not merged here.",
+        "\n\n``_`` and ``-`` are the same to the service's targeting, and here.",
     ),
     _ranked(
         SIGNATURES,
@@ -315,7 +317,8 @@ REPORTS: Final = (
         "website",
         "that came from each website",
         "{'(none)': 2, 'example.org': 2}",
-        "\n\nThe service sends a host or a whole address (interface 2.7); each is shown as it was sent.",
+        "\n\nThe service sends a host or a whole address (interface 2.7); the host is shown, without ``www.``, or by\n"
+        '``spelling="exact"`` what was sent.',
     ),
     _ranked(
         SIGNATURES,

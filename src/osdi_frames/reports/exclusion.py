@@ -38,7 +38,7 @@ def included(include: Iterable[str]) -> tuple[str, ...]:
 
 
 def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return the rows that count, and how many others have each reason."""
+    """Return the rows that count, and others by reason."""
     if COLUMN not in frame.columns:
         return frame, {}
     reasons = frame[COLUMN]
@@ -50,7 +50,9 @@ def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, 
 
 
 def note(counts: Iterable[tuple[str, int, str]]) -> str:
-    """Return what a report says of the rows that it leaves out, of which reason, number and noun are given.
+    """Return a sentence about rows that are left out.
+
+    Reason, number and noun of each kind are given.
 
     >>> note([("cancelled", 2, "event"), ("test", 1, "signature")])
     'not counted: 2 cancelled events, 1 test signature; include= (--include cancelled,test) counts them'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.measures import Grouped
+from osdi_frames.reports.spelling import Spelling, checked, contexts
 from osdi_frames.reports.titles import add_titles
 from osdi_frames.tables import TABLES, element_types, main_table
 
@@ -36,45 +38,59 @@ InvalidColumn
     not fit 64 bits"""
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How a report counts: the keywords of its function."""
+
+    by: By | None = None
+    freq: str = "D"
+    pause: str | pd.Timedelta = "1min"
+    include: Collection[str] = ()
+    spelling: Spelling = "merged"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "include", exclusion.included(self.include))
+        checked(self.spelling)
+
+
 def make(
-    report: Report,
-    frame: pd.DataFrame,
-    *,
-    by: By | None = None,
-    freq: str = "D",
-    pause: str | pd.Timedelta = "1min",
-    titles: pd.DataFrame | None = None,
-    include: Iterable[str] = (),
+    report: Report, frame: pd.DataFrame, counting: Counting, *, titles: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Compute a report of a frame of its table; `titles` is the frame with the titles of its ids."""
-    include = exclusion.included(include)
-    by = report.by if by is None else by
+    """Compute a report of a frame of its table.
+
+    `titles` is the frame with the titles of its ids.
+    """
+    by = report.by if counting.by is None else counting.by
     if by is None and report.kind != "over time":
         by = "event_campaign_id" if report.kind == "growth" else []
     needs = _needs(report, by)
-    columns = {*needs, *(name for name, _ in named_keys(by, report=report.name)), exclusion.COLUMN}
+    keys = [name for name, _ in named_keys(by, report=report.name)]
+    columns = {*needs, *keys, *contexts(keys), exclusion.COLUMN}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
-    frame, note = _counted(report, frame, include)
+    frame, note = _counted(report, frame, counting.include)
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     reader = f"{report.reader} reads {report.read_from}"
     rows = take(frame, needs, by=by, report=report.name, reader=reader)
-    groups = _groups(report, frame, rows, by, freq)
+    counting = replace(counting, by=by)
+    groups = _groups(report, frame, rows, counting)
     if by is None or report.kind == "groups":
         made = _measured(report, rows, groups)
         made = made.iloc[groups.ranked(made[report.count])]
     elif report.kind == "over time":
-        made = _over_time(rows, groups, group_periods(rows, "created_date", freq, report=report.name))
+        made = _over_time(
+            rows, groups, group_periods(rows, "created_date", counting.freq, report=report.name)
+        )
     else:
-        made = _growth(report, rows, groups, pd.Timedelta(pause))
+        made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
     made = made if titles is None else add_titles(made, titles, titled, name=report.name)
-    made.attrs["note"] = note
+    made.attrs["note"] = "\n".join(filter(None, [note, *groups.notes]))
     return made
 
 
-def _counted(report: Report, frame: pd.DataFrame, include: tuple[str, ...]) -> tuple[pd.DataFrame, str]:
-    """Return the rows that count, and what to say of the others."""
+def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, str]:
+    """Return the rows that count, and a note on others."""
     if exclusion.COLUMN not in frame.columns:
         return frame, exclusion.WHOLE
     if report.kind == "growth" and {"event_id", "fetched_at"} <= {*frame.columns}:  # the last version decides
@@ -86,22 +102,25 @@ def _counted(report: Report, frame: pd.DataFrame, include: tuple[str, ...]) -> t
     return rows, exclusion.note((reason, number, noun) for reason, number in counts.items())
 
 
-def row_numbers(report: Report, frame: pd.DataFrame, made: pd.DataFrame) -> NDArray[np.int64]:
-    """Return the number of the row of a report that each row of its frame is counted in."""
+def row_numbers(
+    report: Report, frame: pd.DataFrame, made: pd.DataFrame, *, spelling: Spelling = "merged"
+) -> NDArray[np.int64]:
+    """Return in which row of a report each row counts."""
     rows = take(frame, {"created_date": utc} if report.by is None else {}, by=report.by, report=report.name)
-    groups = _groups(report, frame, rows, report.by, "D")
+    groups = _groups(report, frame, rows, Counting(by=report.by, spelling=spelling))
     return made.index.get_indexer(groups.labels)[groups.number]
 
 
-def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, by: By | None, freq: str) -> Groups:
-    """Group the rows of a frame by what a report is by, or by period."""
-    if by is None:
-        return group_periods(rows, "created_date", freq, report=report.name)
-    return group(frame, by, nothing=report.subject.nothing, report=report.name)
+def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: Counting) -> Groups:
+    """Group the rows of a frame as a report does."""
+    if counting.by is None:
+        return group_periods(rows, "created_date", counting.freq, report=report.name)
+    nothing, spelling = report.subject.nothing, counting.spelling
+    return group(frame, counting.by, nothing=nothing, spelling=spelling, report=report.name)
 
 
 def _needs(report: Report, by: By | None) -> dict[str, Convert]:
-    """Return the columns that are counted, each with the conversion to its dtype."""
+    """Return the columns that are counted, with their conversions."""
     if report.kind == "over time" and by is not None:
         return {"created_date": utc}
     needs = {column: convert for measure in report.measures for column, convert in measure.needs.items()}
@@ -109,7 +128,9 @@ def _needs(report: Report, by: By | None) -> dict[str, Convert]:
 
 
 def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
-    """Refuse a frame of another table: it can have the columns that are counted.
+    """Refuse a frame of another table.
+
+    It could have the columns that are counted.
 
     It has the id of the other table, and its declared columns are all of that one, but not all of the right one.
     """
@@ -127,7 +148,7 @@ def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
 
 
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Compute the measures of each group, also of those without rows."""
+    """Compute the measures of each group, empty ones too."""
     numbers = pd.RangeIndex(len(groups.labels))
     grouped = rows.assign(group=groups.number).groupby("group")
     return _computed(report, grouped, numbers).set_axis(groups.labels)
@@ -172,7 +193,7 @@ def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timede
 
 
 def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
-    """Keep what was last known of each event in each pull."""
+    """Keep the last state of each event by pull."""
     # Rows of one instant have no order of their own: the larger count is taken for the later.
     rows = rows.sort_values(["fetched_at", "total_accepted", "group"], na_position="first", ignore_index=True)
     rows["pull"] = (rows["fetched_at"].diff() > pause).cumsum()
@@ -194,7 +215,7 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     def function(*args: Any, **options: Any) -> pd.DataFrame:
         given = signature.bind(*args, **options).arguments
         titles = given.pop(titled.argument, None)
-        return make(report, given.pop(report.table), titles=titles, **given)
+        return make(report, given.pop(report.table), Counting(**given), titles=titles)
 
     function.__name__ = function.__qualname__ = report.name
     function.__doc__ = _documentation(report, arguments)
@@ -219,7 +240,7 @@ def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
 
 
 def _arguments(report: Report) -> dict[Parameter, str]:
-    """Return the parameters of a report's function, each with what is said of it."""
+    """Return the parameters of a report's function, documented."""
     given, option = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
     row, columns = report.table[:-1], ""
     last: dict[Parameter, str] = {}
@@ -245,6 +266,10 @@ def _arguments(report: Report) -> dict[Parameter, str]:
     last[Parameter("include", option, default=())] = (
         f"which rows to count though they are `excluded`: some of {reasons}; the attribute\n"
         "    `note` says how many were not"
+    )
+    last[Parameter("spelling", option, default="merged")] = (
+        "``merged`` counts spellings of one source, referrer, website, region or country as one row, as `note` says;\n"
+        "    ``exact`` keeps them apart"
     )
     return arguments | last
 

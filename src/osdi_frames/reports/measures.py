@@ -23,7 +23,7 @@ _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A column of a report: what it is called, and how it is computed and shown.
+    """A column of a report, computed and shown.
 
     Its total stands for several groups, where anything can: distinct people have none, and a rate, for which it names
     two measures, is that of their sums.
@@ -40,7 +40,7 @@ class Measure:
 
 
 def show(value: Any, unit: Unit) -> str:
-    """Return a value as it is shown, in the terminal and on the page.
+    """Return a value as terminal and page show it.
 
     >>> show(1234, "number"), show(0.125, "share"), show(pd.Timestamp("2026-05-01 18:00"), "time"), show(pd.NA, "share")
     ('1,234', '12.5%', '2026-05-01', '–')
@@ -51,7 +51,9 @@ def show(value: Any, unit: Unit) -> str:
 
 
 def show_key(value: Any) -> str:
-    """Return a value of an index as it is shown; of a time the day, and the minute where it is not the first.
+    """Return a value of an index as it is shown.
+
+    Of a time this is the day, and the minute where it is not the first.
 
     >>> show_key("email"), show_key(pd.Timestamp("2026-05-01T18:00:59Z")), show_key(pd.NaT), show_key(pd.NA)
     ('email', '2026-05-01 18:00', '(no date)', '(none)')

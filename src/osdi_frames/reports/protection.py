@@ -38,7 +38,10 @@ class Breakdown:
 
 
 def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[Mask | None]:
-    """Return which groups of each report to hide; None for a report that cannot be published with the others."""
+    """Return which groups of each report to hide.
+
+    It is None for a report that cannot be published with the others.
+    """
     kept = list(breakdowns)
     while True:
         for breakdown in kept:
@@ -50,7 +53,10 @@ def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[Mask | None]
 
 
 def hide_in_line(counts: Counts, hidden: Mask, *, below: int, others: int = 0) -> Mask:
-    """Return which of some counts with a known sum are hidden: some, and the smallest of the others as needed."""
+    """Return which counts with a known sum are hidden.
+
+    These are some, and the smallest of the others as needed.
+    """
     hidden = hidden.copy()
     for number in np.argsort(counts, kind="stable"):
         if not hidden.any() or leaves_room(counts[hidden], below=below, others=others):
@@ -87,12 +93,18 @@ class _View:
         return cls(breakdown, others, groups.drop_duplicates().to_numpy(), is_public)
 
     def hidden_with(self, rows: Mask) -> int:
-        """Return how many hidden groups of the other reports some kinds of rows are in, if that is public."""
+        """Count the hidden groups that kinds of rows are in.
+
+        They are those of the other reports, if that is public.
+        """
         groups = zip(self.others, self.kinds[rows, 1:].T, strict=True) if self.is_public else ()
         return sum(int(other.hidden[np.unique(numbers)].sum()) for other, numbers in groups)
 
     def seen(self) -> Numbers:
-        """Return the groups in which each kind of row is seen in the other reports, -1 for a hidden one."""
+        """Return each kind's groups in the other reports.
+
+        A hidden one is -1.
+        """
         seen = self.kinds[:, 1:].copy()
         for number, other in enumerate(self.others):
             seen[other.hidden[seen[:, number]], number] = -1
@@ -100,7 +112,10 @@ class _View:
 
 
 def _hide_more(breakdowns: Sequence[Breakdown], below: int) -> Breakdown | None:
-    """Hide groups until those that are hidden are open; return a report of which all would have to be hidden."""
+    """Hide groups until those that are hidden are open.
+
+    Returns a report of which all would have to be hidden.
+    """
     views = [view for breakdown in breakdowns for view in _views(breakdown, breakdowns)]
     before = -1
     while before < sum(breakdown.hidden.sum() for breakdown in breakdowns):
@@ -112,7 +127,10 @@ def _hide_more(breakdowns: Sequence[Breakdown], below: int) -> Breakdown | None:
 
 
 def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_View]:
-    """Yield a report with those that have a key in common, and with each of the others alone."""
+    """Yield the views on a report.
+
+    These are with all that have a key in common, and with each of the others alone.
+    """
     keys = breakdown.keys
     for _ in breakdowns:  # also by way of others
         keys = keys.union(*(other.keys for other in breakdowns if keys & other.keys))
@@ -126,7 +144,10 @@ def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_V
 
 
 def _open(view: _View, below: int) -> bool:
-    """Hide groups until the hidden ones of a report are open in a view; return whether they can be."""
+    """Hide groups until the hidden ones are open.
+
+    This is about one view; returns whether they can be.
+    """
     breakdown, group, seen = view.breakdown, view.kinds[:, 0], view.seen()
     parts = _connected(len(breakdown.counts), group, _numbered(seen))
     for part in np.unique(parts[breakdown.hidden]):
@@ -140,7 +161,7 @@ def _open(view: _View, below: int) -> bool:
 
 
 def _numbered(rows: Numbers) -> Numbers:
-    """Return a number for each row, the same for equal ones."""
+    """Return a number for each row, equal ones alike."""
     if not rows.shape[1]:
         return np.zeros(len(rows), dtype="int64")
     numbers = pd.DataFrame(rows).groupby([*range(rows.shape[1])], sort=False).ngroup()
@@ -148,7 +169,10 @@ def _numbered(rows: Numbers) -> Numbers:
 
 
 def _connected(size: int, group: Numbers, context: Numbers) -> Numbers:
-    """Return the part that each group is in, where those with a row in the same context are in the same part."""
+    """Return the part that each group is in.
+
+    Those with a row in the same context are in the same part.
+    """
     parts = np.arange(size)
     while True:
         nearest = np.full(context.max(initial=-1) + 1, size)
@@ -162,7 +186,9 @@ def _connected(size: int, group: Numbers, context: Numbers) -> Numbers:
 
 
 def _connect(view: _View, seen: Numbers, inside: Mask) -> bool:
-    """Hide in other reports what keeps some rows of one apart from the rest; return whether there is any.
+    """Connect some rows with the rest by hiding more.
+
+    What keeps them apart in other reports is hidden; returns whether there is any.
 
     It is where least is hidden, also in the report itself, which then has to hide a group of the rest.
     """
@@ -181,5 +207,8 @@ def _connect(view: _View, seen: Numbers, inside: Mask) -> bool:
 
 
 def _costs(breakdown: Breakdown) -> Counts:
-    """Return what is lost by hiding each group; the last number, that of -1, is of those already hidden."""
+    """Return what is lost by hiding each group.
+
+    The last number, that of -1, is of those already hidden.
+    """
     return np.append(np.where(breakdown.hidden, 0, breakdown.counts), 0)

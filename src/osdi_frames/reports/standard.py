@@ -20,9 +20,9 @@ from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
 from osdi_frames.reports import STANDARD, Report, exclusion
-from osdi_frames.reports.declared import ATTENDANCES
-from osdi_frames.reports.declared import SNAPSHOTS as GROWTH
-from osdi_frames.reports.making import make
+from osdi_frames.reports.declared import ATTENDANCES, GROWTH
+from osdi_frames.reports.making import Counting, make
+from osdi_frames.reports.spelling import Spelling, checked, contexts
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
 from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
@@ -52,6 +52,7 @@ class Options(TypedDict, total=False):
     show_addresses: bool
     min_count: int | None
     include: Iterable[str]
+    spelling: Spelling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,7 @@ class ReportRequest:
     show_addresses: bool = False
     min_count: int | None = None
     include: tuple[str, ...] = ()
+    spelling: Spelling = "merged"
     filters: Filters = field(default_factory=Filters)
     for_page: bool = False
     """With what the page shows in addition: the map, and what was met while reading."""
@@ -74,6 +76,7 @@ class ReportRequest:
         asked = [*include, *({"cancelled"} & {*Filtering(self.filters).asked.get("status", ())})]
         object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
         _refuse(self.reports)
+        checked(self.spelling)
 
     @property
     def unfiltered(self) -> dict[str, list[str]]:
@@ -99,7 +102,8 @@ class ReportRequest:
         """
         columns = {name: dict.fromkeys(_HEADLINE[name]) for name in _HEADLINE if name not in self.unfiltered}
         for declared in self.reported:
-            columns.setdefault(declared.read_from, {}).update(dict.fromkeys(declared.columns))
+            needed = (*declared.columns, *contexts(declared.keys))
+            columns.setdefault(declared.read_from, {}).update(dict.fromkeys(needed))
             titled = declared.subject.titled
             if titled.table in TABLES:
                 columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
@@ -232,8 +236,9 @@ def make_reports(
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
     made = _make(wanted, {**tables, GROWTH.table: snapshots})
     result = ReportResult(counting, made, inspection, tuple(notes))
-    result = result if wanted.min_count is None else _suppressed(result, wanted.min_count)
-    _annotate(result, snapshots, filtering, counts)
+    own = {declared.name: frame.attrs["note"] for declared, frame in made}
+    result = result if wanted.min_count is None else _suppressed(result, wanted.min_count, wanted.spelling)
+    _annotate(result, own, snapshots, filtering, counts)
     return result
 
 
@@ -306,8 +311,8 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tup
             make(
                 declared,
                 frames[declared.table],
+                Counting(include=wanted.include, spelling=wanted.spelling),
                 titles=frames.get(declared.subject.titled.table),
-                include=wanted.include,
             ),
         )
         for declared in wanted.reported
@@ -318,6 +323,7 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tup
 
 def _annotate(
     result: ReportResult,
+    notes: Mapping[str, str],
     snapshots: pd.DataFrame,
     filtering: Filtering,
     counts: Sequence[tuple[str, int, str]],
@@ -335,13 +341,15 @@ def _annotate(
                 events = counted(unseen, "event that is", "events that are")
                 caveats.append(f"Without {events} in no complete pull.")
         report.attrs["caveat"] = " ".join(caveats)
-        left_out = exclusion.note(count for count in counts if count[2] == element.name)
-        report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), left_out]))
+        note = notes[declared.name]
+        if declared.kind == "growth" or result.below:  # of the events; no spellings of what is hidden
+            note = exclusion.note(count for count in counts if count[2] == element.name)
+        report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
 
 
-def _suppressed(result: ReportResult, below: int) -> ReportResult:
+def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportResult:
     """Hide small counts of people, wherever they show."""
-    frames = suppress_together(result.reports, result.tables, below=below)
+    frames = suppress_together(result.reports, result.tables, below=below, spelling=spelling)
     reports, columns, closed = [], dict[str, None](), []
     for (declared, made), shown in zip(result.reports, frames, strict=True):
         protected = tuple(measure for measure in declared.measures if not measure.unprotected)

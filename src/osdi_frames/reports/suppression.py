@@ -16,6 +16,7 @@ from osdi_frames.reports.columns import time_levels
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
 from osdi_frames.reports.making import row_numbers
 from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
+from osdi_frames.reports.spelling import Spelling
 
 _UNPROTECTED: Final = {name for report in REPORTS for name in report.unprotected}
 _COUNTS: Final = tuple(dict.fromkeys(report.count for report in REPORTS))
@@ -23,7 +24,7 @@ _PULL: Final = "fetched_at"
 
 
 def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
-    """Hide small counts of people, and others from which they could be computed.
+    """Hide small counts of people, and what reveals them.
 
     A row with a count of RSVPs, signatures or people from 1 to ``below - 1`` is missing as a whole, but for its
     title. So are the next larger rows, until the total leaves open what their counts are: at least two are
@@ -83,11 +84,17 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
 
 
 def suppress_together(
-    reports: Sequence[tuple[Report, pd.DataFrame]], tables: Mapping[str, pd.DataFrame], *, below: int
+    reports: Sequence[tuple[Report, pd.DataFrame]],
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    below: int,
+    spelling: Spelling = "merged",
 ) -> list[pd.DataFrame]:
-    """Hide small counts in reports that are published together, with all from which they could be computed.
+    """Hide small counts in reports that are published together.
 
-    `tables` are the frames of which the reports were made.
+    Whatever reveals them is hidden, too.
+
+    `tables` are the frames of which the reports were made, with this spelling.
     """
     if spread := [declared.name for declared, frame in reports if _is_spread(frame)]:
         raise InvalidColumn(f"{spread[0]} has a column per value: with min_count make and suppress it alone")
@@ -100,18 +107,23 @@ def suppress_together(
         else:
             by_table[declared.table].append(number)
     for table, numbers in by_table.items():
-        breakdowns = _breakdowns([reports[number] for number in numbers], tables[table])
+        breakdowns = _breakdowns([reports[number] for number in numbers], tables[table], spelling)
         for number, hidden in zip(numbers, protect(breakdowns, below=below), strict=True):
             declared, frame = reports[number]
             shown[number] = _without_rows(frame, hidden, declared.unprotected)
     return shown
 
 
-def _breakdowns(reports: Sequence[tuple[Report, pd.DataFrame]], rows: pd.DataFrame) -> list[Breakdown]:
+def _breakdowns(
+    reports: Sequence[tuple[Report, pd.DataFrame]], rows: pd.DataFrame, spelling: Spelling
+) -> list[Breakdown]:
     """Return reports of one table as groups of its rows."""
     is_of_events = reports[0][0].table == EVENTS.table
     numbers = pd.DataFrame(
-        {place: row_numbers(declared, rows, made) for place, (declared, made) in enumerate(reports)}
+        {
+            place: row_numbers(declared, rows, made, spelling=spelling)
+            for place, (declared, made) in enumerate(reports)
+        }
     )
     if is_of_events:
         numbers = numbers[(rows["total_accepted"].fillna(0) > 0).to_numpy(dtype=bool)]
@@ -130,14 +142,17 @@ def _is_spread(report: pd.DataFrame) -> bool:
 
 
 def _effective(report: pd.DataFrame, count: str) -> Counts:
-    """Return the counts of a report's rows; those of people where there are fewer."""
+    """Return the counts of rows, or of fewer people."""
     counts = _counts(report[count])
     people = _counts(report["people"]) if "people" in report else counts
     return np.where(people > 0, np.minimum(people, counts), counts)
 
 
 def _without_rows(report: pd.DataFrame, hidden: Mask | None, unprotected: Iterable[str]) -> pd.DataFrame:
-    """Leave columns out, and hide some rows; where it is None which, return no row, not even its name."""
+    """Leave columns out, and hide some rows.
+
+    Where `hidden` is None, no row is left, not even its name.
+    """
     report = report.drop(columns=[*unprotected], errors="ignore")
     if hidden is None:
         return report.iloc[:0]
@@ -152,7 +167,9 @@ def _counts(frame: pd.DataFrame | pd.Series) -> Counts:
 
 
 def _in_table(counts: Counts, hidden: Mask) -> Mask:
-    """Return which counts are hidden of a table whose rows and columns have known sums: some, and others as needed.
+    """Return which counts of a table are hidden.
+
+    Its rows and columns have known sums, so some are, and others as needed.
 
     Each is a corner of a rectangle of hidden counts of which two opposite ones are not 0: one more at these and
     one less at the others, or the reverse, gives the same sums.
@@ -173,7 +190,7 @@ def _in_table(counts: Counts, hidden: Mask) -> Mask:
 
 
 def _complete(hidden: Mask, counts: Counts, row: int, column: int) -> None:
-    """Hide the other corners of the rectangle around one count that hides the least."""
+    """Hide the other corners of the cheapest rectangle."""
     costs = np.where(hidden, 0, np.maximum(counts, 1)).astype("float64")
     around = costs + costs[[row], :] + costs[:, [column]]
     around[counts == 0] = np.inf
@@ -186,7 +203,9 @@ def _complete(hidden: Mask, counts: Counts, row: int, column: int) -> None:
 
 
 def _without_steps(report: pd.DataFrame, below: int, total: int | None = None) -> pd.DataFrame:
-    """Hide the pulls from which a count grew by little to the next that is shown, and columns with small counts.
+    """Hide pulls with little growth, and small columns.
+
+    Growth is to the next pull that is shown.
 
     `total` is what is published of all events, also of those in no pull.
     """

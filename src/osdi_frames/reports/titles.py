@@ -14,7 +14,10 @@ from osdi_frames.tables.schema import NONE
 
 @dataclass(frozen=True, slots=True)
 class Titled:
-    """Rows that a report groups by their id: the column of the id, the table of the titles, their argument."""
+    """Rows that a report groups by their id.
+
+    They have the column of the id, the table of the titles, and its argument.
+    """
 
     key: str
     table: str
@@ -50,7 +53,7 @@ def words(column: object) -> str:
 
 
 def heading(name: object) -> str:
-    """Return what a column, or what is counted, is called in a heading.
+    """Return what a column is called in a heading.
 
     >>> heading("limited_rsvps"), heading("location_country")
     ('Limited RSVPs', 'Country')
@@ -60,7 +63,9 @@ def heading(name: object) -> str:
 
 
 def add_titles(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
-    """Add the column `title` to a report that has the ids in its index, missing where none is known.
+    """Add the column `title` to a report by id.
+
+    It is missing where none is known.
 
     Columns that are ids get titles in their place.
     """
@@ -81,7 +86,9 @@ def add_titles(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, na
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:
-    """Return a report as it is shown: titles in place of ids, with the id where titles are equal.
+    """Return a report with titles in place of ids.
+
+    Equal titles have their id.
 
     >>> ids = pd.Index(["x", "y", "z"], name="petition_id")
     >>> labelled(pd.DataFrame({"title": ["Park", "Park", None], "signatures": 1}, index=ids)).index.tolist()
@@ -96,7 +103,9 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
-    """Return a label for each id: its title, if it has one; with its id where another has the same label.
+    """Return a label for each id.
+
+    It is its title, if it has one, with its id where another has the same label.
 
     The first part of the id is enough where no other id begins so.
 
