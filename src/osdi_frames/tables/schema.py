@@ -127,6 +127,7 @@ class Column:
     origin: Origin = "paths"
     derived: tuple[str, ...] = ()  # the columns that it is made from
     privacy: Privacy = PLAIN
+    absent: tuple[str, ...] = ()  # texts of the service for no value, which the meaning names
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
         """Return every path of the column, in the order in which they are tried."""
