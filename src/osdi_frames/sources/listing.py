@@ -28,6 +28,7 @@ from osdi_frames.sources.names import (
     is_readable,
     local_path,
     printable,
+    slashed,
     suffix,
 )
 from osdi_frames.sources.remote import HTTP, PULL, Remote, listed, shown
@@ -95,7 +96,7 @@ class _Listing:
         elif os.path.isdir(path):
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + SEALED):
-            yield os.path.normpath(path)
+            yield slashed(os.path.normpath(path))
         elif glob.has_magic(path):
             found = self._matching(path)
             if not found:
@@ -104,7 +105,7 @@ class _Listing:
                 if os.path.isdir(path):
                     yield from self._in_folder(path)
                 elif self._is_file(path):
-                    yield os.path.normpath(path)
+                    yield slashed(os.path.normpath(path))
         else:
             raise SourceNotFound(f"there is no file or folder {printable(located(path))}{_hint(path)}")
 
@@ -114,7 +115,7 @@ class _Listing:
             for entry in entries:
                 if holds_documents(entry.name, partial(_head, entry)) or _leads_nowhere(entry):
                     if entry.is_file(follow_symlinks=False) or self._is_file(entry.path):
-                        yield entry.path.removeprefix("./")
+                        yield slashed(entry.path).removeprefix("./")
                 elif not is_ignored(entry.name):
                     self.handle(unread(printable(entry.path), entry.name))
 

@@ -43,7 +43,18 @@ def local_path(path: str) -> str:
     if not path.startswith(_LOCAL):
         return path
     path = path.removeprefix(_LOCAL).removeprefix("localhost")
+    if os.sep == "\\" and re.match(r"/[A-Za-z][:|]", path):
+        path = path[1:]  # as in file:///C:/data
     return path if os.path.lexists(path) else unquote(path)
+
+
+def slashed(path: str) -> str:
+    r"""Return a path with slashes between its parts, as Windows takes them, too, though it writes others.
+
+    >>> slashed("data/a.json")
+    'data/a.json'
+    """
+    return path.replace(os.sep, "/")
 
 
 def is_readable(name: str) -> bool:
