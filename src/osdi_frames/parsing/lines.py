@@ -14,7 +14,7 @@ _PART = 1 << 16  # characters that are compared at once: what the processor hold
 
 
 class Lines:
-    """A file that is written anew for each query: in memory, or where the system has no such files, temporary."""
+    """A file that is written anew for each query: in memory on Linux, temporary elsewhere."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -30,7 +30,7 @@ class Lines:
     def write(self, documents: pa.StringArray) -> None:
         """Replace what the file holds by a line for each document."""
         # Its memory is used again, so it is not emptied before.
-        with os.fdopen(os.open(self.address, os.O_WRONLY), "wb") as file:
+        with open(self.address, "r+b") as file:  # noqa: PTH123 (an address is text)
             self.size = file.write(_lines(documents))
             file.truncate()
 
