@@ -214,6 +214,12 @@ def test_output_in_an_encoding_without_some_characters_shows_them_as_escapes(enc
     )
 
 
+def test_an_address_of_a_file_begins_with_its_drive_where_there_are_drives(monkeypatch):
+    assert names.local_path("file:///C:/my%20data") == "/C:/my data"
+    monkeypatch.setattr(os, "sep", "\\")
+    assert names.local_path("file:///C:/my%20data") == "C:/my data"
+
+
 @pytest.mark.parametrize(
     ("name", "suffix"),
     [(r"C:\data\a.json", ".json"), (r"C:\data.d\export", ""), (r"data\.hidden\a.json", ".json")],
