@@ -62,6 +62,7 @@ NUMBERS_AS_TEXT = (
     "lots",
     "x",
     "none",
+    "api",
 )
 
 #: Constants that JSON does not have: some readers take them as numbers, here they are texts.

@@ -37,6 +37,7 @@ class Kind(NamedTuple):
 
 
 ACTION = ("received_at", "fetched_at")
+UNKNOWN = {"source": ("none",), "website": ("api", "none")}
 EVENT_KEYS = ("start_date", "start", "total_accepted", "transparence")
 CAMPAIGN_KEYS = ("host_pitch", "host_instructions", "host_url", "total_events", "total_rsvps")
 PERSON_KEYS = ("given_name", "family_name", "email_addresses", "phone_numbers", "postal_addresses")
@@ -753,8 +754,9 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         return first(id_at(at(value, "_links", f"osdi:{name}", "href")), *field)
 
     def referrer(key: str) -> str | None:
-        own = map(text, under(value, prefixes, "referrer_data", key))
-        return first(*own, text(at(value, "referrer_data", key)))
+        found = [*under(value, prefixes, "referrer_data", key), at(value, "referrer_data", key)]
+        # What the service writes for no source, and for no website, is not one.
+        return first(*(None if one in UNKNOWN.get(key, ()) else one for one in map(text, found)))
 
     row = {
         "identifiers": texts(value.get("identifiers")),

@@ -19,9 +19,9 @@ SOURCE = Path(of.__file__).parent
 #: The layers, from the ground up; a package or module imports from layers below its own only.
 LAYERS = [
     {"quoting", "collector", "escapes"},
-    {"errors", "durable"},
-    {"frames", "tables", "progress", "listening"},
-    {"problems"},
+    {"errors"},
+    {"locking", "frames", "tables", "progress", "listening"},
+    {"durable", "problems"},
     {"sources"},
     {"parsing"},
     {"resolving"},

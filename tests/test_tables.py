@@ -1,6 +1,7 @@
 """The vocabulary: what is declared is what users are shown and what they get."""
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -44,6 +45,72 @@ def test_an_empty_archive_gives_every_column_with_its_dtype(table):
     expected = {column.name: DTYPES[column.type] for column in TABLES[table].columns}
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == expected
     assert len(frame) == 0
+
+
+NOTHING = {"source": "none", "website": "api"}
+
+
+@pytest.mark.parametrize("kind", ["signature", "attendance"])
+@pytest.mark.parametrize("prefix", ["platform:", "action_network:", ""])
+def test_what_the_service_writes_for_no_source_and_no_website_is_missing(tmp_path, kind, prefix):
+    """In pages and in deliveries, and only there: elsewhere these are texts like others."""
+    others = {"referrer": "none", "email_referrer": "api", "mobile_message_referrer": "none"}
+    texts = [
+        NOTHING | others,
+        {"source": "none", "website": "none"},
+        {"source": "api", "website": "None"},
+        {"source": " none", "website": "api.example.org"},
+    ]
+    acts = [
+        {
+            "identifiers": [f"platform:{at}"],
+            "created_date": "2026-01-01T00:00:00Z",
+            f"{prefix}referrer_data": referrer,
+        }
+        | {
+            "status": "none",
+            "comments": "none",
+            "add_tags": ["none", "api"],
+            "person": {"given_name": "none"},
+        }
+        for at, referrer in enumerate(texts)
+    ]
+    (tmp_path / "page.json").write_text(json.dumps({"_embedded": {f"osdi:{kind}s": acts}}))
+    for number, act in enumerate(acts):
+        delivered = act | {"identifiers": [f"platform:{len(acts) + number}"]}
+        (tmp_path / f"{number}.json").write_text(json.dumps([{f"osdi:{kind}": delivered}]))
+    frame = of.read_table(tmp_path, f"{kind}s").sort_values(f"{kind}_id")
+    assert frame["source"].fillna("").tolist() == ["", "", "api", " none"] * 2
+    assert frame["website"].fillna("").tolist() == ["", "", "None", "api.example.org"] * 2
+    assert frame["referrer"].dropna().tolist() == ["none"] * 2
+    assert frame["email_referrer"].dropna().tolist() == ["api"] * 2
+    assert frame["mobile_message_referrer"].dropna().tolist() == ["none"] * 2
+    assert frame["given_name"].tolist() == ["none"] * 8
+    assert frame["comments" if kind == "signature" else "status"].tolist() == ["none"] * 8
+    assert [list(tags) for tags in frame["add_tags"]] == [["none", "api"]] * 8
+
+
+def test_where_a_text_that_means_nothing_stands_first_the_next_place_is_looked_at(tmp_path):
+    referrers = {
+        "platform:referrer_data": NOTHING,
+        "referrer_data": {"source": "mail", "website": "example.org"},
+    }
+    act = {"identifiers": ["platform:1"], "created_date": "2026-01-01T00:00:00Z", **referrers}
+    (tmp_path / "page.json").write_text(json.dumps({"_embedded": {"osdi:signatures": [act]}}))
+    assert of.read_signatures(tmp_path)[["source", "website"]].values.tolist() == [["mail", "example.org"]]
+
+
+def test_the_dictionary_names_the_texts_that_count_as_missing():
+    declared = [
+        (table.name, column) for table in TABLES.values() for column in table.columns if column.absent
+    ]
+    assert {(table, column.name) for table, column in declared} == {
+        (table, name) for table in ("signatures", "attendances") for name in ("source", "website")
+    }
+    for table, column in declared:
+        [meaning] = of.describe(table).set_index("column").loc[[column.name], "meaning"]
+        assert set(column.absent) <= set(re.findall(r"\w+", meaning)), meaning
+        assert "missing" in meaning
 
 
 @pytest.fixture(scope="module")

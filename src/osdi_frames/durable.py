@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import itertools
 import os
 import shutil
@@ -17,14 +18,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from osdi_frames.locking import try_lock
 from osdi_frames.quoting import paths_cut
 
-if sys.platform != "win32":
+try:
     import fcntl
+except ModuleNotFoundError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 #: Ends the hidden name of a file that is being written.
 PARTIAL = ".partial"
 
+_NO_COMMAND = (
+    errno.ENOTSUP,
+    errno.EINVAL,
+    errno.ENOTTY,
+)  # of a file system that cannot empty its disk's cache
 _LOCK, _NEW, _REPLACED = "lock", "new", "replaced"  # what a draft holds
 
 
@@ -64,7 +73,7 @@ def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
         with create_file(hidden) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            flush(file.fileno())
         hidden.replace(path)
     except BaseException:
         hidden.unlink(missing_ok=True)  # a full disk needs the room
@@ -143,9 +152,8 @@ def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterat
         yield folder / _NEW
     finally:
         try:
-            _clear(folder, target, discard)
+            _clear(folder, descriptor, target, discard)
         finally:
-            os.close(descriptor)
             with contextlib.suppress(OSError):  # in one that is not empty
                 for made in above:
                     made.rmdir()
@@ -159,25 +167,28 @@ def clear_drafts(target: Path, discard: Callable[[Path], None] | None = None) ->
             with contextlib.suppress(OSError):  # another's, or a file system without locks
                 descriptor = try_lock(folder / _LOCK)
         if descriptor is not None:
-            try:
-                _clear(folder, target, discard)
-            finally:
-                os.close(descriptor)
+            _clear(folder, descriptor, target, discard)
 
 
-def _clear(folder: Path, target: Path, discard: Callable[[Path], None] | None) -> None:
-    """Remove a draft; restore or discard what it replaced.
+def _clear(folder: Path, lock: int, target: Path, discard: Callable[[Path], None] | None) -> None:
+    """Remove a locked draft; restore or discard what it replaced.
 
     What was replaced is put back if nothing took its place.
     """
     shutil.rmtree(folder / _NEW, ignore_errors=True)
+    replaced_ones: list[Path] = []
     try:
-        for replaced in sorted(folder.glob(f"{_REPLACED}*")):
+        with contextlib.suppress(
+            FileNotFoundError
+        ):  # a process that was at its end has just removed the draft
+            replaced_ones = sorted(folder.glob(f"{_REPLACED}*"))
+        for replaced in replaced_ones:
             if not os.path.lexists(target):
                 replaced.rename(target)
             elif discard:
                 discard(replaced)
     finally:
+        os.close(lock)  # Windows removes no open file; who locks it now finds nothing left to do
         with contextlib.suppress(OSError):  # what was not discarded stays
             (folder / _LOCK).unlink(missing_ok=True)
             folder.rmdir()
@@ -192,35 +203,30 @@ def sync(path: Path) -> None:
 
     Windows cannot open a folder.
     """
-    if sys.platform == "win32" and path.is_dir():
+    is_folder = path.is_dir()
+    if is_folder and not hasattr(os, "O_DIRECTORY"):
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)  # Windows syncs what can be written
     try:
-        os.fsync(descriptor)
+        flush(descriptor)
     finally:
         os.close(descriptor)
 
 
-def try_lock(path: Path, *, shared: bool = False) -> int | None:
-    """Open and lock a file, alone or `shared`.
+def flush(descriptor: int) -> None:
+    """Write what an open file holds to disk.
 
-    Return None where another process holds it or has removed the file. Closing the descriptor releases the lock.
-    Windows has no such locks.
+    Not only to the cache of the disk, where macOS leaves it.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    if sys.platform == "win32":
-        return descriptor
-    with contextlib.suppress(PermissionError):  # another user's file
-        os.fchmod(descriptor, 0o600)  # whatever the umask
-    taken = False
+    command = getattr(fcntl, "F_FULLFSYNC", None)
     try:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-            taken = os.fstat(descriptor).st_nlink > 0
-    finally:
-        if not taken:
-            os.close(descriptor)
-    return descriptor if taken else None
+        if command is not None:
+            fcntl.fcntl(descriptor, command)
+            return
+    except OSError as error:
+        if error.errno not in _NO_COMMAND:
+            raise
+    os.fsync(descriptor)
 
 
 def _exchange(new: Path, target: Path) -> None:

@@ -182,6 +182,10 @@ class InvalidField(OsdiError, ValueError):
     """A field that is required, that the service would ignore, or that cannot hold a value; the message says why."""
 
 
+class UnsupportedSystem(OsdiError, NotImplementedError):
+    """What this operating system cannot do; the message says where it works."""
+
+
 class MissingExtra(OsdiError, ImportError):
     """An optional dependency is not installed; the message says how to install it."""
 

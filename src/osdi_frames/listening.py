@@ -23,7 +23,9 @@ def listen(host: str, port: int) -> socket.socket:
     # asyncio sets TCP_NODELAY only where the protocol's number is given; without it each answer waits 40 ms
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Windows lets several programs share a port that is to be reused, unless one asks for it alone.
+    option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+    listener.setsockopt(socket.SOL_SOCKET, option, 1)
     try:
         listener.bind((host, port))
         listener.listen(BACKLOG)

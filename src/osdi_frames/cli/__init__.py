@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from enum import IntEnum
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 import click
@@ -88,6 +89,9 @@ def run() -> None:
     gc.set_threshold(50_000)  # modules and plots are many objects, of which none is garbage
     if sys.stdout is None:  # closed, as by >&-: an error if something is printed, and no file gets its number
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    # Where Windows writes to a file or a pipe, its encoding lacks most characters.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     status: list[int] = []
     atexit.register(lambda: status and _end_at_once(status[0]))  # what is registered first is called last
     try:

@@ -13,9 +13,10 @@ import click
 from osdi_frames import receiver
 from osdi_frames.cli.options import is_quiet, note, port, runs
 from osdi_frames.durable import make_folder, sync, write_file
+from osdi_frames.locking import is_locked
 from osdi_frames.quoting import located
 from osdi_frames.receiver.delivery_queue import ReceiverLimits
-from osdi_frames.receiver.worker import is_locked, locked
+from osdi_frames.receiver.worker import locked
 
 
 @runs("osdi-frames receive archive --host 0.0.0.0 --port 8080", "osdi-frames report archive")

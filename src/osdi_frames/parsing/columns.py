@@ -154,7 +154,10 @@ class _Values:
         """Return a path's values, all or some."""
         if path.function in (None, "own"):
             values, _ = self.parsed.read(steps, "own" if path.function else column.type)
-            return values if at is None else values.filter(at)
+            values = values if at is None else values.filter(at)
+            if column.absent and true(absent := pc.is_in(values, pa.array(column.absent))).any():
+                values = pc.if_else(absent, None, values)
+            return values
         texts = self.parsed.at(steps)
         return _FUNCTIONS[str(path.function)](texts if at is None else texts.filter(at))
 

@@ -155,7 +155,7 @@ class Engine:
 class Lines:
     """A file of documents, rewritten for each query.
 
-    It is in memory, or where the system has no such files, temporary.
+    It is in memory on Linux, temporary elsewhere.
     """
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class Lines:
     def write(self, documents: pa.StringArray) -> None:
         """Write a line for each document."""
         # Its memory is used again, so it is not emptied before.
-        with os.fdopen(os.open(self.address, os.O_WRONLY), "wb") as file:
+        with open(self.address, "r+b") as file:  # noqa: PTH123 (an address is text)
             self.size = file.write(_lines(documents))
             file.truncate()
 

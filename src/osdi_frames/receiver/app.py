@@ -12,7 +12,6 @@ import functools
 import hmac
 import logging
 import re
-import resource
 import socket
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.listening import BACKLOG, listen
+from osdi_frames.locking import require_shared_locks
 from osdi_frames.receiver.delivery_queue import DeliveryQueue, ReceiverLimits
 from osdi_frames.receiver.worker import Worker, check_name
 
@@ -105,6 +105,8 @@ def create_app(
         Another process owns the worker's folder.
     InvalidArgument
         No token, or one that could be guessed.
+    UnsupportedSystem
+        On Windows.
 
     Examples
     --------
@@ -112,6 +114,7 @@ def create_app(
     >>> create_app(tempfile.mkdtemp(), tokens=["a-token-that-is-long-enough"])  # uvicorn.run(…) serves it
     <starlette.applications.Starlette object at 0x...>
     """
+    require_shared_locks()
     limits = limits or ReceiverLimits()
     check_name(worker)  # before the tokens, which the command line may make
     known = Tokens(tokens)
@@ -241,6 +244,8 @@ class _Server(uvicorn.Server):
 def _config(app: Starlette, limits: ReceiverLimits) -> uvicorn.Config:
     # Out of files, nothing can be accepted, and asyncio's loop logs a traceback for each that waits. It accepts
     # `backlog` connections before the first of them can close another one, and again while that one closes.
+    import resource  # Windows has none, nor a receiver
+
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     connections = max(8, min(limits.connections, (files - _FILES) // 2))
     http: Any = functools.partial(_Connection, connections, limits.head_seconds)

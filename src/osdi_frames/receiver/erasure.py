@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import itertools
 import json
 import os
@@ -22,6 +21,7 @@ from urllib.parse import unquote
 from osdi_frames.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.escapes import LAYERS, undo
+from osdi_frames.locking import require_shared_locks, wait_for_lock
 from osdi_frames.quoting import located, with_paths_cut
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
@@ -76,6 +76,7 @@ def erase(
     SourceNotFound
         No receiver has written here.
     """
+    require_shared_locks()
     folders = worker_folders(Path(archive))
     eraser = _Eraser(Person(persons, emails), stamp(now()))
     for folder in folders:
@@ -93,9 +94,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
     The later would bring back what the earlier took out. What no receiver writes to is sealed first.
     """
-    descriptor = os.open(folder / ".erasing", os.O_RDONLY | os.O_CREAT, 0o600)
+    descriptor = wait_for_lock(folder / ".erasing")
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         for partial in folder.rglob(f".*{_ERASING}"):
             partial.unlink()  # left by an erasure that was killed
         with (

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from osdi_frames.durable import PARTIAL, make_folder, replacing, sync, write_file
+from osdi_frames.durable import PARTIAL, flush, make_folder, replacing, sync, write_file
 from osdi_frames.receiver import envelope
 from osdi_frames.sources.files import SEALED, SEGMENT
 from osdi_frames.sources.streams import zstd
@@ -156,7 +156,7 @@ def set_aside(path: Path, torn: Path, *, below: int | None = None) -> None:
             make_folder(torn)
             write_file(torn / f"{path.stem}-{end}-{digest}.torn", tail)
             plain.truncate(end)
-        os.fsync(plain.fileno())
+        flush(plain.fileno())
     if not end:
         path.unlink()
         sync(path.parent)
@@ -255,7 +255,7 @@ class _OpenSegment:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
-        os.fsync(self._descriptor)
+        flush(self._descriptor)
         self.check(self.length + len(data))
         self.length += len(data)
 

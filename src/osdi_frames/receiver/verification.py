@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from osdi_frames.locking import is_locked
 from osdi_frames.quoting import located
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
-from osdi_frames.receiver.worker import TORN, is_locked, worker_folders
+from osdi_frames.receiver.worker import TORN, worker_folders
 from osdi_frames.sources.files import QUARANTINE
 
 _TORN = "a torn line"

@@ -10,15 +10,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import re
 import time
 from pathlib import Path
 
-from osdi_frames.durable import make_folder, sync, try_lock
+from osdi_frames.durable import flush, make_folder, sync
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
+from osdi_frames.locking import is_locked, try_lock
 from osdi_frames.quoting import located, paths_cut, quoted
 from osdi_frames.receiver.segments import Log, check_identity
 from osdi_frames.sources.files import QUARANTINE
@@ -74,7 +74,7 @@ class Worker:
             with path.open("ab") as file:
                 file.write(bytes(4096))
                 file.flush()
-                os.fsync(file.fileno())
+                flush(file.fileno())
         finally:
             path.unlink(missing_ok=True)
 
@@ -134,13 +134,3 @@ def locked(folder: Path) -> ArchiveLocked:
         f"{located(folder)}: another receiver writes here, or an erasure does; "
         "give this one a name of its own with --worker"
     )
-
-
-def is_locked(path: Path) -> bool:
-    """Return whether a file is locked exclusively."""
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as error:
-        return isinstance(error, BlockingIOError)
-    return False

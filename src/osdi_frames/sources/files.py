@@ -139,7 +139,7 @@ class _Listing:
         elif os.path.isdir(path):
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + SEALED):
-            yield os.path.normpath(path)
+            yield slashed(os.path.normpath(path))
         elif glob.has_magic(path):
             found = self._matching(path)
             if not found:
@@ -148,7 +148,7 @@ class _Listing:
                 if os.path.isdir(path):
                     yield from self._in_folder(path)
                 elif self._is_file(path):
-                    yield os.path.normpath(path)
+                    yield slashed(os.path.normpath(path))
         else:
             raise SourceNotFound(f"there is no file or folder {file_name(located(path))}{_hint(path)}")
 
@@ -161,7 +161,7 @@ class _Listing:
             for entry in entries:
                 if holds_documents(entry.name, partial(_head, entry)) or _leads_nowhere(entry):
                     if entry.is_file(follow_symlinks=False) or self._is_file(entry.path):
-                        yield entry.path.removeprefix("./")
+                        yield slashed(entry.path).removeprefix("./")
                 elif not is_ignored(entry.name):
                     self.handle(unread(file_name(entry.path), entry.name))
 
@@ -362,7 +362,20 @@ def local_path(path: str) -> str:
     if not path.startswith(_LOCAL):
         return path
     path = path.removeprefix(_LOCAL).removeprefix("localhost")
+    if os.sep == "\\" and re.match(r"/[A-Za-z][:|]", path):
+        path = path[1:]  # as in file:///C:/data
     return path if os.path.lexists(path) else unquote(path)
+
+
+def slashed(path: str) -> str:
+    """Return a path with slashes between its parts.
+
+    Windows writes others, and takes them.
+
+    >>> slashed("data/a.json")
+    'data/a.json'
+    """
+    return path.replace(os.sep, "/")
 
 
 def is_readable(name: str) -> bool:

@@ -20,14 +20,21 @@ from osdi_frames.tables.schema import (
 
 #: By which way a person came.
 REFERRER_DATA = tuple(
-    column(key, meaning, f"<p>:referrer_data.{key}", f"referrer_data.{key}", privacy=SENSITIVE)
-    for key, meaning in {
-        "source": "Source code; the text none counts as missing.",
-        "referrer": "Referrer code; often the sponsoring group's own.",
-        "website": "Where the person came from: a host, or an address.",
-        "email_referrer": "Id of the e-mail that the person came from.",
-        "mobile_message_referrer": "Id of the mobile message they came from.",
-    }.items()
+    column(
+        key,
+        meaning,
+        f"<p>:referrer_data.{key}",
+        f"referrer_data.{key}",
+        privacy=SENSITIVE,
+        absent=tuple(absent),
+    )
+    for key, meaning, *absent in (
+        ("source", "Source code; the text none is missing.", "none"),
+        ("referrer", "Referrer code; often the sponsoring group's own."),
+        ("website", "Host or address of origin; api, none are missing.", "api", "none"),
+        ("email_referrer", "Id of the e-mail that the person came from."),
+        ("mobile_message_referrer", "Id of the mobile message they came from."),
+    )
 )
 
 #: What the service's "send test" sends lacks any date, and all of the referrer data.

@@ -32,13 +32,15 @@ def column(
     kind: Type = "string",
     v1: str | None = None,
     privacy: Privacy = PLAIN,
+    absent: tuple[str, ...] = (),
 ) -> Column:
     """Declare a column: it stands at the key of its name if no path is given, and in v1 in the same place.
 
     Another path in v1 is `v1`; without one there, that is empty.
     """
     v2 = paths or (name,)
-    return Column(name, kind, v2, v2 if v1 is None else (v1,) if v1 else (), meaning, privacy=privacy)
+    in_v1 = v2 if v1 is None else (v1,) if v1 else ()
+    return Column(name, kind, v2, in_v1, meaning, privacy=privacy, absent=absent)
 
 
 def placed(columns: Iterable[Column], at: str, whose: str = "the person") -> tuple[Column, ...]:

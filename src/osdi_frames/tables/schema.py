@@ -153,6 +153,7 @@ class Column:
     origin: Origin = "paths"
     derived: tuple[str, ...] = ()  # the columns that it is made from
     privacy: Privacy = PLAIN
+    absent: tuple[str, ...] = ()  # texts of the service for no value, which the meaning names
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
         """Return the column's paths, in order of trial."""
