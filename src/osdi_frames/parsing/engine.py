@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # A batch costs a query something, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
-_INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
 
 #: To open a database takes 20 ms. By process, since threads do not survive a fork; with the files that wait for use.
 _databases: dict[int, tuple[DuckDBPyConnection, list[Lines]]] = {}
@@ -55,6 +54,18 @@ def _malloc() -> Iterator[None]:
 
 
 @contextmanager
+def _stopping() -> Iterator[None]:
+    """Let Ctrl-C be what it is in Python: DuckDB makes errors of it, as of a document that is refused."""
+    try:
+        yield
+    except Exception as error:
+        said = str(error)
+        if "Query interrupted" in said or said.rstrip(": \n").endswith("KeyboardInterrupt"):
+            raise KeyboardInterrupt from error
+        raise
+
+
+@contextmanager
 def engine() -> Iterator[Engine]:
     """Open a connection; what it holds goes with it."""
     import duckdb  # takes a tenth of the time that pandas takes: not before something is read
@@ -65,13 +76,9 @@ def engine() -> Iterator[Engine]:
     database, idle = _databases[os.getpid()]
     connection, lines = database.cursor(), idle.pop() if idle else Lines()
     try:
-        connection.execute(_SETTINGS)
-        with _malloc():
+        with _stopping(), _malloc():
+            connection.execute(_SETTINGS)
             yield Engine(connection, lines, idle)
-    except RuntimeError as error:
-        if _INTERRUPTED in str(error):
-            raise KeyboardInterrupt from error
-        raise
     finally:
         connection.close()
         idle.append(lines)
@@ -112,7 +119,13 @@ class Engine:
         rows = min(max(_FEWEST_ROWS, -(-table.num_rows // _BATCHES)), _MOST_ROWS)
         if any(column.num_chunks * _FEWEST_ROWS > len(column) for column in table.columns):
             table = table.combine_chunks()
-        self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
+        with _stopping():
+            self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
+
+    def ask(self, question: str) -> pa.Table:
+        """Return the rows that a query gives."""
+        with _stopping():
+            return self.connection.sql(question).to_arrow_table()
 
     def parse(self, form: Form, shape: Shape, documents: pa.Table) -> pa.Table:
         """Look for a shape in documents, as `query.parse` does.
@@ -122,7 +135,7 @@ class Engine:
         """
         self.lines.write(one(documents["document"]))
         parse = query.parse(self.lines.address, self.lines.size, form, shape)
-        found = self.connection.sql(parse).to_arrow_table()
+        found = self.ask(parse)
         if len(found) != len(documents):
             raise refused()[0]("some are not one document")
         return found
@@ -130,4 +143,4 @@ class Engine:
     def pairs(self, objects: pa.Array) -> pa.Array:
         """Return the pairs of objects as lists of key, value and misplaced, from their JSON; null for others."""
         self.put("texts", pa.table({"text": objects}))
-        return one(self.connection.sql(f"SELECT {query.PAIRS} AS value FROM texts").to_arrow_table()["value"])
+        return one(self.ask(f"SELECT {query.PAIRS} AS value FROM texts")["value"])

@@ -146,7 +146,7 @@ def count_around(
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
         paths = (query.json_path(place.inside) for place in places)
-        keys = one(engine.connection.sql(query.keys(paths)).to_arrow_table()["keys"]).flatten()
+        keys = one(engine.ask(query.keys(paths))["keys"]).flatten()
         sets, codes = _sets(keys)
         for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
             yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
@@ -170,7 +170,7 @@ def count_keys(
 
 def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Column]) -> Iterator[Counted]:
     engine.put("elements", elements)
-    found = engine.connection.sql(query.keys(column.path for column in columns)).to_arrow_table()
+    found = engine.ask(query.keys(column.path for column in columns))
     numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
     present = valid(keys).reshape(-1, len(columns)).copy()
     sets, codes = _sets(keys)
@@ -196,7 +196,7 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Place, path: str) -> I
     steps = place.shape.inside
     engine.put("elements", elements)
     known = 0 if PRIMARY in steps else place.known
-    found = engine.connection.sql(query.entries(path, known, steps)).to_arrow_table()
+    found = engine.ask(query.entries(path, known, steps))
     numbers = found["number"].to_numpy()
     if place.shape.is_single:
         yield from _not_read(place, numbers, found["others"].to_numpy())
