@@ -43,9 +43,9 @@ def exported(data, tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")  # of tables that are not there
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_reads_back_equal_with_pyarrow_pandas_polars_and_duckdb(table, sample_table, exported):
+def test_a_table_reads_back_equal_with_pyarrow_pandas_polars_and_duckdb(table, sample_tables, exported):
     folder, counts = exported
-    path, expected = folder / f"{table}.parquet", sample_table(table)
+    path, expected = folder / f"{table}.parquet", sample_tables[table]
     assert counts[table] == expected.num_rows
     assert pq.read_table(path).equals(expected)
     pd.testing.assert_frame_equal(pd.read_parquet(path), expected.to_pandas())
@@ -80,11 +80,11 @@ def test_a_partition_by_month_reads_back_with_the_same_rows(data, tmp_path):
     assert (tmp_path / "out" / "signature_tags.parquet").is_file()
 
 
-def test_a_partition_by_a_column_leaves_the_column_as_it_is(data, sample_table, tmp_path):
+def test_a_partition_by_a_column_leaves_the_column_as_it_is(data, sample_tables, tmp_path):
     of.export(data, tmp_path / "out", tables=["events"], partition_by="location_postal_code")
     files = str(tmp_path / "out" / "events" / "**" / "*.parquet")
     again = pl.read_parquet(files, hive_partitioning=True).sort("event_id")
-    expected = pl.from_arrow(sample_table("events")).sort("event_id")
+    expected = pl.from_arrow(sample_tables["events"]).sort("event_id")
     assert again.drop("by_location_postal_code").equals(expected)
     assert (tmp_path / "out" / "events" / "by_location_postal_code=none").is_dir()
 
