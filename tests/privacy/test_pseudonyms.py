@@ -40,6 +40,12 @@ def one(table, column, value, key=KEY):
 
 
 @pytest.fixture(scope="module")
+def data(little):
+    """Return what all of this file is shown with."""
+    return little
+
+
+@pytest.fixture(scope="module")
 def frames(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SourceWarning)  # of tables that are not there
