@@ -75,6 +75,15 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def little_of_all(little: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the small archive with the attendances of the sample."""
+    folder = tmp_path_factory.mktemp("little-of-all") / "data"
+    shutil.copytree(little, folder)
+    shutil.copy(data / "attendances.ndjson.zst", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def demo_db(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     """Return what copies the database of a sandbox with the demo into a folder; the demo is made once."""
 

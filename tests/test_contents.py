@@ -64,8 +64,8 @@ def pulled(folder, day, why=""):
     return pull
 
 
-def test_types_are_listed_with_counts_and_period(little):
-    archive = of.open(little)
+def test_types_are_listed_with_counts_and_period(little_of_all):
+    archive = of.open(little_of_all)
     types = archive.contents.types.set_index("table")
     assert list(types) == ["received", "rows", "excluded", "date", "first", "last"]
     rows_of, received_of = archive.tables(list(types.index)), archive.tables(list(types.index), dedupe=False)
