@@ -140,7 +140,7 @@ def attendances(world: World) -> Iterator[Document]:
     for event in world.events:
         if event["total_accepted"]:
             path, made = f"events/{id_of(event)}/attendances", list(make_attendances(world, event))
-            for page in pulls.fetched(pulls.pages(world, made, path, "osdi:attendances")):
+            for page in pulls.in_envelopes(pulls.pages(world, made, path, "osdi:attendances")):
                 page["body"]["_links"] = renamed(
                     page["body"]["_links"], {"osdi:attendances": "osdi:attendance"}
                 )
@@ -162,9 +162,9 @@ NOT_IN_V1 = {"name", "end_date", "featured_image_url", "capacity"}
 def v1(world: World) -> Iterator[Document]:
     """Pull v1 three years before the end; the oldest of its events are in no v2 pull but the one of 2018."""
     at = times.UNTIL - 3 * times.YEAR
-    events = pulls.seen(world.listed, since=datetime(2018, 1, 1, tzinfo=UTC), at=at)
+    events = pulls.visible(world.listed, since=datetime(2018, 1, 1, tzinfo=UTC), at=at)
     pages = list(pulls.pages(world, [in_v1(world, event) for event in events]))
-    return pulls.fetched([{**page, "_links": moved_to_v1(world, page["_links"])} for page in pages], at)
+    return pulls.in_envelopes([{**page, "_links": moved_to_v1(world, page["_links"])} for page in pages], at)
 
 
 def in_v1(world: World, event: Document) -> Document:
@@ -178,7 +178,7 @@ def in_v1(world: World, event: Document) -> Document:
     del shown[own("hidden")]
     links = {name: value for name, value in event["_links"].items() if "attendance" not in name}
     links["osdi:attendance"] = {"href": f"{href_of(event)}/attendance"}
-    people = pulls.people_of(world, event)
+    people = pulls.embedded_people(world, event)
     del shown["_links"]
     return shown | {
         "_embedded": {role: moved_to_v1(world, person_in_v1(person)) for role, person in people.items()},

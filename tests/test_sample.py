@@ -91,7 +91,7 @@ def test_every_world_is_sound(seed: int, count: int, prefix: str) -> None:
 def test_rsvps_never_fall_and_come_with_a_newer_modified_date(days: list[int]) -> None:
     events = World(event_count=40).events
     moments = (times.UNTIL + timedelta(days=day) for day in days)
-    seen = (pulls.seen(events, since=pulls.BEGINNING, at=moment) for moment in moments)
+    seen = (pulls.visible(events, since=pulls.BEGINNING, at=moment) for moment in moments)
     early, late = ({href_of(event): event for event in pull} for pull in seen)
     assert set(early) <= set(late)
     for url, event in early.items():

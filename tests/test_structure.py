@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,20 @@ def test_a_package_imports_from_layers_below_only(package):
             continue
         inside = {name.split(".")[1] for name in names if name.startswith("osdi_frames.")} - {package}
         assert all(LAYER_OF[other] < LAYER_OF[package] for other in inside), inside
+
+
+@pytest.mark.parametrize("package", sorted(set(LAYER_OF) - {"tables"}))  # its arrow and schema form one
+def test_the_modules_of_a_package_form_no_circle(package):
+    inside = {
+        path.stem: {
+            name.split(".")[2] for name in imports(path) if name.startswith(f"osdi_frames.{package}.")
+        }
+        for path in (SOURCE / package).glob("*.py")
+        if path.stem != "__init__"
+    }
+    for module, others in inside.items():
+        others &= inside.keys() - {module}
+    TopologicalSorter(inside).prepare()
 
 
 def quotes(node: ast.AST) -> bool:

@@ -198,7 +198,7 @@ def test_html_errors_are_reported_as_short_text(stocked):
         served.running.inject("html_error", status=500)
         with pytest.raises(ServiceError) as caught:
             client.events()
-        assert caught.value.words == "Ordered error"
+        assert caught.value.words == "Injected error"
 
 
 def test_no_answer_in_time_and_half_an_answer_are_errors_of_connection(stocked):

@@ -30,6 +30,7 @@ class Caller:
     key: str
     v2: httpx.Client
     v1: httpx.Client
+    ids: dict[str, str] = field(default_factory=dict)
 
     def create(self, **fields: Any) -> dict[str, Any]:
         """POST a v2 event and return the answer."""
@@ -74,7 +75,7 @@ def event_id(event: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[sandbox.Running]:
-    """Serve a sandbox for tests that keep to accounts of their own and order no faults."""
+    """Serve a sandbox for tests that keep to accounts of their own and inject no faults."""
     with sandbox.serve(sandbox.create_app(retry_after=RETRIES, webhook_timeout=GUARD)) as served:
         yield served
 
@@ -133,6 +134,30 @@ def group(running: sandbox.Running, callers: Callable[..., Caller]) -> Caller:
         "POST", "groups", title="Clean Water", url="https://group.example.org", founder=founder
     )
     return callers(made["account_id"], person_id=founder)
+
+
+@pytest.fixture
+def stocked(alone: sandbox.Running, callers: Callable[..., Caller]) -> Caller:
+    """Make a campaign with two events and three RSVPs, a petition with two signatures, and a tag, of the group."""
+    caller = callers("group:sandbox", at=alone)
+    campaign = alone.admin("POST", "campaigns", title="Spring", account=caller.account)["id"]
+    inside = {"title": "Rally", "origin_system": "Tests", "platform:event_campaign_id": campaign}
+    events = alone.admin(
+        "POST", "events", account=caller.account, events=[inside, inside | {"listed": False}]
+    )
+    petition = alone.admin("POST", "petitions", title="Clean water", account=caller.account)["id"]
+    caller.v2.post("/tags", json={"name": "volunteer"}).raise_for_status()
+    for number, event in enumerate([*events["event_ids"], events["event_ids"][0]]):
+        body = {"person": {"given_name": "Ada", "email_addresses": [{"address": f"{number}@example.org"}]}}
+        caller.v2.post(f"/events/{event}/attendances", json=body).raise_for_status()
+    for name in ("0", "ada"):
+        body = {
+            "person": {"email_addresses": [{"address": f"{name}@example.org"}]},
+            "add_tags": ["volunteer"],
+        }
+        caller.v2.post(f"/petitions/{petition}/signatures", json=body).raise_for_status()
+    caller.ids = {"campaign": campaign, "event": events["event_ids"][0], "petition": petition}
+    return caller
 
 
 @pytest.fixture

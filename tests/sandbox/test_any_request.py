@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osdi_frames.sandbox.kinds import EVENT, PERSON, REFERRER_DATA
+from osdi_frames.sandbox.shapes import PERSON, REFERRER_DATA
+from osdi_frames.tables.fields import EVENT
 from tests.clocks import wait_for
 
 from .conftest import Caller, event_id

@@ -12,30 +12,6 @@ from .test_collections import pages
 ADA = {"given_name": "Ada", "email_addresses": [{"address": "ada@example.org"}]}
 
 
-@pytest.fixture
-def stocked(alone, callers):
-    """Make a campaign with two events and three RSVPs, a petition with two signatures, and a tag, of the group."""
-    caller = callers("group:sandbox", at=alone)
-    campaign = alone.admin("POST", "campaigns", title="Spring", account=caller.account)["id"]
-    inside = {"title": "Rally", "origin_system": "Tests", "platform:event_campaign_id": campaign}
-    events = alone.admin(
-        "POST", "events", account=caller.account, events=[inside, inside | {"listed": False}]
-    )
-    petition = alone.admin("POST", "petitions", title="Clean water", account=caller.account)["id"]
-    caller.v2.post("/tags", json={"name": "volunteer"}).raise_for_status()
-    for number, event in enumerate([*events["event_ids"], events["event_ids"][0]]):
-        body = {"person": {"given_name": "Ada", "email_addresses": [{"address": f"{number}@example.org"}]}}
-        caller.v2.post(f"/events/{event}/attendances", json=body).raise_for_status()
-    for name in ("0", "ada"):
-        body = {
-            "person": {"email_addresses": [{"address": f"{name}@example.org"}]},
-            "add_tags": ["volunteer"],
-        }
-        caller.v2.post(f"/petitions/{petition}/signatures", json=body).raise_for_status()
-    caller.ids = {"campaign": campaign, "event": events["event_ids"][0], "petition": petition}
-    return caller
-
-
 COLLECTIONS = {
     "event_campaigns": ("platform:event_campaigns", schemas.event_campaign(), None, 1),
     "petitions": ("osdi:petitions", schemas.petition(), None, 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from osdi_frames import sandbox
-from osdi_frames.sandbox.webhooks import OVER_AN_HOUR, TIME_LIMIT
+from osdi_frames.sandbox.delivery import OVER_AN_HOUR, TIME_LIMIT
 from tests.clocks import wait_for
 
 from .schemas import assert_valid, collection, delivery, signature

@@ -1,4 +1,4 @@
-"""Make realistic archives, or the world behind them, from a seed: nothing and nobody in them is real.
+"""Make realistic archives from a seed; nobody is real.
 
 `World` is data in the contract's shapes, without files; `deliveries` are what a deployment sends of its
 signatures; `write` writes everything to a folder. Whatever is made is valid input: what is odd in it is odd in

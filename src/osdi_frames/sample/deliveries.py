@@ -1,4 +1,4 @@
-"""Webhook deliveries: what a deployment sends of its signatures and RSVPs, as often as it is sent in life."""
+"""Webhook deliveries: what a deployment sends, and how often."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from osdi_frames.sample import times
 from osdi_frames.sample.deployment import Document, href_of
-from osdi_frames.sample.people import delivered
+from osdi_frames.sample.people import delivered_attendance
 from osdi_frames.sample.pulls import as_of
 from osdi_frames.sample.world import World
 
@@ -19,19 +19,19 @@ OTHERS = ("osdi:submission", "osdi:donation", "<p>:action", "<p>:upload")
 
 
 class Delivery(NamedTuple):
-    """One webhook request: when it came in, its number, and its body."""
+    """One webhook request."""
 
     received_at: datetime
     number: int
     body: list[Document]
 
     def envelope(self) -> Document:
-        """Wrap the body in an envelope with the time of its receipt."""
-        return {"received_at": times.stamp(self.received_at), "body": self.body}
+        """Wrap the body in an envelope with its receipt."""
+        return {"received_at": times.iso(self.received_at), "body": self.body}
 
 
 def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Delivery]:
-    """Deliver signatures of a world, in the order in which the requests come in.
+    """Deliver signatures of a world, in order of receipt.
 
     More deliveries come out than signatures go in: of a hundred messages three are retried (the same body
     up to three times again within the hour), three come a second time from another webhook (another key),
@@ -44,18 +44,18 @@ def deliveries(world: World, signatures: Iterable[Document]) -> Iterator[Deliver
     >>> first.received_at.year, list(first.body[0])
     (2021, ['osdi:signature', 'action_network:sponsor'])
     """
-    office, numbers = _PostOffice(world), count()
+    sender, numbers = _Sender(world), count()
     waiting: list[Delivery] = []
-    for batch in _batches(signatures, office.rng):
-        now = times.read(batch[-1]["created_date"])
+    for batch in _batches(signatures, sender.rng):
+        now = times.parse(batch[-1]["created_date"])
         yield from _due(waiting, now)
-        for received_at, body in office.post(batch, now):
+        for received_at, body in sender.post(batch, now):
             heappush(waiting, Delivery(received_at, next(numbers), body))
     yield from _due(waiting, times.UNTIL)
 
 
 def _batches(signatures: Iterable[Document], rng: Random) -> Iterator[list[Document]]:
-    """Gather signatures into messages: most of one, some batches of two to five."""
+    """Gather signatures into messages, some of several."""
     rest, size = iter(signatures), 1
     while batch := list(islice(rest, size)):
         yield batch
@@ -67,8 +67,8 @@ def _due(waiting: list[Delivery], now: datetime) -> Iterator[Delivery]:
         yield heappop(waiting)
 
 
-class _PostOffice:
-    """Send each message as often as it is sent in life."""
+class _Sender:
+    """Send each message as often as in life."""
 
     def __init__(self, world: World) -> None:
         self.world, self.rng = world, world.draws("deliveries")
@@ -76,7 +76,7 @@ class _PostOffice:
         self.sponsors = {href_of(petition): petition[world.own("sponsor")] for petition in world.petitions}
 
     def post(self, signatures: list[Document], now: datetime) -> Iterator[tuple[datetime, list[Document]]]:
-        """Send a message, its retries, its doubles and updates, and what else there is to send."""
+        """Send a message, its retries, doubles, updates, and others."""
         rng = self.rng
         body = self._body(signatures, now)
         first = now + rng.expovariate(0.25) * times.MINUTE
@@ -90,7 +90,7 @@ class _PostOffice:
         elif draw < 0.08:
             later = now + (1 + rng.random() * 40 * 60) * times.MINUTE
             comment = "Updated: I can volunteer on weekends, too."
-            changed = {"modified_date": times.stamp(later), "comments": comment}
+            changed = {"modified_date": times.iso(later), "comments": comment}
             yield later + times.MINUTE, self._body([signature | changed for signature in signatures], now)
         elif draw < 0.10:
             attendance = self._attendance(now) if rng.random() < 0.3 else []
@@ -112,7 +112,7 @@ class _PostOffice:
         return [element | key if "idempotency_key" in element else element for element in body]
 
     def _element(self, kind: str, resource: Document, now: datetime) -> Document:
-        """Add the sponsor and the key as siblings of a resource (interface 2.7)."""
+        """Make an element: resource, sponsor and key (interface 2.7)."""
         element: Document = {kind: resource}
         sponsor = self.sponsors.get(resource["_links"].get("osdi:petition", {}).get("href"))
         draw = self.rng.random()
@@ -124,8 +124,8 @@ class _PostOffice:
         return element
 
     def _attendance(self, now: datetime) -> list[Document]:
-        """Send the newest RSVP of one of the events that have had any and still get some."""
-        moment = times.stamp(now)
+        """Send the newest RSVP of a current event."""
+        moment = times.iso(now)
         current = [
             event for event in self.world.events if event["created_date"] <= moment <= event["modified_date"]
         ]
@@ -134,15 +134,18 @@ class _PostOffice:
             return []
         self.number += 1
         ((event, newest),) = self.rng.choices(list(zip(current, counts, strict=True)), counts)
-        return [self._element("osdi:attendance", delivered(self.world, event, newest), now)]
+        return [self._element("osdi:attendance", delivered_attendance(self.world, event, newest), now)]
 
     def _other(self, kind: str, signature: Document, now: datetime) -> list[Document]:
-        """Send something that is no signature and no RSVP; of it only the envelope is known to us."""
+        """Send an element of another type.
+
+        Only the envelope of these is known to us.
+        """
         self.number += 1
         kind = kind.replace("<p>", self.world.prefix)
         resource_id = self.world.id("other", self.number)
         resource = {
-            **self.world.identified(resource_id, times.stamp(now)),
+            **self.world.identified(resource_id, times.iso(now)),
             "_links": {
                 "self": self.world.link(f"{kind.partition(':')[2]}s", resource_id),
                 "osdi:person": signature["_links"]["osdi:person"],
@@ -153,7 +156,10 @@ class _PostOffice:
         return [self._element(kind, resource, now)]
 
     def _test(self, now: datetime) -> list[Document]:
-        """Press "send test": no dates, no referrer, no identifier, and the same key each time."""
+        """Press "send test".
+
+        It has no dates, referrer or identifier, and the same key each time.
+        """
         petition = "petitions", self.world.id("petition", 0)
         email = {"primary": True, "address": "test@example.org"}
         test = {

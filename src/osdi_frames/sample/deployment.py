@@ -1,4 +1,4 @@
-"""One deployment of the service: its prefix, its addresses, its identifiers and its random draws."""
+"""One deployment: prefix, addresses, identifiers, random draws."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,10 +17,11 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """Name things as one deployment names them; every identifier is a hash of the seed and a number.
+    """Name things as one deployment names them.
 
-    An identifier does not depend on how many random draws came before it, so thing number 7 keeps its
-    identifier when the archive around it grows. Without an `api`, the v2 API has a host under example.org.
+    Every identifier is a hash of the seed and a number. It does not depend on how many random draws came before it,
+    so thing number 7 keeps its identifier when the archive around it grows. Without an `api`, the v2 API has a host
+    under example.org.
     """
 
     seed: int = 7
@@ -42,11 +43,11 @@ class Deployment:
         return f"{self.prefix}:{name}"
 
     def digest(self, kind: str, number: int) -> str:
-        """Hash what a thing is and its number to 32 hex digits."""
+        """Hash a thing's kind and number to 32 hex digits."""
         return blake2b(f"{self.seed}/{self.prefix}/{kind}/{number}".encode(), digest_size=16).hexdigest()
 
     def id(self, kind: str, number: int) -> str:
-        """Return the identifier of thing `number` of a kind, in the form of a UUID."""
+        """Return the UUID of thing `number` of a kind."""
         return str(UUID(self.digest(kind, number)))
 
     def href(self, *path: str) -> str:
@@ -58,11 +59,22 @@ class Deployment:
         return {"href": self.href(*path)}
 
     def identified(self, resource_id: str, made: str) -> Document:
-        """Begin a resource that was not modified since it was made."""
+        """Begin a resource that was not modified since."""
         return {"identifiers": [self.own(resource_id)], "created_date": made, "modified_date": made}
 
+    def act_links(self, kind: str, own_id: str, parent: str, parent_id: str, person_id: str) -> Document:
+        """Link an act to itself, its parent and its person."""
+        return {
+            "self": self.link(f"{parent}s", parent_id, f"{kind}s", own_id),
+            f"osdi:{parent}": self.link(f"{parent}s", parent_id),
+            "osdi:person": self.link("people", person_id),
+        }
+
     def draws(self, subject: str) -> Random:
-        """Open the random draws of one subject, so that they never change another's."""
+        """Open the random draws of one subject.
+
+        So they never change another's.
+        """
         return Random(f"{self.seed}/{self.prefix}/{subject}")  # noqa: S311 (samples, no secrets)
 
 
@@ -77,7 +89,7 @@ def id_of(resource: Document) -> str:
 
 
 def power_law(items: Sequence[Any], *, exponent: float = 1.0) -> list[float]:
-    """Weigh items by rank, the first most, and add the weights up for ``random.choices``.
+    """Weigh items by rank, cumulatively, for ``random.choices``.
 
     >>> power_law("abc")
     [1.0, 1.5, 1.8333333333333333]
@@ -88,14 +100,14 @@ def power_law(items: Sequence[Any], *, exponent: float = 1.0) -> list[float]:
 def attention(
     rng: Random, resources: Sequence[Document], *, months: float, floor: float
 ) -> Callable[[datetime], list[float]]:
-    """Return how resources draw people at a moment, as weights that are added up for ``random.choices``.
+    """Return a function from a moment to cumulative weights.
 
-    They follow a power law, in random order. Each resource fades from its launch on, to 1/e in so many months, but
-    not below `floor`.
+    By these resources draw people. They follow a power law, in random order. Each resource fades from its launch on,
+    to 1/e in so many months, but not below `floor`.
     """
     weights = [rank**-0.9 for rank in range(1, len(resources) + 1)]
     rng.shuffle(weights)
-    launched = [times.read(resource["created_date"]) for resource in resources]
+    launched = [times.parse(resource["created_date"]) for resource in resources]
 
     def weigh(now: datetime) -> list[float]:
         ages = [(now - moment) / times.MONTH for moment in launched]
@@ -105,6 +117,6 @@ def attention(
     return weigh
 
 
-def present(parts: Document) -> Document:
-    """Leave out what is missing, as the service does."""
-    return {name: value for name, value in parts.items() if value is not None}
+def document(**fields: Any) -> Document:
+    """Make a document; what is missing is left out, as the service does."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""People and what they do: RSVPs, as events count them, and signatures in the order of their making."""
+"""People and what they do: RSVPs and signatures."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -6,7 +6,15 @@ from datetime import datetime
 from random import Random
 
 from osdi_frames.sample import times
-from osdi_frames.sample.deployment import Deployment, Document, attention, href_of, id_of, power_law, present
+from osdi_frames.sample.deployment import (
+    Deployment,
+    Document,
+    attention,
+    document,
+    href_of,
+    id_of,
+    power_law,
+)
 from osdi_frames.sample.words import PLACES, WORDS, Place
 
 _SOURCE_WEIGHTS = power_law(WORDS["sources"])
@@ -15,7 +23,10 @@ POOL = 2500  # people whom every event draws from; the signers are among them
 
 
 def organizer(deployment: Deployment, number: int) -> Document:
-    """Make a person as old pages embed them: the whole record, in v2 names (interface 2.8)."""
+    """Make a person as old pages embed them.
+
+    That is the whole record, in v2 names (interface 2.8).
+    """
     person_id, created = deployment.id("person", number), times.UNTIL - 6 * times.YEAR - number * times.HOUR
     given, family, place, email = _traits(deployment, number)
     address = {"primary": True, "address_lines": [_street(number)], **place.address}
@@ -23,8 +34,8 @@ def organizer(deployment: Deployment, number: int) -> Document:
     return {
         "given_name": given,
         "family_name": family,
-        **deployment.identified(person_id, times.stamp(created)),
-        "modified_date": times.stamp(created + number % 300 * times.DAY),
+        **deployment.identified(person_id, times.iso(created)),
+        "modified_date": times.iso(created + number % 300 * times.DAY),
         "origin_system": "Example Network",
         "email_addresses": [{"primary": True, "address": email}],
         "postal_addresses": [{**address, "location": place.geolocation("Approximate")}],
@@ -36,40 +47,38 @@ def organizer(deployment: Deployment, number: int) -> Document:
 
 
 def signer(deployment: Deployment, number: int, *, rng: Random, signed: datetime) -> Document:
-    """Make a person as a signature carries them: only what was entered (interface 2.7)."""
+    """Make a person as a signature carries them (interface 2.7)."""
     given, family, place, email = _traits(deployment, number)
     elsewhere = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
     at_work = {"address": f"work.{email}", "status": "previous"}
     office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
     draw = rng.random
-    person = {
-        "created_date": times.stamp(signed - int(number % 7 * draw() * 100) * times.DAY),
-        "modified_date": times.stamp(signed),
-        "given_name": given if draw() < 0.94 else None,
-        "family_name": family if draw() < 0.90 else None,
-        "postal_addresses": _marked(_address(place, number, rng), elsewhere, rng) if draw() < 0.92 else None,
-        "email_addresses": _marked(_email(email, rng), at_work, rng) if draw() < 0.97 else None,
-        "phone_numbers": _marked(_phone(place, number, rng), office, rng) if draw() < 0.40 else None,
-        "languages_spoken": _languages(rng) if draw() < 0.45 else None,
-        "custom_fields": _custom_fields(rng) if draw() < 0.45 else None,
-    }
-    return present(person)
+    return document(
+        created_date=times.iso(signed - int(number % 7 * draw() * 100) * times.DAY),
+        modified_date=times.iso(signed),
+        given_name=given if draw() < 0.94 else None,
+        family_name=family if draw() < 0.90 else None,
+        postal_addresses=_entries(_address(place, number, rng), elsewhere, rng) if draw() < 0.92 else None,
+        email_addresses=_entries(_email(email, rng), at_work, rng) if draw() < 0.97 else None,
+        phone_numbers=_entries(_phone(place, number, rng), office, rng) if draw() < 0.40 else None,
+        languages_spoken=_languages(rng) if draw() < 0.45 else None,
+        custom_fields=_custom_fields(rng) if draw() < 0.45 else None,
+    )
 
 
 def _address(place: Place, number: int, rng: Random) -> Document:
     draw = rng.random
     if draw() < 0.25:  # many forms ask for nothing but a postal code
         return {"primary": True, "postal_code": place.postal_code.lower()}
-    address = {
-        "primary": True,
-        "address_lines": [_street(number), "Floor 2"][: 2 - (number % 20 > 0)] if draw() < 0.75 else None,
-        "locality": place.locality,
-        "postal_code": place.postal_code,
-        "region": place.region if draw() < 0.9 else place.locality,
-        "country": place.country if draw() < 0.85 else None,
-        "location": place.geolocation("Approximate", metres=number % 5000) if draw() < 0.85 else None,
-    }
-    return present(address)
+    return document(
+        primary=True,
+        address_lines=[_street(number), "Floor 2"][: 2 - (number % 20 > 0)] if draw() < 0.75 else None,
+        locality=place.locality,
+        postal_code=place.postal_code,
+        region=place.region if draw() < 0.9 else place.locality,
+        country=place.country if draw() < 0.85 else None,
+        location=place.geolocation("Approximate", metres=number % 5000) if draw() < 0.85 else None,
+    )
 
 
 def _email(address: str, rng: Random) -> Document:
@@ -80,17 +89,19 @@ def _email(address: str, rng: Random) -> Document:
 
 def _phone(place: Place, number: int, rng: Random) -> Document:
     draw = rng.random
-    phone = {
-        "primary": True,
-        "number": f"{place.dialled}55501{number % 100:02d}",
-        "number_type": ("Mobile", "Home")[draw() >= 0.8] if draw() < 0.9 else None,
-        "status": ("subscribed", "unsubscribed")[draw() >= 0.9] if draw() < 0.8 else None,
-    }
-    return present(phone)
+    return document(
+        primary=True,
+        number=f"{place.dialled}55501{number % 100:02d}",
+        number_type=("Mobile", "Home")[draw() >= 0.8] if draw() < 0.9 else None,
+        status=("subscribed", "unsubscribed")[draw() >= 0.9] if draw() < 0.8 else None,
+    )
 
 
-def _marked(entry: Document, second: Document, rng: Random) -> list[Document]:
-    """Add a second entry now and then; the primary is not always first, and not always there."""
+def _entries(entry: Document, second: Document, rng: Random) -> list[Document]:
+    """Add a second entry now and then.
+
+    The primary is not always first, and not always there.
+    """
     draw = rng.random()
     if draw < 0.86:
         return [entry]
@@ -114,7 +125,7 @@ def _custom_fields(rng: Random) -> Document:
 
 
 def _traits(deployment: Deployment, number: int) -> tuple[str, str, Place, str]:
-    """Derive from a person's number what stays the same whenever they sign."""
+    """Derive what stays the same whenever a person signs."""
     mixed = int(deployment.digest("traits", number), 16)
     given, family = _pick("given_names", mixed), _pick("family_names", mixed >> 16)
     place = PLACES[min((mixed >> 32) % len(PLACES), (mixed >> 48) % len(PLACES))]
@@ -133,47 +144,39 @@ def _street(number: int) -> str:
 
 
 def make_attendances(deployment: Deployment, event: Document) -> Iterator[Document]:
-    """Make the attendances that an event counts: evenly from its creation until it was last modified."""
+    """Make the attendances that an event counts.
+
+    They come evenly from its creation until it was last modified.
+    """
     event_id, count = id_of(event), event["total_accepted"]
     rng = deployment.draws(f"referrers of {event_id}")
-    created = times.read(event["created_date"])
-    pause = times.read(event["modified_date"]) - created
+    created = times.parse(event["created_date"])
+    pause = times.parse(event["modified_date"]) - created
     for number, person in enumerate(_attendees(deployment, event), start=1):
         own_id, person_id = deployment.id(f"attendance {event_id}", number), deployment.id("person", person)
         yield {
-            **deployment.identified(own_id, times.stamp(created + pause * (number / count))),
+            **deployment.identified(own_id, times.iso(created + pause * (number / count))),
             "status": "accepted",
             deployment.own("person_id"): person_id,
             deployment.own("event_id"): event_id,
             deployment.own("referrer_data"): {"source": "none", "website": "none", **referrer_data(rng)},
-            "_links": acted(deployment, "attendance", own_id, "event", event_id, person_id),
+            "_links": deployment.act_links("attendance", own_id, "event", event_id, person_id),
         }
 
 
 def _attendees(deployment: Deployment, event: Document) -> list[int]:
-    """Draw who attends an event: the numbers of so many different people."""
+    """Draw the numbers of those who attend an event."""
     rng, count = deployment.draws(f"attendees of {href_of(event)}"), event["total_accepted"]
     return rng.sample(range(max(POOL, count)), count)
 
 
-def acted(
-    deployment: Deployment, kind: str, own_id: str, parent: str, parent_id: str, person_id: str
-) -> Document:
-    """Link an act to itself, to what it belongs to and to who did it."""
-    return {
-        "self": deployment.link(f"{parent}s", parent_id, f"{kind}s", own_id),
-        f"osdi:{parent}": deployment.link(f"{parent}s", parent_id),
-        "osdi:person": deployment.link("people", person_id),
-    }
+def delivered_attendance(deployment: Deployment, event: Document, number: int) -> Document:
+    """Return an event's attendance as a webhook carries it.
 
-
-def delivered(deployment: Deployment, event: Document, number: int) -> Document:
-    """Return an event's attendance, counted from 1, as a webhook carries it.
-
-    The person is inline; the ids and what nobody entered are missing.
+    Attendances count from 1. The person is inline; the ids and what nobody entered are missing.
     """
     attendance = list(make_attendances(deployment, event))[number - 1]
-    person, signed = _attendees(deployment, event)[number - 1], times.read(attendance["created_date"])
+    person, signed = _attendees(deployment, event)[number - 1], times.parse(attendance["created_date"])
     del attendance[deployment.own("person_id")], attendance[deployment.own("event_id")]
     rng, referrer = deployment.draws(f"delivery of {href_of(attendance)}"), deployment.own("referrer_data")
     attendance[referrer] = {key: text for key, text in attendance[referrer].items() if text != "none"}
@@ -181,19 +184,24 @@ def delivered(deployment: Deployment, event: Document, number: int) -> Document:
 
 
 def referrer_data(rng: Random) -> Document:
-    """Draw where an attendee came from: one in eight from nowhere that is known, most from few sources."""
+    """Draw where an attendee came from.
+
+    One in eight came from nowhere that is known, most from few sources.
+    """
     if rng.random() < 0.125:
         return {}
-    referrer = {
-        "source": rng.choices(WORDS["sources"], cum_weights=_SOURCE_WEIGHTS)[0],
-        "website": rng.choice(WORDS["websites"]),
-        "referrer": rng.choice(WORDS["referrers"]) if rng.random() < 0.4 else None,
-    }
-    return present(referrer)
+    return document(
+        source=rng.choices(WORDS["sources"], cum_weights=_SOURCE_WEIGHTS)[0],
+        website=rng.choice(WORDS["websites"]),
+        referrer=rng.choice(WORDS["referrers"]) if rng.random() < 0.4 else None,
+    )
 
 
 def make_signatures(deployment: Deployment, count: int, *, petitions: list[Document]) -> Iterator[Document]:
-    """Make signatures one by one, oldest first, as webhooks carry them; three signers in four sign once."""
+    """Make signatures as webhooks carry them, oldest first.
+
+    Three signers in four sign once.
+    """
     rng = deployment.draws("signatures")
     referrers = [*WORDS["referrers"] * 3, *(deployment.id("referrer", number)[:13] for number in range(40))]
     weigh = attention(rng, petitions, months=3, floor=0.02)
@@ -204,7 +212,7 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
             drawing, weighed_until = weigh(signed), signed + times.MONTH / 4
         (petition,) = rng.choices(petitions, cum_weights=drawing)
         person, own_id = rng.randrange(2 * count), deployment.id("signature", number)
-        person_id, made = deployment.id("person", person), times.stamp(signed)
+        person_id, made = deployment.id("person", person), times.iso(signed)
         signature = {
             "identifiers": _identifiers(deployment.own(own_id), number, rng),
             "created_date": made,
@@ -213,20 +221,26 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
             **_referrer(deployment, referrers, rng),
             "person": signer(deployment, person, rng=rng, signed=signed),
             "add_tags": _tags(rng) if rng.random() < 0.8 else None,
-            "_links": acted(deployment, "signature", own_id, "petition", id_of(petition), person_id),
+            "_links": deployment.act_links("signature", own_id, "petition", id_of(petition), person_id),
         }
-        yield present(signature)
+        yield document(**signature)
 
 
 def _signed(count: int, rng: Random) -> Iterator[datetime]:
-    """Spread signatures: more and more over five years, the last three days before the end."""
+    """Spread signatures, more and more over five years.
+
+    The last is three days before the end.
+    """
     since, end = times.UNTIL - 5 * times.YEAR, times.UNTIL - 3 * times.DAY
     for n in range(count):
         yield since + (end - since) * ((n + rng.random()) / count) ** 0.5
 
 
 def _identifiers(own: str, number: int, rng: Random) -> list[str] | None:
-    """Draw the identifiers: a few were signed elsewhere and brought in; some of them know only that."""
+    """Draw the identifiers of a signature.
+
+    A few were signed elsewhere and brought in; some of them know only that.
+    """
     draw = rng.random()
     foreign = [f"form_sync:{number}"] if 0.95 < draw < 0.985 else []
     return [*foreign, own] if draw < 0.97 else foreign or None
@@ -245,7 +259,7 @@ def _tags(rng: Random) -> list[str]:
 
 
 def _referrer(deployment: Deployment, referrers: list[str], rng: Random) -> Document:
-    """Draw where it came from, in every way in which that is left open (service-facts: referrers)."""
+    """Draw where a signature came from, in every way."""
     draw = rng.random
     way = draw()
     if way < 0.06:
@@ -264,4 +278,4 @@ def _referrer(deployment: Deployment, referrers: list[str], rng: Random) -> Docu
         "email_referrer": f"{site}/emails/{rng.randrange(1000)}" if draw() < 0.08 else None,
         "mobile_message_referrer": f"{site}/messages/{rng.randrange(1000)}" if draw() < 0.02 else None,
     }
-    return {key: present(referrer)}
+    return {key: document(**referrer)}

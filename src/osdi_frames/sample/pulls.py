@@ -1,4 +1,4 @@
-"""Pulls: which events were asked for when, and what came back, in pages and envelopes.
+"""Pulls: pages of what there was at a moment.
 
 One event is seen by several pulls, each time as it was then; the last weekly pull has the newest of each.
 """
@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from osdi_frames.sample import times
 from osdi_frames.sample.deployment import Deployment, Document, href_of, id_of
-from osdi_frames.sample.people import acted
 from osdi_frames.sample.world import World
 
 PAGE = 25  # records
@@ -20,40 +19,43 @@ WEEKLY = [times.UNTIL - weeks * times.WEEK for weeks in (4, 3, 2, 1, 0)]
 
 def old_v2(world: World) -> Iterator[Document]:
     """Pull v2 in June 2018: people are embedded."""
-    events = seen(world.events, since=BEGINNING, at=times.EMBEDDED_UNTIL)
-    return pages(world, [{**event, "_embedded": people_of(world, event)} for event in events])
+    events = visible(world.events, since=BEGINNING, at=times.EMBEDDED_UNTIL)
+    return pages(world, [{**event, "_embedded": embedded_people(world, event)} for event in events])
 
 
 def v2(world: World, at: datetime) -> Iterator[Document]:
-    """Pull v2: more events each time, more RSVPs; the last page leads to an empty one, as it does in life.
+    """Pull v2: more events each time, more RSVPs.
 
-    The first pull was kept without envelopes.
+    The last page leads to an empty one, as it does in life. The first pull was kept without envelopes.
     """
-    pulled = pages(world, seen(world.listed, since=times.EMBEDDED_UNTIL, at=at), next_on_last=True)
-    return pulled if at == WEEKLY[0] else fetched(pulled, at)
+    pulled = pages(world, visible(world.listed, since=times.EMBEDDED_UNTIL, at=at), next_on_last=True)
+    return pulled if at == WEEKLY[0] else in_envelopes(pulled, at)
 
 
 def campaigns(world: World) -> Iterator[Document]:
-    """Pull the events of each campaign at the end: some are in no other pull."""
+    """Pull each campaign's events; some are in no other pull."""
     for campaign in world.campaigns:
         events = world.by_campaign.get(href_of(campaign), [])
-        if events := seen(events, since=times.EMBEDDED_UNTIL, at=times.UNTIL):
-            yield from fetched(pages(world, events, f"event_campaigns/{id_of(campaign)}/events"))
+        if events := visible(events, since=times.EMBEDDED_UNTIL, at=times.UNTIL):
+            yield from in_envelopes(pages(world, events, f"event_campaigns/{id_of(campaign)}/events"))
 
 
 def event_campaigns(world: World) -> Iterator[Document]:
     """Pull the event campaigns at the end."""
-    return fetched(pages(world, world.campaigns, "event_campaigns", world.own("event_campaigns")))
+    return in_envelopes(pages(world, world.campaigns, "event_campaigns", world.own("event_campaigns")))
 
 
 def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
-    """Pull the petitions at the end; `signed` counts the signatures by the address of their petition."""
+    """Pull the petitions at the end.
+
+    `signed` counts the signatures by the address of their petition.
+    """
     counted = [own | {"total_signatures": signed.get(href_of(own), 0)} for own in world.petitions]
-    return fetched(pages(world, counted, "petitions", "osdi:petitions"))
+    return in_envelopes(pages(world, counted, "petitions", "osdi:petitions"))
 
 
 def signatures(world: World, count: int) -> Iterator[Document]:
-    """Pull signatures that were made over the API, as their collection lists them: without people."""
+    """Pull signatures made over the API, without people."""
     petition_id = id_of(world.petitions[0])
     records = []
     for number, signature in enumerate(world.signatures(count)):
@@ -62,7 +64,7 @@ def signatures(world: World, count: int) -> Iterator[Document]:
         record = {
             **world.identified(own_id, signature["created_date"]),
             world.own("referrer_data"): {"source": "none", "website": "api"},
-            "_links": acted(world, "signature", own_id, "petition", petition_id, person_id),
+            "_links": world.act_links("signature", own_id, "petition", petition_id, person_id),
         }
         records.append(record)
     return pages(world, records, f"petitions/{petition_id}/signatures", "osdi:signatures")
@@ -76,7 +78,7 @@ def pages(
     *,
     next_on_last: bool = False,
 ) -> Iterator[Document]:
-    """Page through records as a collection does (interface 2.6), totals and all.
+    """Page through records as a collection does (interface 2.6).
 
     With `next_on_last` the last page has a `next`, too, which leads to an empty page without one: so does the
     best-known deployment.
@@ -100,12 +102,12 @@ def pages(
         }
 
 
-def fetched(documents: Iterable[Document], at: datetime = times.UNTIL) -> Iterator[Document]:
-    """Put pages into envelopes that say when each was fetched, a second apart, and from where."""
+def in_envelopes(documents: Iterable[Document], at: datetime = times.UNTIL) -> Iterator[Document]:
+    """Put pages into envelopes, fetched a second apart."""
     for number, document in enumerate(documents):
         links, page = document["_links"], document["page"]
         url = links["self"]["href"] + (f"?page={page}" if page > 1 else "")
-        yield {"fetched_at": times.stamp(at + timedelta(seconds=number)), "url": url, "body": document}
+        yield {"fetched_at": times.iso(at + timedelta(seconds=number)), "url": url, "body": document}
 
 
 def curies(deployment: Deployment) -> list[Document]:
@@ -114,30 +116,32 @@ def curies(deployment: Deployment) -> list[Document]:
     return [{"name": name, "href": docs, "templated": True} for name in ("osdi", deployment.prefix)]
 
 
-def seen(events: list[Document], *, since: datetime, at: datetime) -> list[Document]:
-    """Show events as a pull at an earlier moment saw them: fewer, with fewer RSVPs, modified earlier.
+def visible(events: list[Document], *, since: datetime, at: datetime) -> list[Document]:
+    """Show events as an earlier pull saw them.
 
-    The key of the pull sees events of groups that are not older than `since`.
+    They are fewer, with fewer RSVPs, modified earlier. The key of the pull sees events of groups that are not older
+    than `since`.
     """
-    first, last = times.stamp(since), times.stamp(at)
+    first, last = times.iso(since), times.iso(at)
     return [as_of(event, at) for event in events if first <= event["created_date"] <= last]
 
 
 def as_of(event: Document, when: datetime) -> Document:
-    """Show an event as it was at an earlier moment: RSVPs come in evenly until it was last modified.
+    """Show an event as it was at an earlier moment.
 
-    An event whose RSVPs were the same then as now is the same in every field, its modified_date too.
+    RSVPs come in evenly until it was last modified. An event whose RSVPs were the same then as now is the same in
+    every field, its modified_date too.
     """
-    created, modified = times.read(event["created_date"]), times.read(event["modified_date"])
+    created, modified = times.parse(event["created_date"]), times.parse(event["modified_date"])
     if when >= modified:
         return event
     total = event["total_accepted"]
     accepted = int(total * ((when - created) / (modified - created)))
     moment = created + (modified - created) * (accepted / total if total else 0)
-    return {**event, "total_accepted": accepted, "modified_date": times.stamp(moment)}
+    return {**event, "total_accepted": accepted, "modified_date": times.iso(moment)}
 
 
-def people_of(world: World, event: Document) -> Document:
-    """Return creator and organizer, which v2 embedded in addition to the links until June 2018."""
+def embedded_people(world: World, event: Document) -> Document:
+    """Return creator and organizer, embedded until June 2018."""
     roles = [role for role in ("osdi:creator", "osdi:organizer") if role in event["_links"]]
     return {role: world.people[event["_links"][role]["href"]] for role in roles}

@@ -1,4 +1,4 @@
-"""When things happen in the sample, and how the service writes it."""
+"""When things happen in the sample."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,15 +13,18 @@ UNTIL = datetime(2026, 8, 1, tzinfo=UTC)  # time stands still here: nothing was 
 EMBEDDED_UNTIL = datetime(2018, 6, 1, tzinfo=UTC)  # until then v2 embedded the people of an event
 
 #: Read a moment that the service wrote.
-read = datetime.fromisoformat
+parse = datetime.fromisoformat
 
 
-def stamp(when: datetime) -> str:
+def iso(when: datetime) -> str:
     """Write a UTC moment as the service does."""
     return f"{when.isoformat()[:19]}Z"
 
 
 def growing(share: float) -> datetime:
-    """Return when a share of all things was there whose number grows more and more over six years."""
+    """Return when a share of all things was there.
+
+    Their number grows more and more over six years.
+    """
     moment: datetime = UNTIL - 6 * YEAR * (1 - share**0.5)
     return moment

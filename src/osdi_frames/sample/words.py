@@ -1,7 +1,8 @@
-"""What the sample is made of: names, places, causes and the labels that break careless software.
+"""What the sample is made of: names, places, causes, labels.
 
-They are in ``words.json``. Every host is under example.org, example.net or example.com, every phone number from
-the range 555-0100 to 555-0199 that is kept free for fiction, and no name is meant for anybody.
+Some labels break careless software. All are in ``words.json``. Every host is under example.org, example.net or
+example.com, every phone number from the range 555-0100 to 555-0199 that is kept free for fiction, and no name is
+meant for anybody.
 """
 
 import json
@@ -14,7 +15,7 @@ WORDS: Mapping[str, Any] = json.loads(Path(__file__).with_name("words.json").rea
 
 
 class Place(NamedTuple):
-    """A town with what a geocoder says about it, and its telephone prefix."""
+    """A town, its coordinates and its telephone prefix."""
 
     locality: str
     region: str

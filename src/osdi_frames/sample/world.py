@@ -1,4 +1,4 @@
-"""A world without files: groups, people, campaigns, petitions, events and their signatures."""
+"""A world without files: people, campaigns, petitions, events, signatures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from itertools import cycle
 from random import Random
 
 from osdi_frames.sample import times
-from osdi_frames.sample.deployment import Deployment, Document, attention, href_of, id_of, power_law, present
+from osdi_frames.sample.deployment import (
+    Deployment,
+    Document,
+    attention,
+    document,
+    href_of,
+    id_of,
+    power_law,
+)
 from osdi_frames.sample.people import make_signatures, organizer
 from osdi_frames.sample.words import PLACES, WORDS, Place
 
@@ -24,10 +32,11 @@ STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values th
 
 @dataclass(frozen=True, kw_only=True)
 class World(Deployment):
-    """Everything that one deployment holds at the end; plain dicts in the contract's v2 shapes.
+    """Everything that one deployment holds at the end.
 
-    Seed and prefix decide every identifier and every draw: the same arguments make the same world, on every
-    machine. There is one campaign for about twelve events. Signatures are made as they are asked for.
+    Its documents are plain dicts in the contract's v2 shapes. Seed and prefix decide every identifier and every draw:
+    the same arguments make the same world, on every machine. There is one campaign for about twelve events.
+    Signatures are made as they are asked for.
 
     Examples
     --------
@@ -54,7 +63,10 @@ class World(Deployment):
 
     @cached_property
     def petitions(self) -> list[Document]:
-        """Petitions, launched evenly over five years; each embeds the person who created it, as in life."""
+        """Petitions, launched evenly over five years.
+
+        Each embeds the person who created it, as in life.
+        """
         words = [
             {"demand": demand.format(place.locality), "locality": place.locality}
             for demand in WORDS["demands"]
@@ -74,7 +86,10 @@ class World(Deployment):
 
     @cached_property
     def events(self) -> list[Document]:
-        """All events, oldest first; a campaign has most of its own at its launch, 1/e of them two months later."""
+        """All events, oldest first.
+
+        A campaign has most of its own at its launch, 1/e of them two months later.
+        """
         rng, created = self.draws("events"), enumerate(self._created())
         weigh = attention(rng, self._launched, months=2, floor=0)
         return [self._event(rng, number, moment, weigh(moment)) for number, moment in created]
@@ -89,7 +104,10 @@ class World(Deployment):
 
     @cached_property
     def listed(self) -> list[Document]:
-        """The events that the collection of all events lists: some are in that of their campaign alone."""
+        """The events that the collection of all events lists.
+
+        Some are in that of their campaign alone.
+        """
         return [
             event
             for number, event in enumerate(self.events)
@@ -97,14 +115,14 @@ class World(Deployment):
         ]
 
     def campaign_href(self, event: Document) -> str | None:
-        """Return the address of the campaign of an event, by its key or else by its link."""
+        """Return the address of an event's campaign."""
         if campaign_id := event.get(self.own("event_campaign_id")):
             return self.href("event_campaigns", campaign_id)
         href: str | None = event["_links"].get(self.own("event_campaign"), {}).get("href")
         return href
 
     def signatures(self, count: int) -> Iterator[Document]:
-        """Make signatures one by one, oldest first; about three signers in four sign once."""
+        """Make signatures one by one, oldest first."""
         return make_signatures(self, count, petitions=self.petitions)
 
     @cached_property
@@ -117,7 +135,7 @@ class World(Deployment):
 
     @cached_property
     def _launched(self) -> list[Document]:
-        """Campaigns, launched as their events are spread: one before the first, then more and more."""
+        """Campaigns, launched as their events are spread."""
         words = self.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
         first, count = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12, 2 + self.event_count // 12
         launches = [first, *(times.growing(n / count) for n in range(count))]
@@ -126,10 +144,17 @@ class World(Deployment):
     def _published(
         self, kind: str, parts: str, launches: Iterable[datetime], words: list[dict[str, str]]
     ) -> Iterator[Document]:
-        """Make what people are asked to join, one for each launch; `words` are filled into its texts, in turn."""
+        """Make a campaign or petition for each launch.
+
+        `words` are filled into its texts, in turn.
+        """
         for number, launched in enumerate(launches):
             own_id, sponsor = self.id(kind, number), self._groups[number % len(self._groups)]
-            path, page, made = (f"{kind}s", own_id), f"{self.site}/{kind}s/{number}", times.stamp(launched)
+            path, page, made = (
+                (f"{kind}s", own_id),
+                f"{self.site}/{kind}s/{number}",
+                times.iso(launched),
+            )
             filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
             yield {
                 "identifiers": [self.own(own_id)],
@@ -148,7 +173,7 @@ class World(Deployment):
             }
 
     def _created(self) -> Iterator[datetime]:
-        """Spread events: a few in the year before June 2018, then more and more over six years."""
+        """Spread events, few until June 2018, then more and more."""
         rng, old = self.draws("created"), int(self.event_count * OLD_SHARE)
         for n in range(old):
             yield times.EMBEDDED_UNTIL - times.YEAR * (1 - (n + rng.random()) / old)
@@ -180,7 +205,7 @@ class World(Deployment):
     def _gathering(
         self, rng: Random, number: int, cause: str, created: datetime, modified: datetime
     ) -> Document:
-        """Make an event by itself: it has no RSVPs, sponsor, people or campaign yet."""
+        """Make an event without RSVPs, sponsor, people or campaign."""
         event_id = self.id("event", number)
         own_ui = rng.random() < 0.7
         (place,) = rng.choices(PLACES, cum_weights=power_law(PLACES))
@@ -192,16 +217,16 @@ class World(Deployment):
         fields: Document = {
             "identifiers": [own] if own_ui else imported,
             "origin_system": "Example Network" if own_ui else rng.choice(WORDS["origins"]),
-            "created_date": times.stamp(created),
-            "modified_date": times.stamp(modified),
+            "created_date": times.iso(created),
+            "modified_date": times.iso(modified),
             "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
             "title": _title(number, cause, place.locality, rng),
             "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
             "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
             "browser_url": f"{self.site}/events/{event_id[:8]}" if own_ui else None,
             "featured_image_url": image if own_ui and rng.random() < 0.4 else None,
-            "start_date": times.stamp(start) if rng.random() < 0.97 else None,
-            "end_date": times.stamp(start + rng.randrange(1, 7) * times.HOUR) if rng.random() < 0.6 else None,
+            "start_date": times.iso(start) if rng.random() < 0.97 else None,
+            "end_date": times.iso(start + rng.randrange(1, 7) * times.HOUR) if rng.random() < 0.6 else None,
             "location": _location(place, number, rng) if rng.random() < 0.98 else None,
             "status": rng.choices(("confirmed", "cancelled", "tentative"), (96, 3, 1))[0],
             "transparence": "opaque",
@@ -216,7 +241,7 @@ class World(Deployment):
                 self.own("embed"): self.link("events", event_id, "embed"),
             },
         }
-        return present(fields)
+        return document(**fields)
 
 
 def _totals(events: list[Document]) -> Document:
@@ -224,7 +249,7 @@ def _totals(events: list[Document]) -> Document:
 
 
 def _title(number: int, cause: str, locality: str, rng: Random) -> str:
-    """Name a gathering; every eleventh title is one of the hostile labels, in turn."""
+    """Name a gathering, each eleventh by a hostile label."""
     if number % 11 == 4:
         return str(WORDS["hostile"][number // 11 % len(WORDS["hostile"])])
     return f"{rng.choice(WORDS['gatherings'])} {cause} in {locality}"
@@ -236,7 +261,10 @@ def _html(cause: str, sentence: str) -> str:
 
 
 def _start(number: int, created: datetime, modified: datetime, rng: Random) -> datetime:
-    """Draw a wall clock soon after the last RSVP, which is written as if it were UTC (interface 2.1)."""
+    """Draw a wall clock soon after the last RSVP.
+
+    It is written as if it were UTC (interface 2.1).
+    """
     day = modified + rng.randrange(2, 15) * times.DAY
     usual = day.replace(hour=rng.randrange(9, 21), minute=rng.choice((0, 30)), second=0, microsecond=0)
     change = CLOCK_CHANGES[number % 2]
@@ -244,7 +272,10 @@ def _start(number: int, created: datetime, modified: datetime, rng: Random) -> d
 
 
 def _rsvps(rng: Random, usual: int) -> Document:
-    """Draw RSVPs from a power law (at most 4,000); one event in six has a capacity, and comes near it."""
+    """Draw RSVPs from a power law, at most 4,000.
+
+    One event in six has a capacity, and comes near it.
+    """
     accepted = min(int((rng.paretovariate(1.1) - 1) * usual + 1), 4000) if rng.random() < 0.9 else 0
     if rng.random() > 0.17:
         return {"total_accepted": accepted}

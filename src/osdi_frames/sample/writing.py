@@ -1,6 +1,6 @@
-"""The sample on disk: one document a line, in files named for the pull or for the month of the delivery.
+"""The sample on disk: one document a line.
 
-The same arguments make the same bytes.
+Files are named for the pull or for the month of the delivery. The same arguments make the same bytes.
 """
 
 import json
@@ -33,11 +33,11 @@ def write(
     overwrite: bool = False,
     progress: bool | None = None,
 ) -> None:
-    """Write a realistic archive into a folder; the same arguments, the same bytes.
+    """Write a realistic archive into a folder.
 
-    There are pages of events (``events/``), deliveries a line each by month (``deliveries/``, in envelopes
-    since 2026), a collection of signatures made over the API (``signatures/``), event campaigns and
-    petitions. Deliveries are streamed: memory does not grow with their number.
+    The same arguments make the same bytes. There are pages of events (``events/``), deliveries a line each by month
+    (``deliveries/``, in envelopes since 2026), a collection of signatures made over the API (``signatures/``), event
+    campaigns and petitions. Deliveries are streamed: memory does not grow with their number.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def write(
 def documents(
     world: World, signatures: int, progress: bool | None = None
 ) -> Iterator[tuple[str, Document | list[Document]]]:
-    """Yield what is pulled and received of a world, with so many signatures: documents, each with its file's name."""
+    """Yield a world's documents, each with its file's name."""
     yield from _in("events/2018.ndjson", pulls.old_v2(world))
     for at in pulls.WEEKLY:
         yield from _in(f"events/{at:%Y-%m-%d}.ndjson", pulls.v2(world, at))
@@ -100,7 +100,7 @@ def _in(name: str, pulled: Iterable[Document]) -> Iterator[tuple[str, Document]]
 
 
 def _counted(world: World, count: int, signed: Counter[str], progress: bool | None) -> Iterator[Document]:
-    """Make signatures of a world; `signed` counts them by the address of their petition."""
+    """Make signatures, counted by the address of their petition."""
     for signature in bar(
         f"signatures of {world.prefix}", progress, over=world.signatures(count), total=count
     ):

@@ -1,4 +1,4 @@
-"""The sandbox: the whole service of the interface, over real HTTP with a real database, on this machine."""
+"""The sandbox: the whole service, on this machine."""
 
 from osdi_frames.errors import MissingExtra
 

@@ -1,4 +1,7 @@
-"""The admin interface under /sandbox/: what the real service does in its own pages, and what only a sandbox can."""
+"""The admin interface under /sandbox/.
+
+It does what the real service does in its own pages, and what only a sandbox can.
+"""
 
 import json
 import re
@@ -9,13 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.quoting import cut
+from osdi_frames.sandbox.accounts import ROLES, Account
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
-from osdi_frames.sandbox.kinds import REFERRER_DATA, Shape, conform
-from osdi_frames.sandbox.people import ROLES, Account
 from osdi_frames.sandbox.resources import Resource
-from osdi_frames.sandbox.service import Service, list_of, there
+from osdi_frames.sandbox.service import Service, found_or_refused, list_name
+from osdi_frames.sandbox.shapes import REFERRER_DATA
 from osdi_frames.sandbox.webhooks import deliverable, sample_element
 from osdi_frames.tables.fields import VERSIONS
 
@@ -27,8 +30,11 @@ _PAGE = "https://sandbox.example.org"
 
 
 def ensure_accounts(service: Service) -> None:
-    """Give an empty store one person and one group, with a key each that is always the same."""
-    if service.store.names("key"):
+    """Make the two accounts of an empty store.
+
+    A person and a group, with a key each that is always the same.
+    """
+    if service.store.entries("key"):
         return
     now, roles = service.now(), {"sandbox-founder": "creator"}
     ida = Account(INDIVIDUAL, "sandbox-person", "Ida Individual", f"{_PAGE}/users/ida")
@@ -37,20 +43,13 @@ def ensure_accounts(service: Service) -> None:
         names = dict(zip(("given_name", "family_name"), name.split(), strict=True))
         service.store.put(Resource("person", account.default_creator, now, now, names))
         service.save_account(account)
-        service.store.bind("key", key, account.account_id)
-
-
-def _sent(call: Call, name: str, shape: Shape = str, *, needed: bool = True) -> Any:
-    """Return what a body has under a name; what has not that shape is refused."""
-    value = call.body.get(name)
-    if (needed or value is not None) and (not value or conform(value, shape) != value):
-        raise RequestRefused(400, f"{name} cannot be {quoted(str(value))}")
-    return value
+        service.store.set_entry("key", key, account.account_id)
 
 
 def _account(service: Service, call: Call) -> Account:
-    """Return the account that a body or a query names; the individual one when it names none."""
-    return service.account(_sent(call, "account", needed=False) or call.query.get("account", INDIVIDUAL))
+    """Return the account named, or the individual one."""
+    named = call.field("account", needed=False) or call.query.get("account")
+    return service.account(named or INDIVIDUAL)
 
 
 # what is made and done
@@ -62,84 +61,95 @@ def overview(service: Service, call: Call) -> Any:
         "base_url": call.site.base_url,
         "base_url_v1": replace(call.site, version="v1").base_url,
         "prefix": call.site.prefix,
-        "keys": service.store.names("key"),
+        "keys": service.store.entries("key"),
         "admin": sorted(ADDRESSES),
     }
 
 
 def add_key(service: Service, call: Call) -> Any:
-    """Give an account one more key: its own text or a random one."""
-    account_id, key = _account(service, call).account_id, _sent(call, "key", needed=False) or service.new_id()
-    service.store.bind("key", key, account_id)
+    """Add a key to an account, or make one."""
+    account_id = _account(service, call).account_id
+    key = call.field("key", needed=False) or service.new_id()
+    service.store.set_entry("key", key, account_id)
     return {"key": key, "account": account_id}
 
 
 def add_person(service: Service, call: Call) -> Any:
-    """Make a person with an account; `referrer_code` is theirs, the rest as interface 2.7 has people."""
+    """Make a person with an account.
+
+    `referrer_code` is theirs, the rest as interface 2.7 has people.
+    """
     person = service.new_person(call.body, call.site)
     person_id, names = person.resource_id, map(person.fields.get, ("given_name", "family_name"))
-    title, code = " ".join(filter(None, names)) or "Somebody", _sent(call, "referrer_code", needed=False)
-    account_id, url = f"person:{person_id}", f"{_PAGE}/users/{person_id}"
-    service.save_account(Account(account_id, person_id, title, url, referrer_code=code))
-    return {"person_id": person_id, "account": account_id}
+    title, page = " ".join(filter(None, names)) or "Somebody", f"{_PAGE}/users/{person_id}"
+    code = call.field("referrer_code", needed=False)
+    account = Account(f"person:{person_id}", person_id, title, page, referrer_code=code)
+    service.save_account(account)
+    return {"person_id": person_id, "account": account.account_id}
 
 
 def add_group(service: Service, call: Call) -> Any:
-    """Make a group: `title`, `url`, `founder` (a person id), `roles` (person id to role), `referrer_code`."""
-    roles, founder = _sent(call, "roles", {str: ROLES}, needed=False) or {}, _sent(call, "founder")
-    roles, group_id = {founder: "creator"} | roles, service.new_id()
+    """Make a group.
+
+    `title`, `url`, `founder` (a person id), `roles` (person id to role), `referrer_code`.
+    """
+    founder, group_id = call.field("founder"), service.new_id()
+    roles = {founder: "creator"} | (call.field("roles", {str: ROLES}, needed=False) or {})
     for person_id in roles:
         service.resource("person", person_id)
-    title, url, code = (
-        _sent(call, name, needed=name == "title") for name in ("title", "url", "referrer_code")
-    )
-    page = url or f"{_PAGE}/groups/{group_id}"
-    account = Account(f"group:{group_id}", founder, title, page, roles, code)
+    page = call.field("url", needed=False) or f"{_PAGE}/groups/{group_id}"
+    code = call.field("referrer_code", needed=False)
+    account = Account(f"group:{group_id}", founder, call.field("title"), page, roles, code)
     service.save_account(account)
     return asdict(account)
 
 
 def add_titled(kind: str, service: Service, call: Call) -> Any:
-    """Make a campaign or a petition: `title`, `account`, and the other fields of one."""
+    """Make a campaign or a petition of an `account`."""
     made = service.add_titled(kind, _account(service, call), call.body, call.site, by="ui")
     return json.loads(service.text(made, call.site)) | {"id": made.resource_id}
 
 
 def add_events(service: Service, call: Call) -> Any:
-    """Make events as the service's own user interface does: `events`, a list of v2 bodies, `account`.
+    """Make events as the user interface does.
 
-    These may also set what the API cannot: featured_image_url, capacity, <p>:hidden, <p>:event_campaign_id, and
-    `listed` false, for an event that only its campaign's collection shows.
+    `events` is a list of v2 bodies, of one `account`. These may also set what the API cannot: featured_image_url,
+    capacity, <p>:hidden, <p>:event_campaign_id, and `listed` false, for an event that only its campaign's collection
+    shows.
     """
-    account, bodies = _account(service, call), _sent(call, "events", [dict])
-    made = []
-    for body in bodies:
-        listed = body.get("listed") is not False
-        made.append(service.create_event(account, body, call.site, by="ui", listed=listed).resource_id)
-    return {"event_ids": made}
+    account, bodies = _account(service, call), call.field("events", [dict])
+    made = [service.create_event(account, body, call.site, by="ui") for body in bodies]
+    return {"event_ids": [event.resource_id for event in made]}
 
 
-def act(kind: str, parent: str, service: Service, call: Call) -> Any:
-    """Let an activist act in the service's own pages: `petition` or `event`, `person`; `source` and the like."""
-    acted_on = service.resource(parent, _sent(call, parent))
+def record_act(kind: str, parent: str, service: Service, call: Call) -> Any:
+    """Record an act in the service's own pages.
+
+    `petition` or `event`, `person`; `source` and the like.
+    """
+    acted_on = service.resource(parent, call.field(parent))
     referrer_data = {key: call.body[key] for key in REFERRER_DATA if key in call.body}
     body = {**call.body, "referrer_data": referrer_data}
     return service.act(kind, acted_on, body, call.site, by="page")
 
 
 def upload(service: Service, call: Call) -> Any:
-    """Record many signatures at once, as an upload does: `petition` (its id), `signatures`, a list of bodies."""
-    petition, bodies = (
-        service.resource("petition", _sent(call, "petition")),
-        _sent(call, "signatures", [dict]),
-    )
+    """Record many signatures at once, as an upload does.
+
+    `petition` (its id), `signatures`, a list of bodies.
+    """
+    petition = service.resource("petition", call.field("petition"))
+    bodies = call.field("signatures", [dict])
     signed = [service.act("signature", petition, body, call.site, by="upload") for body in bodies]
     return {"signature_ids": [signature.resource_id for signature in signed]}
 
 
 def add_webhook(service: Service, call: Call) -> Any:
-    """Register a receiver: `url`; as trigger `petition` or `event` (an id; all when left out), `account`, `uploads`."""
-    url = _sent(call, "url")
+    """Register a receiver of webhooks at `url`.
+
+    Its trigger: `petition` or `event` (an id; all when left out), `account`, `uploads`.
+    """
+    url = call.field("url")
     try:
         parts = urlsplit(url)
         fits = re.fullmatch("https?://[!-~]+", url) and parts.hostname and parts.port != 0
@@ -150,20 +160,23 @@ def add_webhook(service: Service, call: Call) -> Any:
     if not deliverable(url, service.webhook_hosts):
         allowing = f"--allow-webhook-hosts {cut(parts.hostname or '')} allows it"
         raise RequestRefused(400, f"url must lead to this machine; {allowing}")
-    trigger = {name: _sent(call, name, needed=False) for name in ("petition", "event", "account")}
+    trigger = {name: call.field(name, needed=False) for name in ("petition", "event", "account")}
     for kind, named in trigger.items():
         if named:
             service.account(named) if kind == "account" else service.resource(kind, named)
     webhook_id, uploads = service.new_id(), call.body.get("uploads") is True
     webhook = {"webhook_id": webhook_id, "url": url, **trigger, "uploads": uploads}
-    service.store.bind("webhook", webhook_id, webhook)
+    service.store.set_entry("webhook", webhook_id, webhook)
     return webhook
 
 
 def send_test(service: Service, call: Call) -> None:
-    """Put a "send test" message into the outbox: without dates, and with the same key each time."""
+    """Put a "send test" message into the outbox.
+
+    It has no dates, and the same key each time.
+    """
     webhook_id, now = call.ids["webhook_id"], service.clock().timestamp()
-    there(service.store.named("webhook", webhook_id), "webhook", webhook_id)
+    found_or_refused(service.store.entry("webhook", webhook_id), "webhook", webhook_id)
     element = sample_element(call.site, _account(service, call))
     service.store.put_message(service.new_id(), webhook_id, [element], due=now)
 
@@ -171,20 +184,31 @@ def send_test(service: Service, call: Call) -> None:
 def inject(service: Service, call: Call) -> Any:
     """Inject a fault: `fault`, its settings, and at which requests."""
     settings = {name: value for name, value in call.body.items() if name != "fault"}
-    return service.faults.inject(_sent(call, "fault"), **settings).shown()
+    return service.faults.inject(call.field("fault"), **settings).as_json()
+
+
+def delete(kind: str, service: Service, call: Call) -> None:
+    """Delete a resource and what stands under it.
+
+    The API refuses that (interface 7.1); no webhook is sent anything.
+    """
+    service.delete(service.resource(kind, call.ids["resource_id"]))
 
 
 # what is there
 
 
-def listed(kind: str, service: Service, call: Call) -> Any:
-    """Answer the resources of a kind, of one `account` or any, oldest first."""
+def list_resources(kind: str, service: Service, call: Call) -> Any:
+    """List a kind's resources, of one `account` or any."""
     where = {"account": call.query["account"]} if "account" in call.query else {}
     return service.store.resources(kind, **where)
 
 
-def targeting(service: Service, _call: Call) -> Any:
-    """Answer the targeting list: events made through the API with at least one attendance (interface 1.5)."""
+def targeting_list(service: Service, _call: Call) -> Any:
+    """Answer the targeting list (interface 1.5).
+
+    It has the events made through the API with at least one attendance.
+    """
     return [
         f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"
         for event in service.store.resources("event")
@@ -193,42 +217,51 @@ def targeting(service: Service, _call: Call) -> Any:
 
 
 def faults(service: Service, _call: Call) -> Any:
-    """Answer which faults can be injected, at which requests, and which are."""
-    injections = [injection.shown() for injection in service.faults.injections]
+    """Answer the faults, their settings, and the injected ones."""
+    injections = [injection.as_json() for injection in service.faults.injections]
     return {"faults": list(map(asdict, FAULTS)), "selection": SELECTION, "injections": injections}
 
 
-def _held(kind: str, add: Handler) -> dict[str, Handler]:
-    return {"GET": partial(listed, kind), "POST": add}
+# Kinds of resources with what makes one of them, by their address.
+_RESOURCES: Mapping[str, tuple[str, Handler]] = {
+    "people": ("person", add_person),
+    "campaigns": ("event_campaign", partial(add_titled, "event_campaign")),
+    "petitions": ("petition", partial(add_titled, "petition")),
+    "events": ("event", add_events),
+    "signatures": ("signature", partial(record_act, "signature", "petition")),
+    "attendances": ("attendance", partial(record_act, "attendance", "event")),
+}
 
 
 #: What answers each method of an address. ``/sandbox/requests`` never has keys.
 ADDRESSES: Mapping[str, Mapping[str, Handler]] = {
     "/": {"GET": overview},
     "/sandbox": {"GET": overview},
-    "/sandbox/keys": {"GET": lambda service, _: service.store.names("key"), "POST": add_key},
-    "/sandbox/people": _held("person", add_person),
+    "/sandbox/keys": {"GET": lambda service, _: service.store.entries("key"), "POST": add_key},
+    **{
+        f"/sandbox/{at}": {"GET": partial(list_resources, kind), "POST": add}
+        for at, (kind, add) in _RESOURCES.items()
+    },
+    **{
+        f"/sandbox/{at}/{{resource_id}}": {"DELETE": partial(delete, kind)}
+        for at, (kind, _) in _RESOURCES.items()
+    },
     "/sandbox/groups": {
-        "GET": lambda service, _: [one for one in service.store.names("account").values() if one["roles"]],
+        "GET": lambda service, _: [one for one in service.store.entries("account").values() if one["roles"]],
         "POST": add_group,
     },
-    "/sandbox/campaigns": _held("event_campaign", partial(add_titled, "event_campaign")),
-    "/sandbox/petitions": _held("petition", partial(add_titled, "petition")),
-    "/sandbox/events": _held("event", add_events),
-    "/sandbox/signatures": _held("signature", partial(act, "signature", "petition")),
-    "/sandbox/attendances": _held("attendance", partial(act, "attendance", "event")),
     "/sandbox/uploads": {"POST": upload},
     "/sandbox/webhooks": {
-        "GET": lambda service, _: list(service.store.names("webhook").values()),
+        "GET": lambda service, _: list(service.store.entries("webhook").values()),
         "POST": add_webhook,
     },
     "/sandbox/webhooks/{webhook_id}/test": {"POST": send_test},
     "/sandbox/messages": {"GET": lambda service, call: service.store.messages(call.query.get("state"))},
     "/sandbox/dead-letters": {"GET": lambda service, _: service.store.messages("dead")},
-    "/sandbox/targeting": {"GET": targeting},
+    "/sandbox/targeting": {"GET": targeting_list},
     "/sandbox/lists/{account}": {
         "GET": lambda service, call: list(
-            service.store.names(list_of(service.account(call.ids["account"]).account_id))
+            service.store.entries(list_name(service.account(call.ids["account"]).account_id))
         ),
     },
     "/sandbox/faults": {
@@ -240,7 +273,7 @@ ADDRESSES: Mapping[str, Mapping[str, Handler]] = {
         "DELETE": lambda service, call: service.faults.clear(int(call.ids["injection"])),
     },
     "/sandbox/requests": {
-        "GET": lambda service, _: [asdict(seen) for seen in service.seen],
-        "DELETE": lambda service, _: service.seen.clear(),
+        "GET": lambda service, _: [asdict(request) for request in service.requests],
+        "DELETE": lambda service, _: service.requests.clear(),
     },
 }

@@ -1,7 +1,9 @@
-"""The addresses of interface 4, and of what the links of 2.5 and 2.7 lead to: from a call to its answer."""
+"""The addresses of the API, and what they answer.
+
+They are those of interface 4, and where the links of 2.5 and 2.7 lead.
+"""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,26 +11,23 @@ from typing import Any
 from urllib.parse import urlencode
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import cut, quoted
-from osdi_frames.sandbox.faults import Injection, affect
-from osdi_frames.sandbox.kinds import KINDS, Kind, comparable
-from osdi_frames.sandbox.people import NOBODY, Account
+from osdi_frames.quoting import quoted
+from osdi_frames.sandbox.accounts import NOBODY, Account
+from osdi_frames.sandbox.faults import Injection, alter_page
+from osdi_frames.sandbox.filters import parse_filter
+from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS, ResourceKind
 from osdi_frames.sandbox.resources import Fields, Resource
-from osdi_frames.sandbox.service import Row, Service, list_of
+from osdi_frames.sandbox.service import Service, list_name
+from osdi_frames.sandbox.shapes import Shape, conform
 from osdi_frames.sandbox.site import Link, Site
-from osdi_frames.sandbox.store import Clause
 
 PER_PAGE = 25
-MOST_CLAUSES = 500
 _PAST_EVERY_END = 10**9
-
-_CLAUSE = re.compile(r"and\s+(\w+)\s+(\w+)\s+'((?:[^']|'')*)'\s*")
-_OPERATORS = {"eq": "=", "gt": ">", "lt": "<"}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: where, what was sent, and, of the API, whose and at which path."""
+    """One request; account, path and injected faults are the API's."""
 
     site: Site
     ids: Mapping[str, str]
@@ -38,14 +37,21 @@ class Call:
     path: str = ""
     injected: Sequence[Injection] = ()
 
+    def field(self, name: str, shape: Shape = str, *, needed: bool = True) -> Any:
+        """Return a field of the body, refused without its shape."""
+        value = self.body.get(name)
+        if (needed or value is not None) and (not value or conform(value, shape) != value):
+            raise RequestRefused(400, f"{name} cannot be {quoted(str(value))}")
+        return value
+
 
 Handler = Callable[[Service, Call], Any]  # it answers a value with resources in it, or JSON
 
 
-def _owner(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
-    """Return the last resource that an address names, if any, and what says that another is in its collection.
+def _addressed(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
+    """Return the resource that an address names last, if any.
 
-    Each must be in the collection of the one before it.
+    And what says that another is in its collection. Each must be in the collection of the one before it.
     """
     where: dict[str, str] = {}
     found = None
@@ -55,89 +61,66 @@ def _owner(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
     return found, where
 
 
-def one(service: Service, call: Call) -> Resource:
+def show(service: Service, call: Call) -> Resource:
     """Answer the resource that the address names."""
-    named: Resource = _owner(service, call)[0]
+    named: Resource = _addressed(service, call)[0]
     return named
 
 
 # collections (interface 2.6, 8)
 
 
-def collection(kind: Kind, service: Service, call: Call) -> str:
-    """Answer a page of a collection: the account's own, or those of the resource under which it stands."""
-    _, where = _owner(service, call)
-    if kind.name == "person":
-        where = {"listed_in": list_of(call.account.account_id)}
-    else:
-        where |= {"account": call.account.account_id} | ({} if where else {"listed": "1"})
+def collection(kind: ResourceKind, service: Service, call: Call) -> str:
+    """Answer a page of a collection."""
+    where = _where(kind, service, call)
     kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
+    number, most = _positive_number(call, "page", 1), service.per_page
+    per_page = min(_positive_number(call, "per_page", most), most)
     clauses = parse_filter(kept["filter"], kind, call.site) if "filter" in kept else []
-    number, most = _asked(call, "page", 1), service.per_page
-    per_page = min(_asked(call, "per_page", most), most)
+    read = partial(service.store.page, kind.name, where=where, clauses=clauses)
+    start = (number - 1) * per_page
+    total, stored = read(limit=per_page, offset=start)
+    rows = [service.show(row, call.site) for row in stored]
 
-    def read(limit: int, offset: int) -> tuple[int, list[Row]]:
-        total, rows = service.store.page(kind.name, where=where, clauses=clauses, limit=limit, offset=offset)
-        return total, [service.row(stored, call.site) for stored in rows]
+    here, pages = call.site.link(call.path), -(-total // per_page)
 
-    here = call.site.link(call.path)
-
-    def to(number: int) -> Link:
+    def page_link(number: int) -> Link:
         return {"href": f"{here['href']}?{urlencode({'page': number, **kept})}"}
 
-    start = (number - 1) * per_page
-    total, rows = read(per_page, start)
-    pages = -(-total // per_page)
     embedded, linked = kind.keys(call.site)
     links = {"self": here, linked: [link for link, _ in rows], "curies": call.site.curies()}
     if number < pages:
-        links["next"] = to(number + 1)
+        links["next"] = page_link(number + 1)
     counts = {"total_pages": pages, "per_page": per_page, "page": number, "total_records": total}
     page = {**counts, "_links": links}
     for injection in call.injected:
         if injection.name == "repeat_row" and start:
-            rows[: 1 if injection.settings["instead"] else 0] = read(1, start - 1)[1]
-        affect(page, rows, injection, to)
+            before = [service.show(row, call.site) for row in read(limit=1, offset=start - 1)[1]]
+            rows[: 1 if injection.settings["instead"] else 0] = before
+        alter_page(page, rows, injection, page_link)
     if not kind.totals or any(injection.name == "totals_missing" for injection in call.injected):
         del page["total_pages"], page["total_records"]
     head = json.dumps(page, ensure_ascii=False)[:-1]  # the rows are JSON already
     return f'{head}, "_embedded": {{"{embedded}": [{", ".join(text for _, text in rows)}]}}}}'
 
 
-def _asked(call: Call, name: str, default: int) -> int:
-    """Return a number from 1 on of a query: its page, or how many records a page has."""
+def _where(kind: ResourceKind, service: Service, call: Call) -> dict[str, str]:
+    """Return which resources a collection has.
+
+    They are the account's own, or those of the resource under which it stands.
+    """
+    _, where = _addressed(service, call)
+    if kind.name == "person":
+        return {"listed_in": list_name(call.account.account_id)}
+    return where | {"account": call.account.account_id} | ({} if where else {"listed": "1"})
+
+
+def _positive_number(call: Call, name: str, default: int) -> int:
+    """Return a number from 1 on of a query."""
     asked = call.query.get(name, str(default))
     if not (asked.isascii() and asked.isdigit() and asked.strip("0")):
         raise RequestRefused(400, f"{name} must be a number from 1 on, not {quoted(asked)}")
     return int(asked) if len(asked.lstrip("0")) < 10 else _PAST_EVERY_END
-
-
-def parse_filter(text: str, kind: Kind, site: Site) -> list[Clause]:
-    """Read the small OData subset: comparisons of a kind's filters, joined by `and`, in that version's names."""
-    filters, clauses, rest = kind.filtered(site), list[Clause](), f"and {text}"
-    while rest:
-        match = _CLAUSE.match(rest)
-        if match is None:
-            raise _unclear(f"not understood from {quoted(rest[4:])} on")
-        name, operator, value = match.groups()
-        for part, known in ((name, filters), (operator, _OPERATORS)):
-            if part not in known:
-                raise _unclear(f"{cut(part)} is none of {', '.join(known) or 'no names'}")
-        if name == "identifier":  # the service's own is kept without prefix
-            value = value.removeprefix(f"{site.prefix}:")
-        written = comparable(filters[name], value.replace("''", "'"))
-        if written is None:
-            raise _unclear(f"{quoted(value)} is no date or time of the calendar")
-        clauses.append((filters[name], _OPERATORS[operator], written))
-        if len(clauses) > MOST_CLAUSES:
-            raise _unclear(f"more than {MOST_CLAUSES} comparisons")
-        rest = rest[match.end() :]
-    return clauses
-
-
-def _unclear(why: str) -> RequestRefused:
-    example = "modified_date gt '2026-01-01' and title eq 'Picnic'"
-    return RequestRefused(400, f"filter: {why}; write for example {example}")
 
 
 # resources
@@ -145,7 +128,7 @@ def _unclear(why: str) -> RequestRefused:
 
 def change(service: Service, call: Call) -> Resource:
     """Answer the whole resource after a PUT."""
-    named = one(service, call)
+    named = show(service, call)
     if named.kind == "person":
         return service.change_person(named, call.account, call.body, call.site)
     return service.change(named, call.body, call.site)
@@ -153,7 +136,7 @@ def change(service: Service, call: Call) -> Resource:
 
 def delete(service: Service, call: Call) -> Any:
     """Answer that a tagging was deleted; nothing else can be."""
-    service.store.remove("tagging", resource_id=one(service, call).resource_id)
+    service.store.remove("tagging", resource_id=show(service, call).resource_id)
     return {"notice": "This tagging was successfully deleted."}
 
 
@@ -162,32 +145,35 @@ _METHODS: Mapping[str, Handler] = {"PUT": change, "DELETE": delete}  # of one re
 
 def embed(service: Service, call: Call) -> Any:
     """Answer the embed code of a resource."""
-    href = call.site.link(one(service, call).path(call.site), "embed")["href"]
+    href = call.site.link(show(service, call).path(call.site), "embed")["href"]
     return {"embed_code": f'<iframe src="{href}"></iframe>', "_links": {"self": {"href": href}}}
 
 
-def create(kind: Kind, service: Service, call: Call) -> Resource:
-    """Answer what a POST to a collection made, changed or recorded."""
-    owner, body, site = _owner(service, call)[0], call.body, call.site
+def create(kind: ResourceKind, service: Service, call: Call) -> Resource:
+    """Answer what a POST made, changed or recorded."""
+    owner, body, site = _addressed(service, call)[0], call.body, call.site
     match kind.name:
         case "event":
-            return service.create_event(call.account, body, site, campaign=owner)
+            return service.create_event(call.account, body, site, by=site.version, campaign=owner)
         case "event_campaign" | "petition":
-            return service.add_titled(kind.name, call.account, body, site)
+            return service.add_titled(kind.name, call.account, body, site, by=site.version)
         case "person":
             return service.sign_up(call.account, body, site)
         case "tag":
             return service.add_tag(call.account, body, site)
         case "tagging":
-            return service.give(owner, service.acting(body, site), site)
+            return service.add_tagging(owner, service.acting_person(body, site), site)
     return service.act(kind.name, owner, body, site)
 
 
 def entry_point(service: Service, call: Call) -> Any:
-    """Answer where the service's collections are; tags are for a valid key only."""
+    """Answer where the collections are.
+
+    Tags are for a valid key only.
+    """
     site = call.site
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
-    for kind in KINDS.values():
+    for kind in RESOURCE_KINDS.values():
         if None in kind.under and (kind.name != "tag" or call.account.account_id):
             at = kind.at(site.version)
             links[kind.keys(site)[0]] = site.link(at) | {"title": f"Collection of {at}"}
@@ -204,13 +190,13 @@ def entry_point(service: Service, call: Call) -> Any:
 
 
 def addresses(version: str, *, lenient: bool) -> dict[str, dict[str, Handler]]:
-    """Return the paths below the base address of a version, each with its methods."""
+    """Return the paths of a version, each with its methods."""
     found: dict[str, dict[str, Handler]] = {"": {"GET": entry_point}}
-    for kind in KINDS.values():
+    for kind in RESOURCE_KINDS.values():
         methods = (*kind.methods, *(kind.lenient_methods if lenient else ()))
         for path in kind.addresses(version):
             here = f"{path}/{{{kind.name}_id}}"
-            found[path], found[here] = {"GET": partial(collection, kind)}, {"GET": one}
+            found[path], found[here] = {"GET": partial(collection, kind)}, {"GET": show}
             if "POST" in methods and "{person_id}" not in path:
                 found[path]["POST"] = partial(create, kind)
             found[here] |= {method: _METHODS[method] for method in methods if method in _METHODS}

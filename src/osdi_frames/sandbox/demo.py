@@ -1,4 +1,4 @@
-"""Fill an empty sandbox with a made-up world: people, campaigns, events with their RSVPs, petitions, signatures."""
+"""Fill an empty sandbox with the sample's world."""
 
 import asyncio
 from dataclasses import replace
@@ -23,10 +23,11 @@ _FIRST_ATTENDEE = 1_000_000  # so that no attendee is one of the signers
 
 
 def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
-    """Fill an empty sandbox with a made-up world: campaigns, events, RSVPs, petitions, people, signatures.
+    """Fill an empty sandbox with a made-up world.
 
-    They belong to the group, whose key sees them, each made at its own moment; links lead to `origin`. A sandbox that
-    has events is left as it is, one that is being served answers nothing until it is filled.
+    Campaigns, events, RSVPs, petitions, people and signatures belong to the group, whose key sees them, each made at
+    its own moment; links lead to `origin`. A sandbox that has events is left as it is, one that is being served
+    answers nothing until it is filled.
 
     Examples
     --------
@@ -51,27 +52,29 @@ def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7
 def _fill(service: Service, origin: str, seed: int) -> None:
     if service.store.find("event"):
         return
-    clock, new_id = service.clock, service.new_id
-    try:
-        with service.store.transaction():
-            _Replay(service, Site(origin, service.prefix, "v2"), seed).run()
-    finally:
-        service.clock, service.new_id = clock, new_id
+    with service.store.transaction():
+        _Replay(service, Site(origin, service.prefix, "v2"), seed).run()
 
 
 class _Replay:
-    """The acts of a world in the service's own terms: what the world calls by its address gets an id here."""
+    """The acts of a world in the service's own terms.
+
+    What the world calls by its address gets an id here.
+    """
 
     def __init__(self, service: Service, site: Site, seed: int) -> None:
-        self._service, self._site = service, site
+        # The same ids at every start: who pulls again from a demo that was started again finds the same events.
+        random = Random(seed)  # noqa: S311 (ids of a demo are no secret)
+        self._service = replace(
+            service,
+            clock=lambda: self._moment,
+            new_id=lambda: str(UUID(int=random.getrandbits(128), version=4)),
+        )
+        self._site = site
         self._world = World(seed=seed, event_count=EVENTS, prefix=site.prefix, api=site.base_url)
         self._listed = {href_of(event) for event in self._world.listed}
         self._ids: dict[str, str] = {}  # of people, campaigns and petitions, by their address in the world
         self._attendees: list[str] = []
-        # The same ids at every start: who pulls again from a demo that was started again finds the same events.
-        random = Random(seed)  # noqa: S311 (ids of a demo are no secret)
-        service.clock = lambda: self._moment
-        service.new_id = lambda: str(UUID(int=random.getrandbits(128), version=4))
 
     def run(self) -> None:
         group = self._service.account(GROUP)
@@ -94,7 +97,7 @@ class _Replay:
             self._sign(signature)
 
     def _begun(self, document: Document) -> Document:
-        """Set the clock to when a document was made; return what the sandbox does not make itself."""
+        """Set the clock to a document's creation; return its body."""
         self._moment = datetime.fromisoformat(document["created_date"])
         made_here = ("identifiers", "browser_url")
         return {name: value for name, value in document.items() if name not in made_here}
@@ -102,21 +105,20 @@ class _Replay:
     def _create(self, event: Document) -> None:
         # Of the sample's events, those of the user interface have a page on the service, as in life (interface 1.2).
         by = "ui" if "browser_url" in event else "v2"
-        listed = href_of(event) in self._listed
         href = self._world.campaign_href(event)
         campaign = self._service.resource("event_campaign", self._ids[href]) if href else None
         body = self._begun(event)
         body["_links"] = self._linked("osdi:creator", self._ids[event["_links"]["osdi:creator"]["href"]])
-        made = self._service.create_event(
-            self._group, body, self._site, campaign=campaign, by=by, listed=listed
-        )
-        self._service.store.put(replace(made, modified_date=event["modified_date"]))
+        made = self._service.create_event(self._group, body, self._site, campaign=campaign, by=by)
+        listed = href_of(event) in self._listed
+        self._service.store.put(replace(made, modified_date=event["modified_date"], listed=listed))
         self._attend(made, event)
 
     def _attend(self, made: Resource, event: Document) -> None:
-        """Let people come to an event, the same ones to every event and new ones where more are needed.
+        """Let people come to an event.
 
-        They RSVP one after the other, the last one when the event was last modified.
+        The same ones come to every event, and new ones where more are needed. They RSVP one after the other, the last
+        one when the event was last modified.
         """
         count, created = event["total_accepted"], self._moment
         lasted = datetime.fromisoformat(event["modified_date"]) - created
@@ -131,16 +133,19 @@ class _Replay:
             self._act("attendance", made, body, data, by="page")
 
     def _sign(self, signature: Document) -> None:
-        body, data = self._begun(signature), signature.get(self._site.named("<p>:referrer_data"), {})
+        body, data = self._begun(signature), signature.get(self._site.prefixed("<p>:referrer_data"), {})
         petition = self._service.resource("petition", self._ids[signature["_links"]["osdi:petition"]["href"]])
         signed = self._act("signature", petition, body, data, by="api")
         if signed.created_date != signature["created_date"]:
             self._service.new_id()  # a repeat draws one, too, so that the ids after it are always the same
 
     def _act(self, kind: str, parent: Resource, body: Document, data: Document, *, by: str) -> Resource:
-        """Record an act; its referrer code is made one of the group's, since another would be taken out."""
+        """Record an act.
+
+        Its referrer code is made one of the group's, since another would be taken out.
+        """
         if code := data.get("referrer"):
-            self._service.store.bind("referrer", code, GROUP)
+            self._service.store.set_entry("referrer", code, GROUP)
         return self._service.act(kind, parent, body, self._site, by=by)
 
     def _linked(self, rel: str, person_id: str) -> dict[str, Any]:

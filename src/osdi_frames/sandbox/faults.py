@@ -1,4 +1,7 @@
-"""Faults to inject: which there are (``faults.json``), at which requests, and what each does to a page or an answer."""
+"""Faults to inject: which, at which requests, what they do.
+
+``faults.json`` declares them.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,16 @@ from starlette.types import Scope, Send
 
 from osdi_frames.errors import RequestRefused, nearest
 from osdi_frames.quoting import quoted
-from osdi_frames.sandbox.kinds import conform
+from osdi_frames.sandbox.shapes import conform
 from osdi_frames.sandbox.site import Link
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that can be injected. `at` is where it applies: request, page, answer, signature or delivery."""
+    """A fault that can be injected.
+
+    `at` is where it applies: request, page, answer, signature or delivery.
+    """
 
     name: str
     at: str
@@ -45,8 +51,8 @@ _BY_NAME = {fault.name: fault for fault in FAULTS}
 
 
 @dataclass(slots=True)
-class Seen:
-    """One request to the API, as the list of requests shows it: never with its key."""
+class LoggedRequest:
+    """One request to the API, without its key."""
 
     at: float
     method: str
@@ -57,54 +63,57 @@ class Seen:
 
 @dataclass(slots=True)
 class Injection:
-    """An injected fault: how many chosen requests came (`met`), how many were faulted (`injected`)."""
+    """An injected fault, and its counts.
+
+    `matched` of the chosen requests came, `injected` of them were faulted.
+    """
 
     injection_id: int
     name: str
     at: str
     settings: Mapping[str, Any]
     chance: random.Random
-    met: int = 0
+    matched: int = 0
     injected: int = 0
-    let_through: list[float] = field(default_factory=list)  # of rate_limit: when
+    accepted: list[float] = field(default_factory=list)  # of rate_limit: when
 
     def applies(self, method: str, path: str, page: int | None) -> bool:
-        """Tell whether a request is one of the chosen, and count it."""
+        """Return whether a request is chosen, and count it."""
         chosen = self.settings
         of_method = chosen["method"] in (None, method) and (chosen["path"] or "") in path
-        if not of_method or not _among(page, chosen["page"]):
+        if not of_method or not _is_chosen(page, chosen["page"]):
             return False
-        self.met += 1
+        self.matched += 1
         # drawn for every request, so that the same seed applies the same ones whatever else is chosen
         drawn = self.chance.random() < chosen["probability"]
         left = chosen["times"] is None or self.injected < chosen["times"]
-        hit: bool = drawn and left and _among(self.met, chosen["nth"])
+        hit: bool = drawn and left and _is_chosen(self.matched, chosen["nth"])
         self.injected += hit
         return hit
 
-    def refuses(self, now: float) -> bool:
-        """Tell whether one more call at `now` is above the limit (of rate_limit)."""
-        self.let_through = [at for at in self.let_through if at > now - self.settings["per"]]
-        refused: bool = len(self.let_through) >= self.settings["calls"]
+    def exceeds_limit(self, now: float) -> bool:
+        """Return whether one more call exceeds the rate limit."""
+        self.accepted = [at for at in self.accepted if at > now - self.settings["per"]]
+        refused: bool = len(self.accepted) >= self.settings["calls"]
         if not refused:
-            self.let_through.append(now)
+            self.accepted.append(now)
         return refused
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the injection as the admin interface shows it."""
-        counts = {"met": self.met, "injected": self.injected}
+        counts = {"matched": self.matched, "injected": self.injected}
         return {"injection": self.injection_id, "fault": self.name, **self.settings, **counts}
 
 
 class Faults:
-    """The injected faults. They are kept in memory: a restarted sandbox behaves."""
+    """The injected faults, kept in memory only."""
 
     def __init__(self) -> None:
         self.injections: list[Injection] = []
         self._ids = count(1)
 
     def inject(self, name: str, /, **settings: Any) -> Injection:
-        """Inject a fault; an unknown name or setting is refused with the ones that there are."""
+        """Inject a fault; unknown names and settings are refused."""
         if name not in _BY_NAME:
             raise RequestRefused(400, f"there is no fault {quoted(name)}; {nearest(name, _BY_NAME)}")
         fault = _BY_NAME[name]
@@ -123,7 +132,7 @@ class Faults:
     def injected(
         self, at: Collection[str], method: str, path: str, page: int | None = None
     ) -> list[Injection]:
-        """Return the injections of some kinds that apply to a request, in the order in which they were injected."""
+        """Return the injections that apply to a request, in order."""
         return [
             injection
             for injection in self.injections
@@ -131,7 +140,7 @@ class Faults:
         ]
 
 
-def _among(number: int | None, chosen: int | list[int] | None) -> bool:
+def _is_chosen(number: int | None, chosen: int | list[int] | None) -> bool:
     return chosen is None or number in (chosen if isinstance(chosen, list) else [chosen])
 
 
@@ -148,37 +157,42 @@ def _check(setting: str, value: object, known: Mapping[str, Any]) -> None:
             raise RequestRefused(400, f"{setting} cannot be {quoted(str(value))}")
 
 
-async def instead(injected: Sequence[Injection], seen: Seen) -> Response | None:
-    """Wait for injected latency; return the response that a fault gives instead of an answer."""
+async def faulty_response(injected: Sequence[Injection], logged: LoggedRequest) -> Response | None:
+    """Wait for latency; return an injected error response."""
     for injection in injected:
         settings = injection.settings
         if injection.name == "latency":
-            await asyncio.sleep(settings["seconds"] + settings["per_page"] * ((seen.page or 1) - 1))
-        elif injection.name == "rate_limit" and injection.refuses(seen.at):
-            return _failed(429, settings["retry_after"])
+            await asyncio.sleep(settings["seconds"] + settings["per_page"] * ((logged.page or 1) - 1))
+        elif injection.name == "rate_limit" and injection.exceeds_limit(logged.at):
+            return _error_response(429, settings["retry_after"])
         elif injection.name == "status":
-            return _failed(settings["status"], settings["retry_after"])
+            return _error_response(settings["status"], settings["retry_after"])
         elif injection.name == "html_error":
-            page = "<!DOCTYPE html><html><body><h1>Ordered error</h1></body></html>"
+            page = "<!DOCTYPE html><html><body><h1>Injected error</h1></body></html>"
             return HTMLResponse(page, settings["status"])
     return None
 
 
-def _failed(status: int, retry_after: int | None) -> Response:
+def _error_response(status: int, retry_after: int | None) -> Response:
     headers = None if retry_after is None else {"Retry-After": str(retry_after)}
     return JSONResponse({"error": f"injected fault: {status}"}, status_code=status, headers=headers)
 
 
-def affect(page: Mapping[str, Any], rows: list[Any], injection: Injection, to: Callable[[int], Link]) -> None:
-    """Change the links or the rows of a collection page as a fault of pages does; `to` links to a page by number."""
+def alter_page(
+    page: Mapping[str, Any], rows: list[Any], injection: Injection, page_link: Callable[[int], Link]
+) -> None:
+    """Change a collection page as a fault of pages does.
+
+    `page_link` links to a page by number.
+    """
     number, links = page["page"], page["_links"]
     match injection.name:
         case "next_on_last" if number == max(page["total_pages"], 1):
-            links["next"] = to(number + 1)
+            links["next"] = page_link(number + 1)
         case "next_repeats":
-            links["next"] = to(number)
+            links["next"] = page_link(number)
         case "next_elsewhere":
-            parts = urlsplit(to(number + 1)["href"])
+            parts = urlsplit(page_link(number + 1)["href"])
             links["next"] = {"href": f"{injection.settings['origin']}{parts.path}?{parts.query}"}
         case "next_missing":
             links.pop("next", None)
@@ -188,8 +202,11 @@ def affect(page: Mapping[str, Any], rows: list[Any], injection: Injection, to: C
             rows[:0] = rows[:1]
 
 
-async def break_off(response: Response, *, half: bool, scope: Scope, send: Send) -> None:
-    """Send nothing of a response, or half of its body, and close the connection as `serve` made possible."""
+async def break_connection(response: Response, *, half: bool, scope: Scope, send: Send) -> None:
+    """Close the connection before or within a response.
+
+    Nothing of the response is sent, or half of its body; `serve` made closing possible.
+    """
     if half:
         start = {"status": response.status_code, "headers": response.raw_headers}
         body = bytes(response.body)[: len(response.body) // 2]

@@ -1,4 +1,7 @@
-"""A geocoder without network: bundled lists, so that the same address always has the same coordinates."""
+"""A geocoder without network, over bundled lists.
+
+The same address always has the same coordinates.
+"""
 
 import csv
 import re
@@ -10,7 +13,7 @@ Location = dict[str, Any]
 
 
 class Gazetteer:
-    """The places and the regions of the lists that come with the package, by postal code and by name."""
+    """The bundled places and regions, by code and name."""
 
     def __init__(self) -> None:
         # the first place of a locality stands for it; later ones are other postal codes of the same city
@@ -48,7 +51,7 @@ class Gazetteer:
         return located | {"locality": place["locality"], "region": place["region"], "location": point}
 
     def country_of(self, entered: Mapping[str, Any]) -> dict[str, str]:
-        """Return the country that a v1 location is given: that of its postal code, whatever was entered."""
+        """Return the country of a v1 location's postal code."""
         country, postal_code = entered.get("country", "US"), entered.get("postal_code", "")
         if (country, _code(postal_code)) in self._by_code:
             return {"country": country}
@@ -56,7 +59,7 @@ class Gazetteer:
         return {"country": found} if found else {}
 
     def contradicts(self, location: Mapping[str, Any]) -> bool:
-        """Tell whether a location's postal code is known as one of another city."""
+        """Return whether a location's postal code is another city's."""
         place = self._coded({"country": "US", **location})
         return place is not None and place["locality"].casefold() != location["locality"].strip().casefold()
 
@@ -71,6 +74,6 @@ def _listed(name: str) -> list[dict[str, str]]:
 
 
 def _code(postal_code: str) -> str:
-    """Write a postal code as the list has it: without spaces, and a ZIP+4 as its ZIP."""
+    """Write a postal code without spaces, a ZIP+4 as ZIP."""
     code = "".join(postal_code.upper().split())
     return code[:5] if re.fullmatch(r"[0-9]{5}-[0-9]{4}", code) else code

@@ -1,7 +1,6 @@
-"""People and accounts: whom a key belongs to, who may create for it, what a person's record keeps (interface 4, 5)."""
+"""People: links to them, contacts, records."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,14 +8,6 @@ from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.site import Site
 from osdi_frames.tables.fields import VERSIONS
 from osdi_frames.tables.forms import value_at
-
-# Whom a group key may name as an event's creator (interface 4, rule 2). Whoever founded the group administers it.
-CREATOR_ROLES = {
-    "v2": ("creator", "administrator", "organizer"),
-    "v1": ("creator", "administrator", "member"),
-}
-
-ROLES = ("creator", "administrator", "organizer", "member")
 
 # What an entry of a person's record is unless something else was entered.
 _DEFAULTS = {
@@ -26,36 +17,11 @@ _DEFAULTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Whom a key belongs to: a person, or a group with its sponsor line and the roles of its people."""
-
-    account_id: str
-    default_creator: str
-    title: str
-    url: str
-    roles: Mapping[str, str] | None = None  # of a group: person_id to role
-    referrer_code: str | None = None
-
-    @property
-    def sponsor(self) -> dict[str, str]:
-        """Return what the account is called as a sponsor (interface 2.4)."""
-        return {"title": self.title, "url": self.url}
-
-    def creator(self, person_id: str | None, version: str) -> tuple[str, bool]:
-        """Return who creates an event and whether that was the person named (interface 4, rule 2; 7.2)."""
-        if self.roles is None:
-            allowed = person_id == self.default_creator
-        else:
-            allowed = self.roles.get(person_id or "") in CREATOR_ROLES[version]
-        return (person_id, True) if person_id and allowed else (self.default_creator, False)
-
-
-NOBODY = Account("", "", "", "")  # who asks without a key
-
-
 def named_creator(body: Mapping[str, Any], site: Site, *, any_host: bool) -> str | None:
-    """Return the id of the person that a body names as creator, by link or, in v1, embedded (interface 2.8, 4)."""
+    """Return the id of a body's creator.
+
+    By link or, in v1, embedded (interface 2.8, 4).
+    """
     places: list[tuple[str, ...]] = [("_links", "osdi:creator")]
     if site.version == "v1":
         places += [("osdi:creator", "_links", "self"), ("_embedded", "osdi:creator", "_links", "self")]
@@ -63,7 +29,7 @@ def named_creator(body: Mapping[str, Any], site: Site, *, any_host: bool) -> str
 
 
 def linked_person(body: Any, place: tuple[str, ...], site: Site, *, any_host: bool) -> str | None:
-    """Return the id of ``people/<person_id>`` of this service where a link leads there, or None.
+    """Return the id of a linked person.
 
     `place` are the keys under which the link stands in the body. With `any_host`, the link may lead to another host,
     as clients write that know the address of one service only.
@@ -74,19 +40,18 @@ def linked_person(body: Any, place: tuple[str, ...], site: Site, *, any_host: bo
         same_host = there.hostname == here.hostname or (
             is_loopback(there.hostname) and is_loopback(here.hostname)
         )
-        same = same_host and (there.scheme, there.port) == (here.scheme, here.port)
+        is_own = same_host and (there.scheme, there.port) == (here.scheme, here.port)
     except ValueError:
         return None
     path, _, person_id = there.path.rstrip("/").rpartition("/")
-    return (
-        person_id
-        if (same or any_host) and path in [f"/api/{version}/people" for version in VERSIONS]
-        else None
-    )
+    is_person = path in [f"/api/{version}/people" for version in VERSIONS]
+    return person_id if is_person and (is_own or any_host) else None
 
 
 def contacts_of(entered: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return by what a person is known again: e-mail addresses in any case, then phone numbers by their digits.
+    """Return by what a person is known again.
+
+    That is e-mail addresses in any case, then phone numbers by their digits.
 
     >>> contacts_of({"phone_numbers": [{"number": "+1 (510) 555-0100"}], "email_addresses": [{"address": "A@b.org"}]})
     [('email', 'a@b.org'), ('phone', '15105550100')]
@@ -97,10 +62,11 @@ def contacts_of(entered: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*(("email", name) for name in emails if name), *(("phone", name) for name in digits if name)]
 
 
-def recorded(known: Mapping[str, Any], entered: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record keeps of what was entered: it replaces what was known, custom fields one by one.
+def merge_person(known: Mapping[str, Any], entered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record keeps of what was entered.
 
-    The first of several entries is the primary one unless another is.
+    It replaces what was known, custom fields one by one. The first of several entries is the primary one unless
+    another is.
     """
     kept = dict(entered)
     if "custom_fields" in kept:

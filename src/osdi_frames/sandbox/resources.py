@@ -1,4 +1,7 @@
-"""What a body makes of a resource, and how a resource is shown: rules without I/O (interface 2, 4, 9)."""
+"""Resources: what may be entered, how they are shown.
+
+These rules of interface 2, 4 and 9 are without I/O.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import Any
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.sandbox.gazetteer import Gazetteer
-from osdi_frames.sandbox.kinds import KINDS, Kind, compared, conform, linked
+from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS, ResourceKind, link_paths
+from osdi_frames.sandbox.shapes import conform
 from osdi_frames.sandbox.site import Site
 
 Fields = dict[str, Any]
@@ -20,10 +24,11 @@ SPONSOR = {"v2": ("title", "browser_url"), "v1": ("summary", "url")}
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource as it is kept: `fields` by the names of its declaration, and what stands around them.
+    """A resource as it is kept.
 
-    `parent` is the resource in whose collection it is: of an event its campaign, of a signature its petition.
-    `person_id` is who made it: the creator of an event, the signer, the attendee.
+    `fields` have the names of its declaration. `parent` is the resource in whose collection it is: of an event its
+    campaign, of a signature its petition. `person_id` is who made it: the creator of an event, the signer, the
+    attendee.
     """
 
     kind: str
@@ -39,18 +44,21 @@ class Resource:
     creator_named: bool = False  # then people who act on it join the creator's own list (interface 4, rule 2)
 
     @property
-    def declared(self) -> Kind:
+    def declared(self) -> ResourceKind:
         """Return the declaration of its kind."""
-        return KINDS[self.kind]
+        return RESOURCE_KINDS[self.kind]
 
     def path(self, site: Site) -> str:
         """Return its address below the base address."""
         owner = self.declared.under[0]
-        above = f"{KINDS[owner].at(site.version)}/{self.parent}/" if owner else ""
+        above = f"{RESOURCE_KINDS[owner].at(site.version)}/{self.parent}/" if owner else ""
         return f"{above}{self.declared.at(site.version)}/{self.resource_id}"
 
     def changed(self, fields: Mapping[str, Any]) -> Resource:
-        """Return the resource with these fields; identifiers are added, never removed (interface 4, rule 3)."""
+        """Return the resource with these fields.
+
+        Identifiers are added, never removed (interface 4, rule 3).
+        """
         merged = {**self.fields, **fields}
         if "identifiers" in merged:
             both = (*self.fields.get("identifiers", ()), *merged["identifiers"])
@@ -58,20 +66,24 @@ class Resource:
         return replace(self, fields=merged)
 
     def values(self, own: str) -> Fields:
-        """Return what its declared fields show but defaults, by their names; `own` is its own identifier."""
+        """Return its values by declared name, without defaults.
+
+        `own` is its own identifier.
+        """
         shown = self.fields | {"created_date": self.created_date, "modified_date": self.modified_date}
         shown |= {"parent": self.parent, "person_id": self.person_id}
         shown["identifiers"] = [own, *self.fields.get("identifiers", ())]
         return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
-def enter(kind: str, body: Mapping[str, object], site: Site, *by: str, lenient: bool) -> Fields:
-    """Return what a body may set in these ways, by the declared names; all else is ignored (interface 4, rule 1).
+def entered_fields(kind: str, body: Mapping[str, object], site: Site, *by: str, lenient: bool) -> Fields:
+    """Return what a body may set in these ways.
 
-    With `lenient`, values count that are written in other ways than the contract's (see `conform`).
+    All else is ignored (interface 4, rule 1). With `lenient`, values count that are written in other ways than the
+    contract's (see `conform`).
     """
     entered = {}
-    for field in KINDS[kind].fields:
+    for field in RESOURCE_KINDS[kind].fields:
         name = None if set(by).isdisjoint(field.set_by) else site.field(field)
         if name and name in body:
             value = conform(body[name], field.kind, lenient=lenient)
@@ -83,12 +95,13 @@ def enter(kind: str, body: Mapping[str, object], site: Site, *by: str, lenient: 
     return entered
 
 
-def require(kind: str, entered: Fields, site: Site) -> None:
-    """Refuse what lacks a field that POST requires, by its name in that version (interface 2.1, 2.8).
+def check_required(kind: str, entered: Fields, site: Site) -> None:
+    """Refuse what lacks a field that POST requires.
 
-    v1 requires the postal code of a location, and no location: the contract's sample has none.
+    The message has its name in that version (interface 2.1, 2.8). v1 requires the postal code of a location, and no
+    location: the contract's sample has none.
     """
-    required = [field for field in KINDS[kind].fields if field.required]
+    required = [field for field in RESOURCE_KINDS[kind].fields if field.required]
     missing = [site.field(field) for field in required if field.name not in entered]
     if site.version == "v1" and "location" in entered and "postal_code" not in entered["location"]:
         missing.append("location.postal_code")
@@ -97,7 +110,7 @@ def require(kind: str, entered: Fields, site: Site) -> None:
 
 
 def relocate(event: Resource, entered: Fields, site: Site, gazetteer: Gazetteer) -> Resource:
-    """Return an event after parts of its location were entered, geocoded anew (interface 2.2).
+    """Return an event with its location entered and geocoded (interface 2.2).
 
     The other parts stay, but a postal code that is one of another city than the locality that was entered.
     """
@@ -112,13 +125,16 @@ def relocate(event: Resource, entered: Fields, site: Site, gazetteer: Gazetteer)
     return event.changed({"location": location, "geocoded": gazetteer.geocode(location)})
 
 
-def foreign(identifiers: Collection[str], site: Site) -> list[str]:
-    """Return the identifiers of other systems: the service's own are made by itself (interface 2.1)."""
+def foreign_identifiers(identifiers: Collection[str], site: Site) -> list[str]:
+    """Return the identifiers of other systems (interface 2.1)."""
     return [name for name in identifiers if not name.startswith(f"{site.prefix}:")]
 
 
 def represent(resource: Resource, site: Site, *, person: Resource | None = None) -> Fields:
-    """Return a resource in the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
+    """Return a resource as one version shows it.
+
+    It has that version's names and links (interface 2.1, 2.5, 2.8); `person` is who made it.
+    """
     values = resource.values(site.native(resource.resource_id))
     if resource.made_by == "ui":  # which makes a page for each of its own (interface 1.2)
         values.setdefault("browser_url", f"{site.origin}/{resource.path(site)}")
@@ -139,19 +155,12 @@ def represent(resource: Resource, site: Site, *, person: Resource | None = None)
 
 
 def links(resource: Resource, site: Site) -> Fields:
-    """Return the links of a resource, without curies, which stand once in a document."""
+    """Return the links of a resource, without curies."""
     own = resource.path(site)
     ids = {"self": own, "parent": resource.parent, "person_id": resource.person_id}
     known = {name: value for name, value in ids.items() if value}
     shown: Fields = {"self": site.link(own)}
-    for rel, path in linked(resource.kind, site.version):
+    for rel, path in link_paths(resource.kind, site.version):
         with suppress(KeyError):  # one that needs an id which the resource lacks
-            shown[site.named(rel)] = site.link(path.format(**known))
+            shown[site.prefixed(rel)] = site.link(path.format(**known))
     return shown
-
-
-def searched(resource: Resource) -> dict[str, list[str]]:
-    """Return the values that filters compare, by the name of the filter."""
-    defaults = {field.name: field.default for field in resource.declared.fields}
-    values = defaults | resource.values(resource.resource_id)
-    return {name: compared(name, values) for name in resource.declared.filters}

@@ -1,4 +1,4 @@
-"""Serve the sandbox over HTTP: in a thread of this process, or until the process is stopped."""
+"""Serve the sandbox: in a thread, or until stopped."""
 
 import asyncio
 import http.client
@@ -21,7 +21,7 @@ from osdi_frames.sandbox.app import create_app
 
 
 class _Breakable(H11Protocol):
-    """HTTP over a connection that an injected fault can break off."""
+    """HTTP whose connection an injected fault can close."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
         super().connection_made(transport)
@@ -30,7 +30,7 @@ class _Breakable(H11Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A sandbox that is being served: its addresses, its keys, and its admin interface."""
+    """A served sandbox: addresses, keys, admin interface."""
 
     host: str
     port: int
@@ -53,9 +53,9 @@ class Running:
         return f"{self.origin}/api/v1"
 
     def admin(self, method: str, path: str, /, **body: Any) -> Any:
-        """Ask the admin interface: a path below ``/sandbox/``, with the body's fields as keywords.
+        """Ask the admin interface.
 
-        A refusal is raised as `RequestRefused`.
+        The path is below ``/sandbox/``, the body's fields are keywords. A refusal is raised as `RequestRefused`.
         """
         with closing(http.client.HTTPConnection(self.host, self.port, timeout=60)) as connection:
             connection.request(method, f"/sandbox/{path}", json.dumps(body) if body else None)
@@ -66,7 +66,10 @@ class Running:
         return answer
 
     def inject(self, fault: str, /, **settings: Any) -> int:
-        """Inject a fault of `faults.FAULTS`, with its settings and those of `faults.SELECTION`; return its number."""
+        """Inject a fault and return its number.
+
+        Its settings are those of `faults.FAULTS` and `faults.SELECTION`.
+        """
         return int(self.admin("POST", "faults", fault=fault, **settings)["injection"])
 
     def clear_faults(self) -> None:
@@ -74,17 +77,20 @@ class Running:
         self.admin("DELETE", "faults")
 
     def requests(self) -> list[dict[str, Any]]:
-        """Return the requests that the API has seen: at (epoch seconds), method, path, page, status."""
+        """Return the requests to the API.
+
+        Each has at (epoch seconds), method, path, page, status.
+        """
         return list(self.admin("GET", "requests"))
 
 
 def bind(port: int = 0) -> socket.socket:
-    """Bind a loopback port, a free one unless it is given."""
+    """Bind a loopback port, by default a free one."""
     return listen("127.0.0.1", port)
 
 
 def server(app: Starlette) -> uvicorn.Server:
-    """Make the HTTP server of the sandbox; it says nothing unless it breaks."""
+    """Make the HTTP server of the sandbox."""
     config = uvicorn.Config(
         app,
         http=_Breakable,
@@ -99,9 +105,9 @@ def server(app: Starlette) -> uvicorn.Server:
 
 @contextmanager
 def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
-    """Serve a sandbox in a thread of this process, on loopback, while the context lasts.
+    """Serve a sandbox in a thread while the context lasts.
 
-    The database is closed when the context ends, so an app is served once.
+    It listens on loopback. The database is closed when the context ends, so an app is served once.
 
     Examples
     --------
@@ -123,7 +129,7 @@ def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
 
 
 def run(app: Starlette, listening: socket.socket) -> None:
-    """Serve a sandbox on a bound socket until the process is interrupted or terminated.
+    """Serve a sandbox on a socket until stopped.
 
     Ctrl-C ends in a KeyboardInterrupt, raised when everything is closed.
     """

@@ -1,4 +1,4 @@
-"""Addresses: where the sandbox stands for one request, and the links and names that follow from it."""
+"""Addresses: the links and names of one request."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ Link = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One version of the service under one origin, with its prefix for what is service-specific."""
+    """One version of the service at one origin."""
 
     origin: str
     prefix: str
@@ -24,20 +24,20 @@ class Site:
         """Return a link below the base address."""
         return {"href": "/".join((self.base_url, *segments)).rstrip("/")}
 
-    def named(self, name: str) -> str:
-        """Write the service's own prefix where a declared name has ``<p>``."""
+    def prefixed(self, name: str) -> str:
+        """Write the prefix where a name has ``<p>``."""
         return name.replace("<p>", self.prefix)
 
     def field(self, field: Field) -> str | None:
-        """Return what a declared field is called here; None where the version lacks it."""
+        """Return a field's name here, if it has one."""
         name = field.named(self.version)
-        return self.named(name) if name else None
+        return self.prefixed(name) if name else None
 
     def native(self, resource_id: str) -> str:
         """Return the service's own identifier of a resource (interface 2.1)."""
         return f"{self.prefix}:{resource_id}"
 
     def curies(self) -> list[dict[str, object]]:
-        """Return the curies of interface 2.5; those of v1 point at the v1 reference area (2.8)."""
+        """Return the curies of this version (interface 2.5, 2.8)."""
         docs_url = f"{self.origin}/docs/{self.version}/{{rel}}"
         return [{"name": name, "href": docs_url, "templated": True} for name in ("osdi", self.prefix)]

@@ -1,9 +1,9 @@
 """The sandbox's memory: one SQLite database, durable at every commit.
 
-`resource` has every resource of the API; what filters compare of it stands in a column of its own. `entry` has whatever
-is known by a name: accounts, webhooks, the people on a list, and the ids of what must be unique, as API keys,
-identifiers, e-mail addresses and referrer codes. `message` is the outbox of the webhooks.
-The connection belongs to one thread, the one of the event loop.
+`resource` has every resource of the API; what filters compare of it stands in a column of its own. `entry` has
+whatever is known by a name: accounts, webhooks, the people on a list, and the ids of what must be unique, as API
+keys, identifiers, e-mail addresses and referrer codes. `message` is the outbox of the webhooks. The connection
+belongs to one thread, the one of the event loop.
 """
 
 import json
@@ -18,10 +18,10 @@ from typing import Any
 from osdi_frames.durable import create_file
 from osdi_frames.errors import DatabaseUnusable, RequestRefused
 from osdi_frames.quoting import located, paths_cut
-from osdi_frames.sandbox.resources import Resource, searched
+from osdi_frames.sandbox.filters import Clause, searched
+from osdi_frames.sandbox.resources import Resource
 
-Stored = tuple[str, str | None, str]  # kind, person and document of a resource, which `read` reads
-Clause = tuple[str, str, str]  # one comparison of a filter: its name, the SQL operator, and the value
+Row = tuple[str, str | None, str]  # kind, person and document of a resource, which `parse_row` reads
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",  # a second sandbox on the same file is refused when it starts
@@ -53,7 +53,10 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all of what follows, durably, or nothing of it; a full disk is a refusal."""
+        """Write all of what follows, durably, or nothing.
+
+        A full disk is a refusal.
+        """
         try:
             with self._sql:  # which commits, or rolls back
                 self._sql.execute("BEGIN IMMEDIATE")
@@ -64,19 +67,19 @@ class Store:
     # resources
 
     def put(self, resource: Resource) -> None:
-        """Write a resource; a new one is the first of its collections."""
+        """Write a resource, a new one first in its collections."""
         document = {name: getattr(resource, name) for name in _FIELDS}
         texts = [json.dumps(part, ensure_ascii=False) for part in (searched(resource), document)]
         self._sql.execute(_WRITE, (*(document[name] for name in _COLUMNS), *texts))
 
-    def stored(self, kind: str, **where: str) -> list[Stored]:
-        """Return the rows of the resources of a kind whose columns have these values, oldest first."""
+    def rows(self, kind: str, **where: str) -> list[Row]:
+        """Return a kind's rows with these values, oldest first."""
         query = f"{_READ} WHERE {_condition(where)} ORDER BY position"
         return self._sql.execute(query, (kind, *where.values())).fetchall()
 
     def resources(self, kind: str, **where: str) -> list[Resource]:
         """Return those resources."""
-        return [read(row) for row in self.stored(kind, **where)]
+        return [parse_row(row) for row in self.rows(kind, **where)]
 
     def find(self, kind: str, **where: str) -> Resource | None:
         """Return the first of those resources, or None."""
@@ -84,8 +87,8 @@ class Store:
 
     def page(
         self, kind: str, *, where: Mapping[str, str], clauses: Sequence[Clause], limit: int, offset: int
-    ) -> tuple[int, list[Stored]]:
-        """Return how many resources a collection has, and those of one page, newest first.
+    ) -> tuple[int, list[Row]]:
+        """Return a collection's size and one page, newest first.
 
         `where` has values of columns; that of ``listed_in`` is a list, as `names` has it, on which they are.
         """
@@ -101,10 +104,10 @@ class Store:
         return total, self._sql.execute(query, (*values, limit, offset)).fetchall()
 
     def remove(self, kind: str, **where: str) -> None:
-        """Remove the resources of a kind whose columns have these values."""
+        """Remove a kind's resources with these values."""
         self._sql.execute(f"DELETE FROM resource WHERE {_condition(where)}", (kind, *where.values()))  # noqa: S608 (columns are keywords of calls)
 
-    def bring_to_front(self, account: str) -> None:
+    def move_last_event_to_front(self, account: str) -> None:
         """Make the last event of an account's collection its first."""
         self._sql.execute(
             "UPDATE resource SET position = (SELECT max(position) + 1 FROM resource) WHERE position ="
@@ -114,29 +117,34 @@ class Store:
 
     # entries
 
-    def bind(self, kind: str, name: str, value: object) -> None:
-        """Let a name of a kind stand for a value from now on."""
+    def set_entry(self, kind: str, name: str, value: object) -> None:
+        """Write the value of a kind's name."""
         self._sql.execute(
             "INSERT INTO entry (kind, name, value) VALUES (?, ?, ?)"
             " ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value",
             (kind, name, json.dumps(value)),
         )
 
-    def named(self, kind: str, name: str) -> Any:
+    def remove_entries_of(self, resource_id: str) -> None:
+        """Remove a resource's names, and it from every list."""
+        query = "DELETE FROM entry WHERE value = ? OR (name = ? AND kind LIKE 'list %')"
+        self._sql.execute(query, (json.dumps(resource_id), resource_id))
+
+    def entry(self, kind: str, name: str) -> Any:
         """Return what a name stands for, or None."""
         query = "SELECT value FROM entry WHERE kind = ? AND name = ?"
         row = self._sql.execute(query, (kind, name)).fetchone()
         return json.loads(row[0]) if row else None
 
-    def names(self, kind: str) -> dict[str, Any]:
-        """Return every name of a kind with its value, oldest first."""
+    def entries(self, kind: str) -> dict[str, Any]:
+        """Return a kind's names and values, oldest first."""
         query = "SELECT name, value FROM entry WHERE kind = ? ORDER BY position"
         return {name: json.loads(value) for name, value in self._sql.execute(query, (kind,))}
 
     # messages
 
     def put_message(self, message_id: str, webhook_id: str, body: Sequence[object], *, due: float) -> None:
-        """Put a message into the outbox, or write it anew with one more element."""
+        """Write a message, new or with one more element."""
         self._sql.execute(
             "INSERT INTO message (message_id, webhook_id, body, state, attempts, due) VALUES (?, ?, ?, 'waiting', 0, ?)"
             " ON CONFLICT (message_id) DO UPDATE SET body = excluded.body",
@@ -144,7 +152,10 @@ class Store:
         )
 
     def unfilled_message(self, webhook_id: str, size: int, *, now: float) -> tuple[str, list[object]] | None:
-        """Return a message whose first delivery is still to come and that has room for another element."""
+        """Return a message that another element can join.
+
+        Its first delivery is still to come.
+        """
         row = self._sql.execute(
             "SELECT message_id, body FROM message WHERE webhook_id = ? AND state = 'waiting' AND attempts = 0"
             " AND due > ? AND json_array_length(body) < ? ORDER BY position DESC LIMIT 1",
@@ -153,7 +164,10 @@ class Store:
         return (row[0], json.loads(row[1])) if row else None
 
     def waiting_messages(self, limit: int) -> list[tuple[str, str, str, int, float]]:
-        """Return the next messages: id, webhook, body, number of past attempts, and when each is due."""
+        """Return the next messages.
+
+        That is id, webhook, body, number of past attempts, and when each is due.
+        """
         return self._sql.execute(
             "SELECT message_id, webhook_id, body, attempts, due FROM message WHERE state = 'waiting'"
             " ORDER BY due, position LIMIT ?",
@@ -170,7 +184,7 @@ class Store:
         )
 
     def messages(self, state: str | None = None) -> list[dict[str, Any]]:
-        """Return the messages of the outbox, of one state or all."""
+        """Return the messages, of one state or all."""
         query = f"SELECT {', '.join(_MESSAGE)} FROM message WHERE ?1 IS NULL OR state = ?1 ORDER BY position"  # noqa: S608 (the names above)
         rows = self._sql.execute(query, (state,))
         return [dict(zip(_MESSAGE, (*row, json.loads(body)), strict=True)) for *row, body in rows]
@@ -183,9 +197,9 @@ def _condition(where: Mapping[str, str]) -> str:
     )
 
 
-def read(stored: Stored) -> Resource:
+def parse_row(row: Row) -> Resource:
     """Return a stored resource."""
-    return Resource(**json.loads(stored[-1]))
+    return Resource(**json.loads(row[-1]))
 
 
 def _opened(path: Path | None) -> sqlite3.Connection:

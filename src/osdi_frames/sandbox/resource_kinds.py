@@ -1,0 +1,212 @@
+"""Every kind of resource, as one declaration.
+
+A field has its names in v2 and v1, its shape, and who may set it. Store, pages, endpoints and representations are
+the same for all kinds. A resource of which the sandbox keeps nothing is declared, too, where a link or a client leads
+to its collection: that is then empty.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from osdi_frames.sandbox.shapes import PERSON, REFERRER_DATA
+from osdi_frames.sandbox.site import Site
+from osdi_frames.tables.fields import ALL, DATES, EVENT, UI, VERSIONS, Field, same
+
+_MADE = (same("identifiers", "identifiers", ALL), *DATES)  # every resource has these
+_NAME = same("name", str, ALL, required=True)
+_STATUS = same("status", ("accepted", "attended"), ("put",), default="accepted")
+_PERSON_FIELDS = tuple(
+    same(name, shape, ALL, default={} if name == "custom_fields" else None)
+    for name, shape in PERSON.items()
+    if name != "identifiers"
+)
+_OWN = "osdi-frames sandbox"
+_ORIGIN = Field("origin_system", "origin_system", "originating_system", str, UI, default=_OWN)
+_PUBLISHED = (
+    *_MADE,
+    replace(_ORIGIN, set_by=ALL),
+    same("title", str, ALL, required=True),
+    *(same(name, str, ALL) for name in ("name", "description", "browser_url")),
+    same("featured_image_url", str, UI),
+    same("<p>:hidden", bool, UI, default=False),
+    same("<p>:sponsor", dict),
+)
+
+
+def _acted(parent_id: str) -> tuple[Field, ...]:
+    """Declare who acted, on what, and how they came."""
+    parent = Field("parent", parent_id, parent_id, str)
+    return same("<p>:person_id", str), parent, same("<p>:referrer_data", REFERRER_DATA, ALL)
+
+
+# Where a link leads, if not to what stands under the resource itself under the link's own name.
+_PATHS = {
+    **dict.fromkeys(("osdi:creator", "osdi:organizer", "osdi:person"), "people/{person_id}"),
+    **{f"osdi:{parent}": f"{parent}s/{{parent}}" for parent in ("event", "petition", "tag")},
+    "<p>:event_campaign": "event_campaigns/{parent}",
+    "osdi:record_attendance_helper": "{self}/attendances",
+    "osdi:record_signature_helper": "{self}/signatures",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceKind:
+    """One kind of resource.
+
+    `under` names the kinds in whose addresses its collections stand, the first of which its own address names, too;
+    None is the base address. `methods` are offered besides GET, `lenient_methods` by ``--lenient`` only: POST at its
+    collections, but those under a person, PUT and DELETE of one. `filters` are the names that `filter` takes; a link
+    that one version lacks names the other. `counted` are the fields that count it: of the kind of its parent, of that
+    one's parent, and so on. `embeds` are the keys under which a version embeds the person who made it.
+    """
+
+    name: str
+    plural: str = ""
+    v1_plural: str = ""
+    under: tuple[str | None, ...] = (None,)
+    methods: tuple[str, ...] = ()
+    lenient_methods: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()
+    filters: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    counted: tuple[tuple[str, str], ...] = ()
+    embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    prefix: str = "osdi"
+    totals: bool = True
+
+    def at(self, version: str) -> str:
+        """Return the last segment of its collections' addresses."""
+        return (self.v1_plural if version == "v1" else "") or self.plural or f"{self.name}s"
+
+    def keys(self, site: Site) -> tuple[str, str]:
+        """Return the keys of a page's embedded rows and links.
+
+        The link array is called in v2 as in v1.
+        """
+        rows, links = (site.prefixed(f"{self.prefix}:{self.at(version)}") for version in (site.version, "v1"))
+        return rows, links
+
+    def filters_of(self, site: Site) -> dict[str, str]:
+        """Return its filters by their names in a version."""
+        named = {field.name: site.field(field) for field in self.fields}
+        return {name: by for by in self.filters if (name := named.get(by, by))}
+
+    def addresses(self, version: str) -> Iterator[str]:
+        """Yield the paths of its collections below the base address."""
+        for owner in self.under:
+            for path in RESOURCE_KINDS[owner].addresses(version) if owner else [""]:
+                yield f"{path}/{{{owner}_id}}/{self.at(version)}" if owner else f"/{self.at(version)}"
+
+
+_ATTENDANCES = ("osdi:attendances v2", "osdi:attendance v1")
+_EDITABLE = ("POST", "PUT")
+_DATED = ("identifier", "created_date", "modified_date")
+_TITLED = (*_DATED, "origin_system", "title")
+_CONTACTS = ("email_address", "phone_number", "region", "postal_code")
+
+
+RESOURCE_KINDS = {
+    kind.name: kind
+    for kind in (
+        ResourceKind(
+            "event",
+            under=(None, "event_campaign"),
+            methods=_EDITABLE,
+            fields=EVENT,
+            filters=(*_TITLED, "start_date", "end_date"),
+            links=(
+                *(*_ATTENDANCES, "osdi:record_attendance_helper v2"),
+                *("osdi:creator", "osdi:organizer", "<p>:event_campaign", "<p>:embed"),
+            ),
+            counted=(("event_campaign", "total_events"),),
+            embeds={"v1": ("osdi:creator", "osdi:organizer")},
+        ),
+        ResourceKind(
+            "event_campaign",
+            lenient_methods=_EDITABLE,
+            fields=(
+                *_PUBLISHED,
+                *(same(name, str, ALL) for name in ("host_pitch", "host_instructions", "host_url")),
+                *(same(name, int, default=0) for name in ("total_events", "total_rsvps")),
+            ),
+            filters=_TITLED,
+            links=("osdi:events", "<p>:embed"),
+            prefix="<p>",
+        ),
+        ResourceKind(
+            "petition",
+            lenient_methods=_EDITABLE,
+            fields=(
+                *_PUBLISHED,
+                same("petition_text", str, ALL),
+                same("target", [{"name": str}], ALL),
+                same("total_signatures", int, default=0),
+            ),
+            filters=_TITLED,
+            links=("osdi:signatures", "osdi:record_signature_helper", "osdi:creator", "<p>:embed"),
+            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+        ),
+        ResourceKind(
+            "attendance",
+            under=("event", "person"),
+            methods=_EDITABLE,
+            fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
+            filters=_DATED,
+            links=("osdi:event", "osdi:person"),
+            counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
+            v1_plural="attendance",
+        ),
+        ResourceKind(
+            "signature",
+            under=("petition", "person"),
+            methods=_EDITABLE,
+            fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
+            filters=_DATED,
+            links=("osdi:petition", "osdi:person"),
+            counted=(("petition", "total_signatures"),),
+        ),
+        ResourceKind(
+            "person",
+            "people",
+            methods=_EDITABLE,
+            fields=(*_MADE, _ORIGIN, *_PERSON_FIELDS),
+            filters=(*_DATED, "given_name", "family_name", *_CONTACTS),
+            links=(
+                *(*_ATTENDANCES, "osdi:signatures", "osdi:submissions", "osdi:donations"),
+                *("osdi:question_answers v1", "osdi:outreaches v2", "osdi:taggings v2", "<p>:responses v2"),
+            ),
+            totals=False,
+        ),
+        ResourceKind("tag", methods=("POST",), fields=(*_MADE, _NAME), links=("osdi:taggings",)),
+        ResourceKind(
+            "tagging",
+            under=("tag", "person"),
+            methods=("POST", "DELETE"),
+            fields=(*_MADE, same("item_type", str, default="osdi:person")),
+            links=("osdi:tag", "osdi:person"),
+        ),
+        # those of which nothing is kept
+        *(ResourceKind(name, filters=_TITLED) for name in ("form", "fundraising_page", "advocacy_campaign")),
+        *(ResourceKind(name, filters=_TITLED, prefix="<p>") for name in ("campaign", "survey")),
+        *(ResourceKind(name) for name in ("message", "list", "wrapper", "unique_id_list")),
+        ResourceKind("query", "queries"),
+        ResourceKind("item", under=("list",)),
+        ResourceKind("submission", under=("form", "person"), filters=_DATED),
+        ResourceKind("donation", under=(None, "fundraising_page", "person"), filters=_DATED),
+        ResourceKind("outreach", "outreaches", under=("advocacy_campaign", "person"), filters=_DATED),
+        ResourceKind("response", under=("survey", "person"), filters=_DATED, prefix="<p>"),
+        ResourceKind("question_answer", under=("person",)),
+    )
+}
+
+
+@cache
+def link_paths(kind: str, version: str) -> list[tuple[str, str]]:
+    """Return the links of a kind with their paths.
+
+    In these {self}, {parent} and {person_id} stand for what a resource has.
+    """
+    parts = [link.partition(" ") for link in RESOURCE_KINDS[kind].links]
+    here = [rel for rel, _, only in parts if only in ("", version)]
+    return [(rel, _PATHS.get(rel, f"{{self}}/{rel.partition(':')[2]}")) for rel in here]
