@@ -25,7 +25,9 @@ import osdi_frames as of
 from osdi_frames import sample
 from osdi_frames.errors import SourceWarning
 from osdi_frames.parsing.check import Inspection
+from osdi_frames.tables import TABLES
 from tests.clocks import GUARD
+from tests.one_pass import scanned
 
 # How long an example or an answer takes depends on what else the machine does.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -73,6 +75,15 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def little_of_all(little: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the small archive with the attendances of the sample."""
+    folder = tmp_path_factory.mktemp("little-of-all") / "data"
+    shutil.copytree(little, folder)
+    shutil.copy(data / "attendances.ndjson.zst", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def demo_db(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     """Return what copies the database of a sandbox with the demo into a folder; the demo is made once."""
 
@@ -90,15 +101,10 @@ def demo_db(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
 
 
 @pytest.fixture(scope="session")
-def sample_table(data: Path) -> Callable[[str], pa.Table]:
-    """Return what scans a table of the sample archive, once."""
-
-    @cache
-    def scan(table: str) -> pa.Table:
-        with warnings.catch_warnings(action="ignore", category=SourceWarning):  # some tables are not there
-            return of.open(data).scan(table).read_all()
-
-    return scan
+def sample_tables(data: Path) -> dict[str, pa.Table]:
+    """Return the tables of the sample archive."""
+    with warnings.catch_warnings(action="ignore", category=SourceWarning):  # some tables are not there
+        return scanned(data, [*TABLES])
 
 
 @pytest.fixture(scope="session")

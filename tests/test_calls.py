@@ -67,12 +67,12 @@ def test_frames_of_other_libraries_are_taken(frame):
     assert of.rsvps_by_campaign(frame)["rsvps"].to_dict() == {"(none)": 3}
 
 
-def test_a_frame_of_another_library_makes_the_same_report_and_file(data, tmp_path):
-    events = of.open(data).scan("events").read_all()
-    expected = of.rsvps_by_campaign(of.read_events(data))
+def test_a_frame_of_another_library_makes_the_same_report_and_file(little, tmp_path):
+    events = of.open(little).scan("events").read_all()
+    expected = of.rsvps_by_campaign(of.read_events(little))
     pd.testing.assert_frame_equal(of.rsvps_by_campaign(pl.from_arrow(events)), expected)
     of.write_csv(pl.from_arrow(events), tmp_path / "a.csv")
-    of.write_csv(of.read_events(data), tmp_path / "b.csv")
+    of.write_csv(of.read_events(little), tmp_path / "b.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 

@@ -5,12 +5,12 @@ import json
 import osdi_frames as of
 
 
-def test_elements_are_counted_as_often_as_they_were_received(data, inspected, sample_table):
+def test_elements_are_counted_as_often_as_they_were_received(data, inspected, sample_tables):
     tables = ["events", "event_campaigns", "attendances", "petitions", "signatures"]
     received = of.open(data).tables(tables, dedupe=False)
     counts = {name.removesuffix("s"): len(table) for name, table in received.items()}
     assert inspected.elements == counts | {"person": 0}
-    assert inspected.elements["signature"] > sample_table("signatures").num_rows
+    assert inspected.elements["signature"] > sample_tables["signatures"].num_rows
 
 
 def test_files_and_documents_are_counted(tmp_path):

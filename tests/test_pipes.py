@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import run
+
 COMMAND = f"{sys.executable} -m osdi_frames"
 
 
@@ -58,22 +60,20 @@ def test_an_error_that_nobody_reads_ends_as_quietly(words, folder):
 
 @pytest.mark.parametrize("words", ["report a.json", "report a.json --out out", "check a.json"])
 def test_json_and_quiet_print_the_document_and_warnings_alone(words, folder):
-    ran = shell(f"osdi-frames {words} --json --quiet", folder)
-    *warnings, statuses = ran.stderr.splitlines()
-    assert statuses == "0"
-    assert all(line.startswith("osdi-frames: warning: ") for line in warnings)
-    loud = shell(f"osdi-frames {words} --json", folder)
+    ran = run(*words.split(), "--json", "--quiet", cwd=folder)
+    assert ran.returncode == 0
+    assert all(line.startswith("osdi-frames: warning: ") for line in ran.stderr.splitlines())
+    loud = run(*words.split(), "--json", cwd=folder)
     assert json.loads(ran.stdout) == json.loads(loud.stdout)
 
 
 def test_json_and_quiet_of_a_failure_have_the_error_alone_on_standard_error(folder):
     (folder / "b.json").write_text('{"total_accepted": "lots"}')
-    ran = shell("osdi-frames report b.json --json --quiet", folder)
-    assert (ran.stdout, ran.stderr.splitlines()[-1]) == ("", "1")
-    assert len(ran.stderr.splitlines()) == 2
-    ran = shell("osdi-frames check b.json --json --quiet", folder)
+    ran = run("report", "b.json", "--json", "--quiet", cwd=folder)
+    assert (ran.stdout, ran.returncode, len(ran.stderr.splitlines())) == ("", 1, 1)
+    ran = run("check", "b.json", "--json", "--quiet", cwd=folder)
     assert json.loads(ran.stdout)["errors"] == 1
-    assert ran.stderr == "1\n"
+    assert (ran.stderr, ran.returncode) == ("", 1)
 
 
 @pytest.mark.parametrize(

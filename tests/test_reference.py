@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from osdi_frames.tables.forms import Form
 from tests import reference
 from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write
+from tests.one_pass import scanned
 from tests.reference import Document
 from tests.strategies import (
     ATTENDANCE,
@@ -36,19 +37,24 @@ from tests.strategies import (
 
 TABLES = list(reference.TABLES)
 
+
+def tables_of(kind: str) -> list[str]:
+    return [table for table in TABLES if reference.kind_of(table) == kind]
+
+
+DELIVERED = [table for table in TABLES if reference.KINDS[reference.kind_of(table)].delivered]
+
 #: The sample has events, and what webhooks bring.
 NOT_IN_THE_SAMPLE = ("event_campaigns", "petitions", "people")
 
 
-def scanned(
-    source: Any, table: str, *, columns: Any = None, dedupe: Any = True, **settings: Any
-) -> list[dict[str, Any]]:
-    """Read a table and leave problems aside: the reference is silent of them."""
+def read(source: Any, tables: Any, **settings: Any) -> dict[str, list[dict[str, Any]]]:
+    """Read tables and leave problems aside: the reference is silent of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", of.errors.ProblemsWarning)
         warnings.simplefilter("ignore", of.errors.SourceWarning)
-        archive = of.open(source, on_error="skip", **settings)
-        return archive.scan(table, columns, dedupe=dedupe).read_all().to_pylist()
+        found = scanned(source, tables, on_error="skip", **settings)
+    return {name: rows.to_pylist() for name, rows in found.items()}
 
 
 def same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
@@ -69,24 +75,28 @@ def comparable(name: str, value: Any) -> Any:
     return json.loads(value) if name == "custom_fields" and value is not None else value
 
 
-def options_of(table: str) -> st.SearchStrategy[dict[str, Any]]:
-    ways = [True, "message", False] if reference.KINDS[reference.kind_of(table)].delivered else [True, False]
-    prefix = st.sampled_from([None, "change_desk"])
-    return st.fixed_dictionaries({"dedupe": st.sampled_from(ways), "prefix": prefix})
+#: How tables are deduplicated, and which tables are.
+WAYS = st.sampled_from([(True, TABLES), ("message", DELIVERED), (False, TABLES)])
+PREFIX = st.sampled_from([None, "change_desk"])
 
 
-def documents_read_as_the_reference_reads_them(table: str, options: dict[str, Any], made: list[Any]) -> None:
+def documents_read_as_the_reference_reads_them(
+    made: list[Any], tables: Iterable[str], **options: Any
+) -> None:
     texts = [json.loads(json.dumps(document)) for document in made]
     places = [Document(None, number, text) for number, text in enumerate(texts, 1)]
     # With the page it is a list of documents, whatever they are, and no delivery.
-    same(scanned([*texts, {"page": 1}], table, **options), reference.read(places, table, **options))
+    for table, found in read([*texts, {"page": 1}], tables, **options).items():
+        same(found, reference.read(places, table, **options))
 
 
-@pytest.mark.parametrize("table", TABLES)
-@settings(max_examples=3)
-@given(data=st.data(), made=st.lists(documents(), min_size=1, max_size=12))
-def test_documents_read_as_the_reference_reads_them(table: str, data: st.DataObject, made: list[Any]) -> None:
-    documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
+DOCUMENTS = st.lists(documents(), min_size=1, max_size=12)
+
+
+@settings(max_examples=6)
+@given(made=DOCUMENTS, way=WAYS, prefix=PREFIX)
+def test_documents_read_as_the_reference_reads_them(made: list[Any], way: Any, prefix: str | None) -> None:
+    documents_read_as_the_reference_reads_them(made, way[1], dedupe=way[0], prefix=prefix)
 
 
 #: Whole addresses, and pieces that a parser of addresses has to keep apart.
@@ -110,29 +120,26 @@ SHOWN = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=15)
-@given(events=st.lists(SHOWN, min_size=1, max_size=20), options=options_of("events"))
-def test_targeting_labels_are_read_as_the_reference_reads_them(
-    events: list[Any], options: dict[str, Any]
-) -> None:
+@settings(max_examples=8)
+@given(events=st.lists(SHOWN, min_size=10, max_size=30), prefix=PREFIX)
+def test_targeting_labels_are_read_as_the_reference_reads_them(events: list[Any], prefix: str | None) -> None:
     page = {"_embedded": {"osdi:events": events}}
-    documents_read_as_the_reference_reads_them("events", options, [page])
+    documents_read_as_the_reference_reads_them([page], ["events"], dedupe=False, prefix=prefix)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("table", TABLES)
-@settings(max_examples=300)
-@given(data=st.data(), made=st.lists(documents(), min_size=1, max_size=12))
+@settings(max_examples=600)
+@given(made=DOCUMENTS, way=WAYS, prefix=PREFIX)
 def test_any_documents_read_as_the_reference_reads_them(
-    table: str, data: st.DataObject, made: list[Any]
+    made: list[Any], way: Any, prefix: str | None
 ) -> None:
-    documents_read_as_the_reference_reads_them(table, data.draw(options_of(table)), made)
+    documents_read_as_the_reference_reads_them(made, way[1], dedupe=way[0], prefix=prefix)
 
 
-def plain_and_mended_read_the_same(table: str, document: Any) -> None:
+def plain_and_mended_read_the_same(document: Any) -> None:
     """Compare what is read of a document as it is, where that is possible, and of what is written of it to mend it."""
     source = [document, {"page": 1}]
-    found = scanned(source, table, dedupe=False)
+    expected = read(source, TABLES, dedupe=False)
     parse = Engine.parse
 
     def refuse(engine: Engine, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
@@ -144,25 +151,24 @@ def plain_and_mended_read_the_same(table: str, document: Any) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Engine, "parse", refuse)
             patch.setattr(parsing, "has_shape", lambda *_, answer=has_shape: answer)
-            same(found, scanned(source, table, dedupe=False))
+            for table, found in read(source, TABLES, dedupe=False).items():
+                same(found, expected[table])
 
 
-@pytest.mark.parametrize("table", TABLES)
-@settings(max_examples=3)
+@settings(max_examples=8)
 @given(document=documents())
-def test_plain_and_mended_documents_read_the_same(table: str, document: Any) -> None:
-    plain_and_mended_read_the_same(table, document)
+def test_plain_and_mended_documents_read_the_same(document: Any) -> None:
+    plain_and_mended_read_the_same(document)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("table", TABLES)
-def test_plain_and_mended_documents_with_odd_values_read_the_same(table: str) -> None:
-    for document in odd_documents(table, start=TABLES.index(table), step=53):
-        plain_and_mended_read_the_same(table, document)
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_plain_and_mended_documents_with_odd_values_read_the_same(kind: str) -> None:
+    for document in odd_documents(kind, start=len(kind), step=23):
+        plain_and_mended_read_the_same(document)
 
 
-def odd_documents(table: str, *, start: int = 0, step: int = 1) -> list[Any]:
-    kind = reference.kind_of(table)
+def odd_documents(kind: str, *, start: int = 0, step: int = 1) -> list[Any]:
     pages = [{"_embedded": {key: [value]}} for key, value in RESOURCES.items()]
     collections = reference.KINDS[kind].collections
     kinds: list[Any] = [kind_page for kind_page in pages if collections[0] in kind_page["_embedded"]]
@@ -177,21 +183,16 @@ def odd_documents(table: str, *, start: int = 0, step: int = 1) -> list[Any]:
     ]
 
 
-def read_with_odd_values(table: str, made: list[Any]) -> None:
-    texts = [json.loads(json.dumps(document)) for document in made]
-    places = [Document(None, number, text) for number, text in enumerate(texts, 1)]
-    same(scanned([*texts, {"page": 1}], table, dedupe=False), reference.read(places, table, dedupe=False))
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_an_odd_value_at_a_place_reads_as_the_reference_reads_it(table: str) -> None:
-    read_with_odd_values(table, odd_documents(table, start=TABLES.index(table), step=43))
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_an_odd_value_at_a_place_reads_as_the_reference_reads_it(kind: str) -> None:
+    made = odd_documents(kind, start=len(kind), step=29)
+    documents_read_as_the_reference_reads_them(made, tables_of(kind), dedupe=False)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("table", TABLES)
-def test_any_odd_value_at_any_place_reads_as_the_reference_reads_it(table: str) -> None:
-    read_with_odd_values(table, odd_documents(table))
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_any_odd_value_at_any_place_reads_as_the_reference_reads_it(kind: str) -> None:
+    documents_read_as_the_reference_reads_them(odd_documents(kind), tables_of(kind), dedupe=False)
 
 
 @pytest.fixture(scope="module")
@@ -202,20 +203,25 @@ def sample(data: Path) -> list[Document]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_sample_archive_of_every_layout_reads_as_the_reference_reads_it(
-    table: str, sample_table: Callable[[str], pa.Table], sample: list[Document]
+    table: str, sample_tables: dict[str, pa.Table], sample: list[Document]
 ) -> None:
     expected = reference.read(sample, table)
     assert expected or table in NOT_IN_THE_SAMPLE
-    same(sample_table(table).to_pylist(), expected)
+    same(sample_tables[table].to_pylist(), expected)
 
 
 @pytest.mark.parametrize(
-    ("table", "dedupe"), [("events", False), ("signatures", False), ("signatures", "message")]
+    ("tables", "dedupe"),
+    [
+        (["events", "signatures"], False),
+        pytest.param(["signatures"], "message", marks=pytest.mark.long),
+    ],
 )
 def test_the_sample_archive_with_its_repeats_reads_as_the_reference_reads_it(
-    table: str, dedupe: Any, data: Path, sample: list[Document]
+    tables: list[str], dedupe: Any, data: Path, sample: list[Document]
 ) -> None:
-    same(scanned(data, table, dedupe=dedupe), reference.read(sample, table, dedupe=dedupe))
+    for table, found in read(data, tables, dedupe=dedupe).items():
+        same(found, reference.read(sample, table, dedupe=dedupe))
 
 
 def some_of_everything() -> list[Any]:
@@ -250,8 +256,9 @@ def test_every_layout_reads_as_the_reference_reads_it_and_as_the_objects_do(
     folder = write(LAYOUTS[layout](made), tmp_path)
     found = documents_at(folder)
     assert [document.value for document in found] == made
-    for table in table_of(list(LAYOUTS).index(layout)):
-        same(scanned(folder, table, dedupe=False), reference.read(found, table, dedupe=False))
+    tables = table_of(list(LAYOUTS).index(layout))
+    for table, rows in read(folder, tables, dedupe=False).items():
+        same(rows, reference.read(found, table, dedupe=False))
 
 
 @pytest.mark.parametrize("layout", ["lines, gz", "glued, pretty", "zip", "tar.gz", "zip in tar in zip"])
@@ -259,44 +266,44 @@ def test_an_open_file_reads_as_its_path_does(layout: str, tmp_path: Path) -> Non
     write(LAYOUTS[layout](some_of_everything()), tmp_path)
     (path,) = tmp_path.iterdir()
     with path.open("rb") as file:
-        same(scanned(file, "signatures"), scanned(path, "signatures"))
+        same(read(file, ["signatures"])["signatures"], read(path, ["signatures"])["signatures"])
         assert not file.closed
 
 
 def test_parsed_objects_read_as_the_reference_reads_them() -> None:
     made = some_of_everything()
     places = [Document(None, number, document) for number, document in enumerate(made, 1)]
-    for table in ("events", "signatures"):
-        same(scanned(made, table), reference.read(places, table))
+    for table, found in read(made, ["events", "signatures"]).items():
+        same(found, reference.read(places, table))
 
 
 def test_one_page_and_one_delivery_are_sources_by_themselves() -> None:
     page, _, _, stamped, *_ = some_of_everything()
     for source in (page, stamped, stamped["body"]):
-        for table in ("events", "signatures"):
-            same(scanned(source, table), reference.read([Document(None, 1, source)], table))
+        for table, found in read(source, ["events", "signatures"]).items():
+            same(found, reference.read([Document(None, 1, source)], table))
 
 
 @pytest.mark.parametrize(
-    ("table", "turn"),
+    ("kind", "turn"),
     [
-        pytest.param(table, turn, marks=pytest.mark.long if (number + turn) % 3 else ())
-        for number, table in enumerate(TABLES)
+        pytest.param(kind, turn, marks=pytest.mark.long if (number + turn) % 3 else ())
+        for number, kind in enumerate(reference.KINDS)
         for turn in range(3)
     ],
 )
-def test_some_columns_read_as_they_do_among_all(table: str, turn: int) -> None:
-    made = odd_documents(table, step=83)
-    whole = scanned(made, table, dedupe=False)
-    some = list(of.describe(table)["column"])[turn::3][::-1]
-    found = scanned(made, table, columns=some, dedupe=False)
-    assert not found or list(found[0]) == some
-    same(found, [{name: row[name] for name in some} for row in whole])
+def test_some_columns_read_as_they_do_among_all(kind: str, turn: int) -> None:
+    made, tables = odd_documents(kind, step=83), tables_of(kind)
+    some = {table: list(of.describe(table)["column"])[turn::3][::-1] for table in tables}
+    found, whole = read(made, some, dedupe=False), read(made, tables, dedupe=False)
+    for table, columns in some.items():
+        assert not found[table] or list(found[table][0]) == columns
+        same(found[table], [{name: row[name] for name in columns} for row in whole[table]])
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_the_columns_are_those_that_the_dictionary_names_in_its_order(table: str) -> None:
-    assert of.open([]).scan(table).schema.names == list(of.describe(table)["column"])
+def test_the_columns_are_those_that_the_dictionary_names_in_its_order() -> None:
+    for table, rows in scanned([], TABLES).items():
+        assert rows.schema.names == list(of.describe(table)["column"])
 
 
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"], ids=["glued", "lines", "blank lines"])
@@ -307,7 +314,7 @@ def test_a_file_larger_than_what_is_read_at_a_time_reads_whole_with_its_lines(
     page = json.dumps({"total_accepted": 1, "description": filling}, indent=1, ensure_ascii=False)
     path = tmp_path / "large.json"
     path.write_text(between.join([page] * 9 + ['{"torn": \n'] + [page] * 9), "utf-8")
-    found = scanned(path, "events", columns=["total_accepted", "source_line"])
+    found = read(path, {"events": ["total_accepted", "source_line"]})["events"]
     height = 3 + len(between)
     torn = 9 * height + 1
     before = [1 + number * height for number in range(9)]
@@ -320,7 +327,7 @@ def test_lines_of_a_large_file_are_counted_over_all_that_is_read_at_a_time(tmp_p
     line = json.dumps({"total_accepted": 1, "description": "é" * 100_000}, ensure_ascii=False)
     path = tmp_path / "large.ndjson"
     path.write_text("\n".join([line] * 60), "utf-8")  # about 12 MB; 4 MiB are read at a time
-    found = scanned(path, "events", columns=["source_line"])
+    found = read(path, {"events": ["source_line"]})["events"]
     assert [row["source_line"] for row in found] == list(range(1, 61))
 
 

@@ -122,10 +122,8 @@ def test_what_a_layout_is_called_is_what_it_is(data: Path, archive: Archive) -> 
 
 
 @pytest.mark.parametrize("table", [name for name in TABLES if name.startswith(("event_", "signature_"))])
-def test_every_column_of_a_child_table_has_values(
-    sample_table: Callable[[str], pa.Table], table: str
-) -> None:
-    rows = sample_table(table)
+def test_every_column_of_a_child_table_has_values(sample_tables: dict[str, pa.Table], table: str) -> None:
+    rows = sample_tables[table]
     empty = [name for name in rows.column_names if rows[name].null_count == len(rows)]
     assert empty == (["featured_image_url", "tag_list"] if table == "event_campaigns" else [])
 
@@ -141,9 +139,9 @@ ALWAYS = {
 
 @pytest.mark.parametrize("table", ALWAYS)
 def test_every_column_has_values_and_misses_some_where_it_may(
-    sample_table: Callable[[str], pa.Table], table: str
+    sample_tables: dict[str, pa.Table], table: str
 ) -> None:
-    rows = sample_table(table)
+    rows = sample_tables[table]
     missing = {name: rows[name].null_count for name in rows.column_names}
     assert [name for name, count in missing.items() if count == 0] == ALWAYS[table].split()
     no_signature_is_in_an_envelope_of_a_page = {"fetched_at"} if table == "signatures" else set()

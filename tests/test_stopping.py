@@ -1,14 +1,17 @@
 """Ctrl-C ends every command with status 130 and leaves nothing half written: real processes, real signals."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 
+import pyarrow as pa
 import pytest
 
 from osdi_frames import sample
+from osdi_frames.parsing.database import engine, refused
 from tests.clocks import GUARD, cpu_seconds, wait_for
 from tests.commands import open_fifo
 
@@ -89,6 +92,25 @@ def test_a_sample_in_place_of_an_earlier_one_leaves_that_as_it_was(tmp_path):
     words = ["sample", "made", "--signatures", "300000", "--overwrite"]
     assert stopped(words, ready=begun, cwd=tmp_path)[0] == 130
     assert sorted(tmp_path.rglob("*")) == before
+
+
+class Interrupted:
+    """Rows in which Ctrl-C arrives when the database reads them."""
+
+    times = 0
+
+    def __arrow_c_stream__(self, schema=None):
+        self.times += 1
+        if self.times > 1:  # the first time, it looks what there is
+            raise KeyboardInterrupt
+        return pa.table({"text": ["a"]}).__arrow_c_stream__(schema)
+
+
+def test_an_interrupt_while_the_database_asks_python_is_no_misfit_of_a_document():
+    with engine() as lent:
+        lent.connection.register("documents", Interrupted())
+        with pytest.raises(KeyboardInterrupt), contextlib.suppress(*refused()):
+            lent.ask("FROM documents")
 
 
 def test_an_interrupted_query_of_the_database_is_a_keyboard_interrupt():

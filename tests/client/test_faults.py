@@ -190,7 +190,7 @@ def try_mixture(mixture: list[tuple[str, dict[str, Any]]], *, pages: int, per_pa
         check(served)
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(mixtures(SMALL))
 def test_mixtures_of_faults(mixture):
     try_mixture(mixture, pages=SMALL, per_page=3)

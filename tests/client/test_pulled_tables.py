@@ -11,6 +11,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import sandbox
+from osdi_frames.sandbox import demo
 from tests.clocks import GUARD, wait_for
 from tests.receiver.process import Receiver
 from tests.receiver.sender import TOKEN
@@ -86,7 +87,7 @@ def test_ids_lead_to_rows_with_titles_and_names(read):
 
 @pytest.fixture(scope="module")
 def reported_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, pd.DataFrame], ...]]:
-    """Return the tables of the demo, as pulled and as a receiver got them by webhook while it happened."""
+    """Return the tables of a small demo, as pulled and as a receiver got them by webhook while it happened."""
     archive, pull = tmp_path_factory.mktemp("webhook"), tmp_path_factory.mktemp("pull")
     early = AFTERWARDS - datetime.now(UTC)
     app = sandbox.create_app(
@@ -94,7 +95,10 @@ def reported_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[d
     )
     with Receiver(archive) as receiver, sandbox.serve(app) as running:
         running.admin("POST", "webhooks", url=f"http://127.0.0.1:{receiver.port}/{TOKEN}", account=GROUP)
-        sandbox.fill_demo(app, origin=running.origin)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(demo, "EVENTS", 16)
+            patch.setattr(demo, "SIGNATURES", 80)
+            sandbox.fill_demo(app, origin=running.origin)
         wait_for(lambda: not running.admin("GET", "messages?state=waiting"), interval=0.2)
         assert running.admin("GET", "dead-letters") == []
         with Stocked(running).client() as client:

@@ -85,8 +85,8 @@ def agreed(source: Any, table: str, count: int, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("table", ["events", "event_people", "signature_custom_fields", "people"])
-def test_every_table_is_that_of_pandas(table, data, here):
-    agreed(data, table, 5)
+def test_every_table_is_that_of_pandas(table, little, here):
+    agreed(little, table, 5)
 
 
 @pytest.mark.parametrize(

@@ -122,13 +122,13 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture
-def opened(browser, tmp_path: Path) -> Open:
+@pytest.fixture(scope="module")
+def opened(browser, tmp_path_factory: pytest.TempPathFactory) -> Open:
     """Open a page from disk."""
 
     @contextmanager
     def open_page(html: str, *, width: int = 1280, **settings: Any) -> Iterator[Opened]:
-        file = tmp_path / "report.html"
+        file = tmp_path_factory.mktemp("page") / "report.html"
         file.write_text(html, encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
         context.set_default_timeout(MILLISECONDS)

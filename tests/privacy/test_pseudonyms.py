@@ -40,23 +40,23 @@ def one(table, column, value, key=KEY):
 
 
 @pytest.fixture(scope="module")
-def frames(data):
+def frames(little_of_all):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SourceWarning)  # of tables that are not there
-        return of.open(data).tables()
+        return of.open(little_of_all).tables()
 
 
 @pytest.fixture(scope="module")
-def whole(data, tmp_path_factory):
+def whole(little_of_all, tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole") / "out"
-    of.export(data, folder)
+    of.export(little_of_all, folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def exported(data, tmp_path_factory):
+def exported(little_of_all, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pseudonymised") / "out"
-    of.export(data, folder, pseudonymize=KEY)
+    of.export(little_of_all, folder, pseudonymize=KEY)
     return folder
 
 
@@ -131,11 +131,11 @@ def test_the_streaming_export_and_a_frame_of_pandas_or_polars_give_equal_pseudon
         pd.testing.assert_frame_equal(of.pseudonymize(of_polars, KEY, table=table), streamed)
 
 
-def test_another_run_gives_equal_pseudonyms(data, exported, tmp_path):
+def test_another_run_gives_equal_pseudonyms(little_of_all, exported, tmp_path):
     (tmp_path / "key.txt").write_bytes(KEY + b"\n")
     (tmp_path / "key.txt").chmod(0o600)
     program = "from osdi_frames.cli import main; main()"
-    options = ["export", data, "out", "--table", "signatures", "--pseudonymize-key-file", "key.txt"]
+    options = ["export", little_of_all, "out", "--table", "signatures", "--pseudonymize-key-file", "key.txt"]
     ran = subprocess.run(
         [sys.executable, "-c", program, *options], cwd=tmp_path, check=True, capture_output=True
     )
@@ -144,8 +144,8 @@ def test_another_run_gives_equal_pseudonyms(data, exported, tmp_path):
     assert again.equals(before)
 
 
-def test_a_join_by_pseudonyms_equals_the_join_by_the_keys(data, exported):
-    tags, signatures = of.read_table(data, "signature_tags"), of.read_signatures(data)
+def test_a_join_by_pseudonyms_equals_the_join_by_the_keys(little_of_all, exported):
+    tags, signatures = of.read_table(little_of_all, "signature_tags"), of.read_signatures(little_of_all)
     of_pseudonyms = [
         pd.read_parquet(exported / f"{name}.parquet") for name in ("signature_tags", "signatures")
     ]
@@ -242,8 +242,8 @@ def test_addresses_are_hidden_in_a_column_that_was_read_in_several_parts():
     assert hidden["source"].to_pylist() == ["from (e-mail)", None, "mail"]
 
 
-def test_an_export_without_a_key_has_no_identifying_column(data, tmp_path):
-    of.export(data, tmp_path / "out", drop="identifying")
+def test_an_export_without_a_key_has_no_identifying_column(little_of_all, tmp_path):
+    of.export(little_of_all, tmp_path / "out", drop="identifying")
     for table in TABLES.values():
         schema = pq.read_schema(tmp_path / "out" / f"{table.name}.parquet")
         kept = {table.column(name).privacy for name in schema.names}

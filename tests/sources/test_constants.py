@@ -73,7 +73,17 @@ def every_view(path: Path) -> None:
     of.check(path)
 
 
-@pytest.mark.parametrize("constant", [*READ, *REFUSED])
+#: Constants that every layout is tried with by default.
+QUICK = ("nAn", "-Infinity", "+inf", "infinit")
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        pytest.param(constant, marks=() if constant in QUICK else pytest.mark.long)
+        for constant in [*READ, *REFUSED]
+    ],
+)
 def test_each_view_decodes_a_text_a_fixed_number_of_times(
     constant: str, tmp_path: Path, decoded: list[int]
 ) -> None:

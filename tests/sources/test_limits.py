@@ -102,8 +102,8 @@ def long_name(size: int) -> bytes:
     return head + body + compressor.flush()
 
 
-#: Bombs that are tried by default (the zips hold brackets in gz); the others go other ways to the same limits.
-QUICK = ("zips in zips", "holes in tar", "brackets in bz2", "line breaks in xz")
+#: Bombs that are tried by default; the others go other ways to the same limits.
+QUICK = ("zips in zips", "holes in tar", "brackets in gz")
 
 
 @pytest.mark.parametrize(

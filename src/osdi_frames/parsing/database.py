@@ -33,7 +33,6 @@ _PART = 1 << 16  # characters that are compared at once: what the processor hold
 # A batch costs a query something, however few rows it has; every core is to have some.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
-_INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C
 
 #: To open a database takes 20 ms. By process, since threads do not survive a fork; with the files that wait for use.
 _databases: dict[int, tuple[DuckDBPyConnection, list[Lines]]] = {}
@@ -64,6 +63,21 @@ def _malloc() -> Iterator[None]:
 
 
 @contextmanager
+def _stopping() -> Iterator[None]:
+    """Let Ctrl-C be what it is in Python.
+
+    DuckDB makes errors of it, as of a document that is refused.
+    """
+    try:
+        yield
+    except Exception as error:
+        said = str(error)
+        if "Query interrupted" in said or said.rstrip(": \n").endswith("KeyboardInterrupt"):
+            raise KeyboardInterrupt from error
+        raise
+
+
+@contextmanager
 def engine() -> Iterator[Engine]:
     """Open a connection; what it holds goes with it."""
     import duckdb  # takes a tenth of the time that pandas takes: not before something is read
@@ -74,13 +88,9 @@ def engine() -> Iterator[Engine]:
     database, idle = _databases[os.getpid()]
     connection, lines = database.cursor(), idle.pop() if idle else Lines()
     try:
-        connection.execute(_SETTINGS)
-        with _malloc():
+        with _stopping(), _malloc():
+            connection.execute(_SETTINGS)
             yield Engine(connection, lines, idle)
-    except RuntimeError as error:
-        if _INTERRUPTED in str(error):
-            raise KeyboardInterrupt from error
-        raise
     finally:
         connection.close()
         idle.append(lines)
@@ -127,7 +137,13 @@ class Engine:
         rows = min(max(_FEWEST_ROWS, -(-table.num_rows // _BATCHES)), _MOST_ROWS)
         if any(column.num_chunks * _FEWEST_ROWS > len(column) for column in table.columns):
             table = table.combine_chunks()
-        self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
+        with _stopping():
+            self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
+
+    def ask(self, query: str) -> pa.Table:
+        """Return the rows of a query."""
+        with _stopping():
+            return self.connection.sql(query).to_arrow_table()
 
     def parse(self, form: Form, shape: Shape, documents: pa.Table) -> pa.Table:
         """Parse documents by a shape.
@@ -138,7 +154,7 @@ class Engine:
         """
         self.lines.write(one(documents["document"]))
         query = parse_query(self.lines.address, self.lines.size, form, shape)
-        found = self.connection.sql(query).to_arrow_table()
+        found = self.ask(query)
         if len(found) != len(documents):
             raise refused()[0]("some are not one document")
         return found
@@ -149,7 +165,7 @@ class Engine:
         They are lists of key, value and misplaced; null for others.
         """
         self.put("texts", pa.table({"text": objects}))
-        return one(self.connection.sql(f"SELECT {PAIRS} AS value FROM texts").to_arrow_table()["value"])
+        return one(self.ask(f"SELECT {PAIRS} AS value FROM texts")["value"])
 
 
 class Lines:

@@ -176,7 +176,7 @@ def _around_elements(
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
         paths = (json_path(place.inside) for place in places)
-        keys = one(engine.connection.sql(keys_query(paths)).to_arrow_table()["keys"]).flatten()
+        keys = one(engine.ask(keys_query(paths))["keys"]).flatten()
         sets, codes = _sets(keys)
         for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
             yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
@@ -197,7 +197,7 @@ def _in_documents(
 
 def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search]) -> Iterator[Counted]:
     engine.put("elements", elements)
-    found = engine.connection.sql(keys_query(column.path for column in columns)).to_arrow_table()
+    found = engine.ask(keys_query(column.path for column in columns))
     numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
     present = valid(keys).reshape(-1, len(columns)).copy()
     sets, codes = _sets(keys)
@@ -226,7 +226,7 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -
     steps = place.shape.inside
     engine.put("elements", elements)
     known = 0 if PRIMARY in steps else place.known
-    found = engine.connection.sql(entries_query(path, known, steps)).to_arrow_table()
+    found = engine.ask(entries_query(path, known, steps))
     numbers = found["number"].to_numpy()
     if place.shape.is_single:
         yield from _not_read(place, numbers, found["others"].to_numpy())

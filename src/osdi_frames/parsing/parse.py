@@ -390,7 +390,7 @@ class _Group:
     def _asked(self, question: str, documents: pa.Table) -> list[Any]:
         """Return the rows of a query over documents."""
         self.engine.put("documents", documents)
-        return self.engine.connection.sql(question).fetchall()
+        return [tuple(row.values()) for row in self.engine.ask(question).to_pylist()]
 
     def _add(self, parsed: Parsed, fit: Mask) -> None:
         """Add the rows of the elements that fit."""

@@ -82,12 +82,12 @@ class Versions:
         self.failing.append(failing)
         newest = ", ".join(self.element.newest)
         identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
-        seen = self.engine.connection.sql(
+        seen = self.engine.ask(
             f"""SELECT number, {newest}, (identity >> 64)::UBIGINT AS high, (identity & {_LOW})::UBIGINT AS low FROM (
             SELECT {ELEMENT} AS number, {newest},
                 coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT) AS identity FROM "rows")"""
         )
-        self.seen.add(seen.to_arrow_table())
+        self.seen.add(seen)
 
     def wait(self, table: Table, rows: pa.Table) -> None:
         """Keep some rows of a table until the end."""
@@ -128,8 +128,8 @@ class Versions:
         found = [np.empty(0, np.int64)]
         for part in range(parts):
             self.engine.put("seen", pa.concat_tables(of_part(seen, part, parts) for seen in self.seen))
-            newest = self.engine.connection.sql(_newest(self.element, "number", "seen"))
-            found.append(newest.to_arrow_table()["kept"].to_numpy())
+            newest = self.engine.ask(_newest(self.element, "number", "seen"))
+            found.append(newest["kept"].to_numpy())
         return np.sort(np.concatenate(found))
 
 
@@ -151,9 +151,9 @@ def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
     with engine() as lent:
         lent.put("keys", every.filter(pa.array(among(every["low"].to_numpy(), again))))
         kept = _newest(element, "row(partition, number)", "keys")
-        return lent.connection.sql(
+        return lent.ask(
             f"""SELECT partition, number FROM keys WHERE row(partition, number) NOT IN (SELECT kept FROM ({kept}))"""
-        ).to_arrow_table()
+        )
 
 
 def _newest(element: ElementType, number: str, seen: str) -> str:
