@@ -38,7 +38,8 @@ def scan_answer(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("created_date", "modified_date"):
         signatures[name] = pd.to_datetime(signatures[name], utc=True, format="ISO8601")
     prefixes = ("action_network:referrer_data", "platform:referrer_data", "referrer_data")
-    for name in ("source", "referrer", "website"):
+    for name, absent in {"source": ["none"], "referrer": [], "website": ["api", "none"]}.items():
         found = [f"osdi:signature.{prefix}.{name}" for prefix in prefixes]
         signatures[name] = frame.reindex(columns=found).bfill(axis=1).iloc[:, 0]
+        signatures[name] = signatures[name].mask(signatures[name].isin(absent))
     return signatures

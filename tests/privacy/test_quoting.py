@@ -31,7 +31,7 @@ import pytest
 import stamina
 
 import osdi_frames as of
-from osdi_frames import errors, receiver, sample, sandbox
+from osdi_frames import errors, locking, receiver, sample, sandbox
 from osdi_frames.cli import COMMANDS
 from osdi_frames.cli import group as commands
 from osdi_frames.durable import try_lock
@@ -448,6 +448,11 @@ def lock_twice() -> None:
         os.close(held or 0)
 
 
+def receive_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locking, "fcntl", None)
+    receiver.create_app(LONG, tokens=["t" * 32])
+
+
 def read_without_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
     of.check(f"s3://{LONG}/{CANARY}.json")
@@ -483,6 +488,7 @@ RAISED: dict[type[OsdiError], Callable[..., Any]] = {
     errors.SourceNotFound: lambda: of.check(TEXTS["JSON"]),
     errors.UnknownColumn: lambda: of.read_events(EVENT, columns=[LONG]),
     errors.UnknownTable: lambda: of.read_table(EVENT, LONG),
+    errors.UnsupportedSystem: receive_on_windows,
     errors.UnknownValue: lambda: of.report({**EVENT, "status": LONG}, status=TEXTS["JSON"]),
 }
 
