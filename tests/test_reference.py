@@ -42,8 +42,6 @@ def tables_of(kind: str) -> list[str]:
     return [table for table in TABLES if reference.kind_of(table) == kind]
 
 
-DELIVERED = [table for table in TABLES if reference.KINDS[reference.kind_of(table)].delivered]
-
 #: The sample has events, and what webhooks bring.
 NOT_IN_THE_SAMPLE = ("event_campaigns", "petitions", "people")
 
@@ -75,8 +73,14 @@ def comparable(name: str, value: Any) -> Any:
     return json.loads(value) if name == "custom_fields" and value is not None else value
 
 
-#: How tables are deduplicated, and which tables are.
-WAYS = st.sampled_from([(True, TABLES), ("message", DELIVERED), (False, TABLES)])
+#: Element types, and how they are deduplicated. What a resource without a clear type is depends on the types asked for.
+WAYS = st.sampled_from(
+    [
+        (kind, dedupe)
+        for kind, declared in reference.KINDS.items()
+        for dedupe in (True, False, *(["message"] if declared.delivered else []))
+    ]
+)
 PREFIX = st.sampled_from([None, "change_desk"])
 
 
@@ -93,10 +97,10 @@ def documents_read_as_the_reference_reads_them(
 DOCUMENTS = st.lists(documents(), min_size=1, max_size=12)
 
 
-@settings(max_examples=6)
+@settings(max_examples=20)
 @given(made=DOCUMENTS, way=WAYS, prefix=PREFIX)
 def test_documents_read_as_the_reference_reads_them(made: list[Any], way: Any, prefix: str | None) -> None:
-    documents_read_as_the_reference_reads_them(made, way[1], dedupe=way[0], prefix=prefix)
+    documents_read_as_the_reference_reads_them(made, tables_of(way[0]), dedupe=way[1], prefix=prefix)
 
 
 #: Whole addresses, and pieces that a parser of addresses has to keep apart.
@@ -128,12 +132,12 @@ def test_targeting_labels_are_read_as_the_reference_reads_them(events: list[Any]
 
 
 @pytest.mark.long
-@settings(max_examples=600)
+@settings(max_examples=3000)
 @given(made=DOCUMENTS, way=WAYS, prefix=PREFIX)
 def test_any_documents_read_as_the_reference_reads_them(
     made: list[Any], way: Any, prefix: str | None
 ) -> None:
-    documents_read_as_the_reference_reads_them(made, way[1], dedupe=way[0], prefix=prefix)
+    documents_read_as_the_reference_reads_them(made, tables_of(way[0]), dedupe=way[1], prefix=prefix)
 
 
 def plain_and_mended_read_the_same(document: Any) -> None:
@@ -299,6 +303,12 @@ def test_some_columns_read_as_they_do_among_all(kind: str, turn: int) -> None:
     for table, columns in some.items():
         assert not found[table] or list(found[table][0]) == columns
         same(found[table], [{name: row[name] for name in columns} for row in whole[table]])
+
+
+def test_an_entry_that_is_no_text_is_no_row_whatever_columns_are_read() -> None:
+    source = [[{"osdi:signature": SIGNATURE | {"add_tags": [{"a": 1}, "new"]}}]]
+    for columns in (["element"], ["tag"], None):
+        assert len(read(source, {"signature_tags": columns})["signature_tags"]) == 1
 
 
 def test_the_columns_are_those_that_the_dictionary_names_in_its_order() -> None:

@@ -192,13 +192,18 @@ def test_a_campaign_with_few_rsvps_is_hidden_with_another():
     assert report.isna().all().to_dict() == {"b": False, "a": True, "c": True}
 
 
-def test_a_total_of_all_events_that_is_little_more_than_that_of_the_last_pull_hides_it():
-    early = [{**event("a", count, 37.0), "identifiers": ["platform:a"]} for count in (20, 30)]
+@pytest.mark.parametrize(
+    ("counts", "other", "shown"),
+    [((20, 30), 3, [20, -1]), ((7, 1), 5, [-1, -1])],
+    ids=["the last pull", "the one before a hidden one"],
+)
+def test_a_pull_that_differs_by_little_from_the_total_of_all_events_is_hidden(counts, other, shown):
+    early = [{**event("a", count, 37.0), "identifiers": ["platform:a"]} for count in counts]
     pulls = [
         {"fetched_at": f"2026-05-0{day}T06:00:00Z", "body": body} for day, body in enumerate(early, start=1)
     ]
-    report = of.report([*pulls, event("b", 3, 37.0)], min_count=5)["rsvps_by_pull"]
-    assert report["rsvps"].fillna(-1).tolist() == [20, -1]
+    report = of.report([*pulls, event("b", other, 37.0)], min_count=5)["rsvps_by_pull"]
+    assert report["rsvps"].fillna(-1).tolist() == shown
     assert report["new_rsvps"].isna().all()
 
 

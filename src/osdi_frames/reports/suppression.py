@@ -212,14 +212,13 @@ def _without_steps(report: pd.DataFrame, below: int, total: int | None = None) -
     is_spread = _is_spread(report)
     counts = _counts(report if is_spread else report[["rsvps"]])
     after = counts[-1:].copy() if total is None else np.array([[total]])
-    hidden = np.zeros(len(counts), dtype=bool)
+    small = (counts > 0) & (counts < below)
+    hidden = np.zeros(len(counts), dtype=bool) if is_spread else small[:, 0].copy()
     for row in range(len(counts) - 1, -1, -1):
         steps = np.append(after - counts[row], (after - counts[row]).sum())
-        hidden[row] = ((steps != 0) & (abs(steps) < below)).any()
+        hidden[row] |= ((steps != 0) & (abs(steps) < below)).any()
         after = after if hidden[row] else counts[[row]]
-    small = (counts > 0) & (counts < below)
     if not is_spread:
-        hidden |= small[:, 0]
         after_hidden = np.append(False, hidden[:-1])
         shown = report.astype("Int64").mask(np.broadcast_to(hidden[:, None], report.shape))
         return shown.assign(new_rsvps=shown["new_rsvps"].mask(after_hidden))

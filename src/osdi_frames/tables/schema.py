@@ -281,8 +281,12 @@ class Table:
         return tuple(declared[name] for name in asked)
 
     def needed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return columns after those they are derived from."""
-        needed = ((*map(self.column, column.derived), column) for column in columns)
+        """Return columns after those they are derived from.
+
+        An entry that is a text is a row only if it is one: its column is among them.
+        """
+        texts = () if self.of_objects else (column for column in self.entry if column.v2)
+        needed = ((*map(self.column, column.derived), column) for column in (*columns, *texts))
         return tuple(dict.fromkeys(chain.from_iterable(needed)))
 
     def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
