@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import pandas_dtype
 
-from osdi_frames.errors import InvalidColumn
+from osdi_frames.errors import InvalidColumn, only_known
 from osdi_frames.frames import as_frame
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
@@ -213,6 +213,7 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     signature = Signature(list(arguments), return_annotation=pd.DataFrame)
 
     def function(*args: Any, **options: Any) -> pd.DataFrame:
+        only_known(report.name, options, signature.parameters)
         given = signature.bind(*args, **options).arguments
         titles = given.pop(titled.argument, None)
         return make(report, given.pop(report.table), Counting(**given), titles=titles)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -43,16 +43,6 @@ _FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
 }
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
-
-
-class Options(TypedDict, total=False):
-    """Keywords of `report` and `write_report`."""
-
-    reports: Iterable[Report]
-    show_addresses: bool
-    min_count: int | None
-    include: Iterable[str]
-    spelling: Spelling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

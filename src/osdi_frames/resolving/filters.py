@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
+from osdi_frames.errors import InvalidArgument, UnknownValue, nearest, only_known
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import element_types
@@ -71,8 +71,7 @@ class Filtering:
         >>> print(*Filtering({"since": "2026-05", "petition": "5f"}).lines(), sep="\n")
         only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
         """
-        if unknown := [name for name in filters if name not in FILTERS]:
-            raise TypeError(f"there is no filter {quoted(unknown[0])}; {nearest(unknown[0], FILTERS)}")
+        only_known("where", filters, FILTERS)
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
         self.asked = {name: _texts(name, value) for name, value in given.items() if value not in (None, ())}
         """The values that were asked for; of a time its text."""
