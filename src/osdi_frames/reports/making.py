@@ -86,6 +86,7 @@ def make(
         made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
     made = made if titles is None else add_titles(made, titles, titled, name=report.name)
     made.attrs["note"] = "\n".join(filter(None, [note, *groups.notes]))
+    made.attrs["caveat"] = "\n".join(groups.notes)
     return made
 
 

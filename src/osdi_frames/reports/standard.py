@@ -226,7 +226,7 @@ def make_reports(
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
     made = _make(wanted, {**tables, GROWTH.table: snapshots})
     result = ReportResult(counting, made, inspection, tuple(notes))
-    own = {declared.name: frame.attrs["note"] for declared, frame in made}
+    own = {declared.name: dict(frame.attrs) for declared, frame in made}
     result = result if wanted.min_count is None else _suppressed(result, wanted.min_count, wanted.spelling)
     _annotate(result, own, snapshots, filtering, counts)
     return result
@@ -313,7 +313,7 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tup
 
 def _annotate(
     result: ReportResult,
-    notes: Mapping[str, str],
+    own: Mapping[str, Mapping[str, str]],
     snapshots: pd.DataFrame,
     filtering: Filtering,
     counts: Sequence[tuple[str, int, str]],
@@ -330,9 +330,11 @@ def _annotate(
             if unseen:
                 events = counted(unseen, "event that is", "events that are")
                 caveats.append(f"Without {events} in no complete pull.")
-        report.attrs["caveat"] = " ".join(caveats)
-        note = notes[declared.name]
-        if declared.kind == "growth" or result.below:  # of the events; no spellings of what is hidden
+        # No spellings of what is hidden: how many there are may be few, too.
+        caveats += [] if result.below else own[declared.name]["caveat"].splitlines()
+        report.attrs["caveat"] = "\n".join(caveats)
+        note = own[declared.name]["note"]
+        if declared.kind == "growth" or result.below:  # of the events; no spellings
             note = exclusion.note(count for count in counts if count[2] == element.name)
         report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
 
