@@ -175,7 +175,7 @@ class Report:
 
     @property
     def index_names(self) -> tuple[str, ...]:
-        """The names of its index; none where the caller says by what."""
+        """The names of its index, where these are declared."""
         if self.kind != "groups":
             return ("fetched_at" if self.kind == "growth" else "created_date",)
         keys = named_keys(self.by, report=self.name)
