@@ -114,6 +114,12 @@ def test_a_frame_of_another_library_makes_the_same_report_and_file(little, tmp_p
             lambda: of.export([], "out", format="xls"),
             "'parquet', 'csv', 'xlsx', not 'xls'",
         ),
+        "formats as a text": (
+            lambda: of.open([]).write_report("out", formats="csv"),
+            r"formats is a list: formats=\['csv'\]",
+        ),
+        "min_count as a text": (lambda: of.report([], min_count="5"), "smallest count to show, not '5'"),
+        "min_count of nothing": (lambda: of.report([], min_count=0), "smallest count to show, not 0"),
         "an unknown on_error": (
             lambda: of.read_events([], on_error="ignore"),
             "'raise' or 'skip', not 'ignore'",

@@ -422,6 +422,8 @@ class Archive(Reader):
         from osdi_frames.reports.standard import ReportRequest
 
         only_known("write_report", options, Archive.write_report.__kwdefaults__, Options.__annotations__)
+        if isinstance(formats, str):
+            raise InvalidArgument(f"formats is a list: formats=[{quoted(formats)}]")
         forms = [FileForm(format, bom=bom) for format in formats]  # noqa: A001 (as `export` calls it)
         wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:

@@ -67,6 +67,8 @@ class ReportRequest:
         object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
         _refuse(self.reports)
         checked(self.spelling)
+        if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
+            raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
 
     @property
     def unfiltered(self) -> dict[str, list[str]]:
