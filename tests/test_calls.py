@@ -1,6 +1,7 @@
 """Wrong calls are answered with one sentence that says what would be right."""
 
 import ast
+import copy
 import inspect
 import re
 import sys
@@ -230,6 +231,18 @@ def test_an_id_that_occurs_nowhere_is_led_to_the_list_of_titles(data):
 def test_a_mistyped_name_of_the_package_names_the_nearest():
     with pytest.raises(AttributeError, match="nearest: read_events"):
         of.read_event  # noqa: B018
+
+
+def test_a_mistyped_method_of_an_archive_names_the_nearest():
+    archive = of.open({"title": "March"})
+    with pytest.raises(
+        AttributeError, match="an archive has no attribute 'event_campaigns'; nearest: campaigns, "
+    ):
+        archive.event_campaigns()
+    with pytest.raises(AttributeError, match="there are: attendances, campaigns, check"):
+        archive.rsvps()
+    assert copy.deepcopy(archive) == archive
+    assert not hasattr(archive, "__array__")
 
 
 def test_a_wrong_argument_is_a_value_error():

@@ -471,4 +471,4 @@ def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "Elements of other types, in no report: 2 osdi:donation, 1 platform:upload.</li>" in html
     assert "Problems: 0. Keys that no table reads, listed below: 1.</li>" in html
-    assert '<caption id="reading-caption">Keys that no table declares</caption>' in html
+    assert '<caption id="reading-caption">Keys that no table reads</caption>' in html

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.errors import InvalidArgument, InvalidSource, only_known
+from osdi_frames.errors import InvalidArgument, InvalidSource, no_attribute, only_known
 from osdi_frames.keywords import Options, PrivacyOptions
 from osdi_frames.parsing.check import Inspection, Inspector
 from osdi_frames.parsing.parse import Observer, types_among
@@ -55,6 +55,11 @@ class Archive(Reader):
 
     def _repr_html_(self) -> str:
         return self.contents.html
+
+    if not TYPE_CHECKING:  # what is not there stays an error to type checkers
+
+        def __getattr__(self, name: str) -> object:
+            raise no_attribute("an archive", name, [known for known in dir(self) if known[0] != "_"])
 
     def where(self, **filters: Unpack[Filters]) -> Archive:
         """Return the part of the archive that passes filters.
@@ -250,7 +255,7 @@ class Archive(Reader):
     # ----------------------------------------------------------------------------- problems and contents
 
     def check(self) -> pd.DataFrame:
-        """List every problem and undeclared key.
+        """List every problem, and every key not read.
 
         It looks at everything in every document, so it is slower than the readers, and nothing stops it.
 

@@ -243,6 +243,12 @@ def only_known(function: str, given: Iterable[str], *known: Iterable[str] | None
             raise TypeError(f"{said}; {nearest(name, names)}")
 
 
+def no_attribute(of: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error of a mistyped name; programs that look for private ones read no hint."""
+    hint = "" if name.startswith("_") else f"; {nearest(name, names)}"
+    return AttributeError(f"{of} has no attribute {quoted(name)}{hint}")
+
+
 def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = None) -> str:
     """Say which of `names` are nearest to a mistyped `name`, by themselves or by their titles, in any case.
 

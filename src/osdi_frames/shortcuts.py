@@ -86,7 +86,7 @@ def read_table(
 
 
 def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
-    """List every problem and undeclared key of an archive.
+    """List every problem of an archive, and every key not read.
 
     See `Archive.check` and `open`.
 

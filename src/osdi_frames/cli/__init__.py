@@ -23,7 +23,7 @@ from osdi_frames.quoting import cut_within, with_paths_cut
 COMMANDS = {
     "report": "Print reports, or write them as a page, CSV and Parquet.",
     "export": "Write tables as Parquet or CSV.",
-    "check": "List every problem, and every key that no table declares.",
+    "check": "List every problem, and every key that no table reads.",
     "describe": "Show every table and its columns.",
     "pull": "Read a service's events, and more, into an archive.",
     "receive": "Receive webhook deliveries into an archive.",

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -315,7 +315,7 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tup
 
 def _annotate(
     result: ReportResult,
-    own: Mapping[str, Mapping[str, str]],
+    own: Mapping[str, Mapping[Any, str]],
     snapshots: pd.DataFrame,
     filtering: Filtering,
     counts: Sequence[tuple[str, int, str]],
