@@ -1,6 +1,7 @@
 """Wrong calls are answered with one sentence that says what would be right."""
 
 import ast
+import copy
 import inspect
 import re
 import sys
@@ -12,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 import osdi_frames as of
-from osdi_frames import receiver, sandbox
+from osdi_frames import keywords, receiver, sandbox
 from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError
+from osdi_frames.reader import Settings
+from osdi_frames.resolving.filters import FILTERS
 
 EVENTS = of.read_events({"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"})
 POLARS = pl.from_arrow(of.open({"title": "March", "total_accepted": 3}).scan("events").read_all())
@@ -112,6 +115,12 @@ def test_a_frame_of_another_library_makes_the_same_report_and_file(little, tmp_p
             lambda: of.export([], "out", format="xls"),
             "'parquet', 'csv', 'xlsx', not 'xls'",
         ),
+        "formats as a text": (
+            lambda: of.open([]).write_report("out", formats="csv"),
+            r"formats is a list: formats=\['csv'\]",
+        ),
+        "min_count as a text": (lambda: of.report([], min_count="5"), "smallest count to show, not '5'"),
+        "min_count of nothing": (lambda: of.report([], min_count=0), "smallest count to show, not 0"),
         "an unknown on_error": (
             lambda: of.read_events([], on_error="ignore"),
             "'raise' or 'skip', not 'ignore'",
@@ -139,18 +148,79 @@ def test_columns_are_a_list():
     ("call", "said"),
     {
         "open": (lambda: of.open([], on_errors="skip"), r"open\(\) .*'on_errors'; nearest: on_error"),
-        "a reader": (lambda: of.read_events([], prefx="x"), r"open\(\) .*'prefx'; nearest: prefix"),
+        "a reader": (lambda: of.read_events([], prefx="x"), r"read_events\(\) .*'prefx'; nearest: prefix"),
+        "a reader's own": (lambda: of.read_events([], colums=[]), r"'colums'; nearest: columns"),
         "report": (lambda: of.open([]).report(min_cont=5), r" report\(\) .*'min_cont'; nearest: min_count"),
         "write_report": (
             lambda: of.open([]).write_report("out", includes="test"),
             r"write_report\(\) .*'includes'; nearest: include",
         ),
-        "where": (lambda: of.open([]).where(petiton="x"), "no filter 'petiton'; nearest: petition"),
+        "a keyword of write_report only": (
+            lambda: of.open([]).write_report("out", format=["csv"]),
+            "'format'; nearest: formats",
+        ),
+        "where": (lambda: of.open([]).where(petiton="x"), r"where\(\) .*'petiton'; nearest: petition"),
+        "of.report": (lambda: of.report([], sinc="2026"), r" report\(\) .*'sinc'; nearest: since"),
+        "a report's function": (
+            lambda: of.rsvps_by_campaign(EVENTS, spellings="exact"),
+            r"rsvps_by_campaign\(\) .*'spellings'; nearest: spelling",
+        ),
     }.values(),
 )
 def test_a_mistyped_keyword_names_the_nearest(call, said):
     with pytest.raises(TypeError, match=said.strip()):
         call()
+
+
+@pytest.mark.parametrize(
+    ("mistyped", "nearest"),
+    [
+        ({"drop_identifying": True}, "drop"),
+        ({"pseudonymise": "k" * 32}, "pseudonymize"),
+        ({"table": "signatures"}, "tables"),
+        ({"coordinate_decimal": 0}, "coordinate_decimals"),
+        ({"postal_character": 2, "drop": "identifying"}, "postal_characters"),
+        ({"hide": 1}, ""),
+        ({"min_count": 5}, ""),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "call", [of.export, lambda data, out, **options: of.open(data).export(out, **options)]
+)
+def test_an_export_with_a_mistyped_keyword_writes_nothing(tmp_path, data, call, mistyped, nearest):
+    with pytest.raises(TypeError, match=rf"^export\(\) got an unexpected keyword .*{nearest}"):
+        call(data, tmp_path / "out", **{"tables": ["signatures"], **mistyped})
+    assert [*tmp_path.iterdir()] == []
+
+
+def taking_any_keyword():
+    """Yield each public function that hands keywords on, and how many arguments it needs."""
+    methods = [name for name, _ in inspect.getmembers(of.Archive, inspect.isfunction) if name[0] != "_"]
+    functions = [getattr(of, name) for name in of.__all__]
+    for function in [*functions, *(getattr(of.open([]), name) for name in methods)]:
+        found = inspect.signature(function).parameters.values() if inspect.isroutine(function) else ()
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in found):
+            needed = [
+                one for one in found if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD
+            ]
+            yield pytest.param(function, len(needed), id=function.__qualname__)
+
+
+@pytest.mark.parametrize(("function", "needed"), [*taking_any_keyword()])
+def test_no_function_passes_over_a_keyword(tmp_path, monkeypatch, function, needed):
+    monkeypatch.chdir(tmp_path)  # "events" is a destination, too
+    said = rf"^{function.__name__}\(\) got an unexpected keyword argument 'surprise'; "
+    with pytest.raises(TypeError, match=said):
+        function(*["events"] * needed, surprise=True)
+
+
+def test_functions_of_a_source_take_what_the_archive_takes():
+    of_archive = {*of.Archive.export.__kwdefaults__, *keywords.PrivacyOptions.__annotations__}
+    shared = {*Settings.__annotations__, *FILTERS}
+    assert {*keywords.ExportOptions.__annotations__} == of_archive | shared
+    of_archive = {*of.Archive.write_report.__kwdefaults__, *keywords.Options.__annotations__}
+    assert {*keywords.WriteOptions.__annotations__} == of_archive | shared
 
 
 def test_an_id_that_occurs_nowhere_is_led_to_the_list_of_titles(data):
@@ -161,6 +231,18 @@ def test_an_id_that_occurs_nowhere_is_led_to_the_list_of_titles(data):
 def test_a_mistyped_name_of_the_package_names_the_nearest():
     with pytest.raises(AttributeError, match="nearest: read_events"):
         of.read_event  # noqa: B018
+
+
+def test_a_mistyped_method_of_an_archive_names_the_nearest():
+    archive = of.open({"title": "March"})
+    with pytest.raises(
+        AttributeError, match="an archive has no attribute 'event_campaigns'; nearest: campaigns, "
+    ):
+        archive.event_campaigns()
+    with pytest.raises(AttributeError, match="there are: attendances, campaigns, check"):
+        archive.rsvps()
+    assert copy.deepcopy(archive) == archive
+    assert not hasattr(archive, "__array__")
 
 
 def test_a_wrong_argument_is_a_value_error():

@@ -43,10 +43,12 @@ def test_report_and_export_take_filters_and_say_them(tmp_path):
     ran = run("report", "a.json", *filters, cwd=tmp_path)
     assert ran.stdout.startswith("1 signature of 0 people\n")
     assert ran.stdout.splitlines()[1].startswith(
-        "only: since 2026-05 (signatures); until 2026-05 (signatures)"
+        "only: since 2026-05 (signatures by created_date); until 2026-05 (signatures by created_date)"
     )
     ran = run("export", "a.json", "out", "--table", "signatures", *filters, cwd=tmp_path)
-    assert ran.stdout.startswith("only: since 2026-05 (events, attendances, signatures)")
+    assert ran.stdout.startswith(
+        "only: since 2026-05 (events by start_date, attendances and signatures by created_date)"
+    )
     assert pd.read_parquet(tmp_path / "out" / "signatures.parquet")["comments"].tolist() == ["5"]
     ran = run("report", "a.json", "--petition", "55", cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (1, "")
@@ -103,7 +105,7 @@ def test_report_on_a_problem_is_one_line_and_skip_passes_over_it(tmp_path):
     assert ran.returncode == 1
     assert ran.stderr == (
         'osdi-frames: a.json:1: not an integer: total_accepted = "lots"'
-        " (--on-error skip passes over it, osdi-frames check lists all)\n"
+        "; --on-error skip passes over it, osdi-frames check lists all\n"
     )
     skipped = run("report", "a.json", "--on-error", "skip", cwd=tmp_path)
     assert skipped.returncode == 0

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,6 +110,16 @@ def test_files_are_counted_with_their_size(tmp_path):
     assert f"2 files, {size / 1000:.1f} kB" in of.open(tmp_path).contents.notes
 
 
+def test_members_of_containers_are_counted_as_check_counts_them(tmp_path):
+    written(tmp_path, event(1))
+    with zipfile.ZipFile(tmp_path / "more.zip", "w") as container:
+        for number in range(2, 9):
+            container.writestr(f"{number}.json", json.dumps(event(number)))
+    said = "2 files (8 with the members of zips and tars in their place), "
+    assert [note for note in of.open(tmp_path).contents.notes if note.startswith(said)]
+    assert of.check(tmp_path).attrs["files"] == 8
+
+
 def test_each_pull_is_said_to_be_complete_or_not_with_the_reason(tmp_path):
     pulled(tmp_path, 1)
     pulled(tmp_path, 2, "all pages report 2 records; 1 was read")
@@ -154,8 +165,8 @@ def test_problems_are_counted_by_severity_with_their_most_frequent_kinds(tmp_pat
         )
     ).contents
     assert contents.notes[-2:] == [
-        "3 errors (not an integer: 2; not JSON: 1)",
-        "1 value that no table reads (undeclared key: 1); check() lists them",
+        "3 errors (not an integer: 2; not JSON: 1); check() lists them",
+        "1 value that no table reads (undeclared key: 1)",
     ]
 
 

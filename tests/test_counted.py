@@ -229,10 +229,12 @@ def test_with_every_version_exported_a_child_row_follows_its_own_version(tmp_pat
 
 def test_filters_are_said_in_the_note_the_page_and_the_terminal(tmp_path):
     made = of.write_report(ARCHIVE, tmp_path / "out", since="2026-05", petition="q", campaign="d")
-    assert made["rsvps_by_campaign"].attrs["note"] == "only: since 2026-05 (events); campaign d (events)"
-    note = "only: since 2026-05 (signatures); petition q (signatures)"
+    assert made["rsvps_by_campaign"].attrs["note"] == (
+        "only: since 2026-05 (events by start_date); campaign d (events)"
+    )
+    note = "only: since 2026-05 (signatures by created_date); petition q (signatures)"
     assert made["signatures_by_source"].attrs["note"] == note
-    said = "only: since 2026-05 (events, signatures); petition q (signatures, petitions);"
+    said = "only: since 2026-05 (events by start_date, signatures by created_date); petition q (signatures, petitions);"
     said += " campaign d (events, event campaigns)"
     assert f"O{said[1:]}" in (tmp_path / "out" / "report.html").read_text()
     assert str(of.report(ARCHIVE, since="2026-05", petition="q", campaign="d")).splitlines()[1] == said
@@ -469,4 +471,4 @@ def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "Elements of other types, in no report: 2 osdi:donation, 1 platform:upload.</li>" in html
     assert "Problems: 0. Keys that no table reads, listed below: 1.</li>" in html
-    assert '<caption id="reading-caption">Keys that no table declares</caption>' in html
+    assert '<caption id="reading-caption">Keys that no table reads</caption>' in html

@@ -243,6 +243,14 @@ def test_one_table_that_is_no_list_is_refused(tmp_path):
         of.export({}, tmp_path / "out", tables="events")
 
 
+@pytest.mark.parametrize("write", [of.write_csv, of.write_excel])
+def test_a_single_file_is_replaced_whoever_wrote_it_and_the_help_says_so(tmp_path, write):
+    (tmp_path / "mine").write_text("mine")
+    write(pd.DataFrame({"count": [1]}), tmp_path / "mine")
+    assert (tmp_path / "mine").read_bytes() != b"mine"
+    assert "is replaced, whoever wrote it" in " ".join(write.__doc__.split())
+
+
 def test_write_csv_escapes_texts_categories_and_names_and_leaves_numbers(tmp_path):
     frame = pd.DataFrame(
         {

@@ -190,8 +190,16 @@ def test_frames_files_page_plots_and_protected_reports_have_the_same_rows(tmp_pa
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "Facebook" in html
     assert "FACEBOOK" not in html
+    assert '<p class="caveat">6 spellings of source became 3.</p>' in html
     axes = of.plots.signatures_by_source(made["signatures_by_source"], ax=Figure().subplots())
     assert [label.get_text() for label in axes.get_yticklabels()] == [*rows]
+    (tmp_path / "in.json").write_text(json.dumps(archive))
+    said = '6 spellings of source became 3; spelling="exact" (--exact) keeps them apart'
+    printed = run("report", tmp_path / "in.json").stdout
+    assert printed.split("\nSignatures by source\n")[1].startswith(f"{said}\nsource ")
+    found = json.loads(run("report", tmp_path / "in.json", "--json").stdout)
+    assert found["caveats"]["signatures_by_source"] == said
+    assert run("report", tmp_path / "in.json", "--min-count", "5").stdout.count("spellings") == 0
     protected = of.report(archive, min_count=5)["signatures_by_source"]
     assert counts(protected) == rows
     assert protected.attrs["note"] == ""  # how many spellings there are may be few, too

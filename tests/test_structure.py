@@ -28,7 +28,7 @@ LAYERS = [
     {"reader", "privacy"},
     {"reports", "output"},
     {"local_time", "plots", "sample"},
-    {"client", "contents", "dask", "page", "receiver", "sandbox"},
+    {"client", "contents", "dask", "keywords", "page", "receiver", "sandbox"},
     {"archive"},
     {"shortcuts"},
     {"cli"},

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.collector import without_collector
-from osdi_frames.errors import nearest
+from osdi_frames.errors import no_attribute
 from osdi_frames.quoting import quoted
 
 if TYPE_CHECKING:
@@ -82,5 +82,4 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if not name.startswith("_") and name in _reports():
         return _reports()[name]
-    hint = "" if name.startswith("_") else f"; {nearest(name, __dir__())}"
-    raise AttributeError(f"module {quoted(__name__)} has no attribute {quoted(name)}{hint}")
+    raise no_attribute(f"module {quoted(__name__)}", name, __dir__())

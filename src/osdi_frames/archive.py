@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.errors import InvalidArgument, InvalidSource, nearest
+from osdi_frames.errors import InvalidArgument, InvalidSource, no_attribute, only_known
+from osdi_frames.keywords import Options, PrivacyOptions
 from osdi_frames.parsing.check import Inspection, Inspector
 from osdi_frames.parsing.parse import Observer, types_among
 from osdi_frames.problems import Policy
@@ -31,9 +32,8 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
     import dask.dataframe as dd
 
     from osdi_frames.contents import Contents
-    from osdi_frames.output.exporting import PrivacyOptions
     from osdi_frames.output.files import Format
-    from osdi_frames.reports.standard import Options, ReportRequest, ReportResult
+    from osdi_frames.reports.standard import ReportRequest, ReportResult
 
 
 _FIRST = 10  # documents of a large archive that `contents` looks at
@@ -55,6 +55,11 @@ class Archive(Reader):
 
     def _repr_html_(self) -> str:
         return self.contents.html
+
+    if not TYPE_CHECKING:  # what is not there stays an error to type checkers
+
+        def __getattr__(self, name: str) -> object:
+            raise no_attribute("an archive", name, [known for known in dir(self) if known[0] != "_"])
 
     def where(self, **filters: Unpack[Filters]) -> Archive:
         """Return the part of the archive that passes filters.
@@ -250,7 +255,7 @@ class Archive(Reader):
     # ----------------------------------------------------------------------------- problems and contents
 
     def check(self) -> pd.DataFrame:
-        """List every problem and undeclared key.
+        """List every problem, and every key not read.
 
         It looks at everything in every document, so it is slower than the readers, and nothing stops it.
 
@@ -360,9 +365,9 @@ class Archive(Reader):
         >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
         {'2026-05': 12}
         """
-        from osdi_frames.reports.standard import Options, ReportRequest
+        from osdi_frames.reports.standard import ReportRequest
 
-        _checked("report", options, Options.__annotations__)
+        only_known("report", options, Options.__annotations__)
         return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
 
     def _report(self, wanted: ReportRequest) -> ReportResult:
@@ -419,9 +424,11 @@ class Archive(Reader):
         from osdi_frames import page
         from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
-        from osdi_frames.reports.standard import Options, ReportRequest
+        from osdi_frames.reports.standard import ReportRequest
 
-        _checked("write_report", options, Options.__annotations__)
+        only_known("write_report", options, Archive.write_report.__kwdefaults__, Options.__annotations__)
+        if isinstance(formats, str):
+            raise InvalidArgument(f"formats is a list: formats=[{quoted(formats)}]")
         forms = [FileForm(format, bom=bom) for format in formats]  # noqa: A001 (as `export` calls it)
         wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
@@ -511,6 +518,7 @@ class Archive(Reader):
         from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
 
+        only_known("export", privacy, Archive.export.__kwdefaults__, PrivacyOptions.__annotations__)
         wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
         request = self.request(wanted.columns, dedupe=dedupe)
         if engine is not None:
@@ -575,15 +583,6 @@ class Archive(Reader):
         return dask.read(self, self.request({name: chosen}, dedupe=dedupe), count=npartitions, size=blocksize)
 
 
-def _checked(function: str, options: Mapping[str, object], known: Collection[str]) -> None:
-    """Refuse an unknown keyword; name the nearest."""
-    for name in options:
-        if name not in known:
-            raise TypeError(
-                f"{function}() got an unexpected keyword argument {quoted(name)}; {nearest(name, known)}"
-            )
-
-
 def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     source: Source, **settings: Unpack[Settings]
 ) -> Archive:
@@ -612,7 +611,7 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
        title  total_accepted
     0  March              12
     """
-    _checked("open", settings, Settings.__annotations__)
+    only_known("open", settings, Settings.__annotations__)
     if isinstance(source, Reader):
         raise InvalidSource("this is an open archive already; call its methods, as archive.events()")
     return Archive(source, **settings)

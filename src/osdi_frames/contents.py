@@ -66,11 +66,12 @@ class Files:
         """Whether a pass over them takes long."""
         return self.bytes > _LARGE
 
-    def __str__(self) -> str:
+    @property
+    def size(self) -> str:
+        """Their size in words."""
         size = self.bytes
         unit = next((unit for unit, least in _UNITS.items() if size >= least), "")
-        shown = f"{size / _UNITS[unit]:.1f} {unit}" if unit else counted(size, "byte")
-        return f"{counted(len(self.parts), 'file')}, {shown}"
+        return f"{size / _UNITS[unit]:.1f} {unit}" if unit else counted(size, "byte")
 
 
 def pulls_of(reader: Reader, found: Files) -> list[Manifest]:
@@ -114,11 +115,17 @@ class Contents:
         """Files, pulls and problems, a line each."""
         lines = [*self.filtered, *([_ROWS] if "rows" in self.types else [])]
         if self.files.parts:
-            lines.append(str(self.files))
+            lines.append(self._of_files())
         lines += [printable(line) for line in _of_pulls(self.pulls)]
         if self.inspection is None:
             return [*lines, self.note]
         return [*lines, *_of_problems(self.inspection.problems)]
+
+    def _of_files(self) -> str:
+        """Count the files; a pass knows those inside of others."""
+        count, read = len(self.files.parts), self.inspection.files if self.inspection else 0
+        inside = f" ({read:,} with the members of zips and tars in their place)" if read > count else ""
+        return f"{counted(count, 'file')}{inside}, {self.files.size}"
 
     def __str__(self) -> str:
         shown = _texts(self.types).to_string(index=False) if len(self.types) else "no elements"
@@ -205,5 +212,5 @@ def _of_problems(problems: pd.DataFrame) -> list[str]:
             lines.append(f"{counted(int(found.sum()), *nouns)} ({kinds}{others})")
     if not lines:
         return ["no problems"]
-    lines[-1] += "; check() lists them"
+    lines[0] += "; check() lists them"
     return lines

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from types import FrameType, TracebackType
 
-from osdi_frames.quoting import cut
+from osdi_frames.quoting import cut, quoted
 
 
 def _sentence(error: Exception) -> str:
@@ -231,6 +232,21 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     ('1 event', '2,062 RSVPs', '0 people')
     """
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def only_known(function: str, given: Iterable[str], *known: Iterable[str] | None) -> None:
+    """Refuse an unknown keyword as Python does, and name the nearest."""
+    names = list(chain.from_iterable(filter(None, known)))
+    for name in given:
+        if name not in names:
+            said = f"{function}() got an unexpected keyword argument {quoted(name)}"
+            raise TypeError(f"{said}; {nearest(name, names)}")
+
+
+def no_attribute(of: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error of a mistyped name; programs that look for private ones read no hint."""
+    hint = "" if name.startswith("_") else f"; {nearest(name, names)}"
+    return AttributeError(f"{of} has no attribute {quoted(name)}{hint}")
 
 
 def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = None) -> str:

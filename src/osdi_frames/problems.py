@@ -77,6 +77,7 @@ _NAMED_TYPE = (
 #: The value of a finding about the key alone.
 NOTHING: Any = object()
 
+_PASSED_OVER: Final = 'on_error="skip" (--on-error skip) passes over it, osdi_frames.check lists all'
 FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
 _PLAUSIBLE: Final = range(2000, 2100)
 _KINDS = 6  # of files not read that a message names
@@ -187,7 +188,7 @@ class Policy:
         if problem.severity != "error":
             return
         if self.on_error == "raise":
-            raise BadDocument(str(problem))
+            raise BadDocument(f"{problem}; {_PASSED_OVER}")
         self.skipped += 1
         self.first = self.first or problem
 

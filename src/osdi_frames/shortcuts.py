@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pandas as pd
 
 from osdi_frames.archive import Archive, open  # noqa: A004 (it is called of.open)
+from osdi_frames.errors import only_known
+from osdi_frames.keywords import ExportOptions, ReportOptions, WriteOptions
 from osdi_frames.reader import Settings
-from osdi_frames.resolving.filters import FILTERS, Filters
+from osdi_frames.resolving.filters import FILTERS
 from osdi_frames.resolving.resolution import Columns, Dedupe
 from osdi_frames.sources.source import Source
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from osdi_frames.output.exporting import PrivacyOptions
-    from osdi_frames.output.files import Format
-    from osdi_frames.reports.standard import Options, ReportResult
-
-    class ReportOptions(Options, Settings, Filters, total=False):
-        """Keywords of `report`: those of `open`, `Archive.where` and `Archive.report`."""
-
-    class WriteOptions(ReportOptions, total=False):
-        """Keywords of `write_report`: those of `report` and of `Archive.write_report`."""
-
-        formats: Iterable[Format]
-        bom: bool
-        now: datetime | None
-
-    class ExportOptions(PrivacyOptions, Settings, Filters, total=False):
-        """Keywords of `export`: those of `open`, `Archive.where` and `Archive.export`."""
-
-        tables: Iterable[str] | None
-        format: Format
-        partition_by: str | Literal["month"] | None
-        dedupe: Dedupe
-        overwrite: bool
-        escape_formulas: bool
-        bom: bool
+    from osdi_frames.reports.standard import ReportResult
 
 
-def _opened(source: Source, options: Mapping[str, Any]) -> tuple[Archive, dict[str, Any]]:
+def _opened(
+    function: Any, source: Source, options: Mapping[str, Any], *known: Iterable[str]
+) -> tuple[Archive, dict[str, Any]]:
     """Return the described archive, and the other keywords."""
+    only_known(function.__name__, options, function.__kwdefaults__, *known)
     others = dict(options)
     settings = {name: others.pop(name) for name in options if name in Settings.__annotations__}
     filters = {name: others.pop(name) for name in options if name in FILTERS}
@@ -63,7 +43,7 @@ def read_events(
        title  total_accepted
     0  March              12
     """
-    return open(source, **settings).events(columns, dedupe=dedupe)
+    return _opened(read_events, source, settings, Settings.__annotations__)[0].events(columns, dedupe=dedupe)
 
 
 def read_signatures(
@@ -78,7 +58,9 @@ def read_signatures(
       comments
     0     Yes!
     """
-    return open(source, **settings).signatures(columns, dedupe=dedupe)
+    return _opened(read_signatures, source, settings, Settings.__annotations__)[0].signatures(
+        columns, dedupe=dedupe
+    )
 
 
 def read_table(
@@ -98,11 +80,13 @@ def read_table(
     >>> of.read_table(delivery, "signature_tags", columns=["tag"])["tag"].tolist()
     ['river', 'new']
     """
-    return open(source, **settings).table(table, columns, dedupe=dedupe)
+    return _opened(read_table, source, settings, Settings.__annotations__)[0].table(
+        table, columns, dedupe=dedupe
+    )
 
 
 def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
-    """List every problem and undeclared key of an archive.
+    """List every problem of an archive, and every key not read.
 
     See `Archive.check` and `open`.
 
@@ -110,7 +94,7 @@ def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
     >>> of.check({"title": "March", "total_accepted": 12, "mood": "good"})["detail"].tolist()
     ['event: mood']
     """
-    return open(source, **settings).check()
+    return _opened(check, source, settings, Settings.__annotations__)[0].check()
 
 
 def report(source: Source, **options: Unpack[ReportOptions]) -> ReportResult:
@@ -123,7 +107,7 @@ def report(source: Source, **options: Unpack[ReportOptions]) -> ReportResult:
     >>> of.report(pull)["rsvps_by_month"]["rsvps"].to_dict()
     {'2026-05': 12}
     """
-    archive, others = _opened(source, options)
+    archive, others = _opened(report, source, options, ReportOptions.__annotations__, FILTERS)
     return archive.report(**others)
 
 
@@ -140,7 +124,7 @@ def write_report(
     ...     "report.html" in os.listdir(f"{folder}/report")
     True
     """
-    archive, others = _opened(source, options)
+    archive, others = _opened(write_report, source, options, WriteOptions.__annotations__, FILTERS)
     return archive.write_report(destination, **others)
 
 
@@ -156,5 +140,5 @@ def export(
     ...     of.export({"title": "March", "total_accepted": 3}, f"{folder}/out", tables=["events"])
     {'events': 1}
     """
-    archive, others = _opened(source, options)
+    archive, others = _opened(export, source, options, ExportOptions.__annotations__, FILTERS)
     return archive.export(destination, **others)

@@ -179,11 +179,39 @@ def test_what_is_no_frame_is_refused_with_what_to_call(given):
         ("rsvps_over_time", "rsvps_by region"),
         ("signatures_over_time", "signatures_by_source"),
         ("signatures_over_time", "rsvps_by month"),
+        ("rsvps_by_region", "rsvps_by_campaign"),
     ],
 )
 def test_the_report_of_another_plot_is_refused(name, other):
     with pytest.raises(InvalidArgument, match=f"plots.{name} draws the report of the same name"):
         draw(name, DRAWN[other][1]())
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        (name, other)
+        for name, drawn in REPORTS.items()
+        for other, declared in REPORTS.items()
+        if name != other and declared.table == drawn.table and drawn.by is not None is not declared.by
+    ]
+    + [("rsvps_by_month", "attendances_by_month"), ("rsvps_by_campaign", "rsvps_by_source")]
+    + [("signatures_over_time", "attendances_over_time")],
+)
+def test_a_report_by_something_else_is_not_drawn_under_the_title(name, other):
+    report = getattr(of, other)(TABLES[REPORTS[other].table])
+    with pytest.raises(InvalidArgument, match=rf"this frame (is by|has the column) .*of\.{name}\("):
+        draw(name, report)
+
+
+def test_a_report_whose_index_is_renamed_or_cut_is_drawn():
+    report = of.rsvps_by_region(EVENTS)
+    assert (
+        draw("rsvps_by_region", report.rename_axis(["Land", "Region"])).get_title("left") == "RSVPs by region"
+    )
+    assert draw("rsvps_by_region", report.xs("US")[["rsvps"]]).get_title("left") == "RSVPs by region"
+    with pytest.raises(InvalidArgument, match=r"this frame is by country: of\.plots\.rsvps_by_region"):
+        draw("rsvps_by_region", of.rsvps_by(EVENTS, "location_country"))
 
 
 @pytest.mark.parametrize("drawn", ["rsvps_by_campaign", "rsvps_by month", "signatures_by two"])

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from osdi_frames.cli.options import HELP, Group, with_options
-from osdi_frames.errors import BadDocument, OsdiError, printable
+from osdi_frames.errors import OsdiError, printable
 from osdi_frames.quoting import cut_within, with_paths_cut
 
 #: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
@@ -23,7 +23,7 @@ from osdi_frames.quoting import cut_within, with_paths_cut
 COMMANDS = {
     "report": "Print reports, or write them as a page, CSV and Parquet.",
     "export": "Write tables as Parquet or CSV.",
-    "check": "List every problem, and every key that no table declares.",
+    "check": "List every problem, and every key that no table reads.",
     "describe": "Show every table and its columns.",
     "pull": "Read a service's events, and more, into an archive.",
     "receive": "Receive webhook deliveries into an archive.",
@@ -124,9 +124,7 @@ def _status() -> int:
         _complain("osdi-frames: stopped", *getattr(stop.__cause__ or stop, "__notes__", []))
         _end_at_once(Status.STOPPED)
     except (OsdiError, OSError) as error:
-        hint = " (--on-error skip passes over it, osdi-frames check lists all)"
-        said = f"osdi-frames: {with_paths_cut(error)}{hint if isinstance(error, BadDocument) else ''}"
-        _complain(said, *getattr(error, "__notes__", []))
+        _complain(f"osdi-frames: {with_paths_cut(error)}", *getattr(error, "__notes__", []))
         return Status.FAILED
 
 

@@ -1,4 +1,4 @@
-"""``osdi-frames check``: every problem of an archive, and every key that no table declares."""
+"""``osdi-frames check``: every problem of an archive, and every key that no table reads."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ from osdi_frames.problems import Place
 @as_json
 @progress
 def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progress: bool | None) -> None:
-    """List every problem in SOURCE, and every key that no table declares.
+    """List every problem in SOURCE, and every key that no table reads.
 
     The exit status is 1 if there is an error, something that no table can take.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -17,15 +16,6 @@ from osdi_frames.resolving.resolution import Rows, named_tables
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
-
-
-class PrivacyOptions(TypedDict, total=False):
-    """Keywords of `export` that are about people; see `pseudonymize`."""
-
-    pseudonymize: Key | None
-    drop: Drop | None
-    coordinate_decimals: int
-    postal_characters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +32,14 @@ class ExportRequest:
 
     @classmethod
     def of(
-        cls, tables: Iterable[str] | None, *, partition_by: str | None, **privacy: Unpack[PrivacyOptions]
+        cls,
+        tables: Iterable[str] | None,
+        *,
+        partition_by: str | None,
+        pseudonymize: Key | None = None,
+        drop: Drop | None = None,
+        coordinate_decimals: int = 1,
+        postal_characters: int = 3,
     ) -> ExportRequest:
         """Compile a request.
 
@@ -52,9 +49,9 @@ class ExportRequest:
             As `Archive.export` says.
         """
         chosen = {name: declared(name) for name in named_tables(tables)}
-        key, drop = privacy.pop("pseudonymize", None), privacy.pop("drop", None)
-        coarsened: Any = {"coordinate_decimals": 1, "postal_characters": 3, **privacy}
-        pseudonyms = Pseudonyms.of(key, drop, **coarsened)
+        pseudonyms = Pseudonyms.of(
+            pseudonymize, drop, coordinate_decimals=coordinate_decimals, postal_characters=postal_characters
+        )
         schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
         return cls(chosen, schemas, _partitions(chosen.values(), schemas, partition_by), pseudonyms)
 

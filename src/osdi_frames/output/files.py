@@ -157,8 +157,8 @@ def write_csv(
 
     It is safe to open in a spreadsheet.
 
-    The file appears whole, replaces an earlier one, and is readable by its owner only. Lists are JSON,
-    datetimes ISO 8601.
+    The file appears whole, and is readable by its owner only; a file at `path` is replaced, whoever wrote it, as by
+    `DataFrame.to_csv`. Lists are JSON, datetimes ISO 8601.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
     Excel has no time zones: UTC times are written as they are, and their columns are named so,
     ``created_date (UTC)``. Texts stay texts, also those that begin with ``=``; lists are JSON. The file
-    appears whole, replaces an earlier one, and is readable by its owner only.
+    appears whole, and is readable by its owner only; a file at `path` is replaced, whoever wrote it.
 
     Parameters
     ----------

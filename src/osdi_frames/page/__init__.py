@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -37,8 +37,8 @@ from osdi_frames.problems import ProblemKind
 from osdi_frames.reports import Report
 from osdi_frames.reports.standard import ReportResult
 
-#: What a line that names what is not counted says to those who call functions or commands.
-_HOW_TO_INCLUDE = re.compile("; include=.*")
+#: What a line that names what is not counted, or is one row, says to those who call functions or commands.
+_HOW_TO_INCLUDE, _HOW_TO_PART = re.compile("; include=.*"), re.compile("; spelling=.*")
 _PLACES = ["location_latitude", "location_longitude"]
 _DECIMALS = 2  # of a degree: about a kilometre
 _DISCS = 300  # more would make the page slow: they are then a picture in the plot
@@ -52,7 +52,7 @@ class Section:
 
     name: str
     heading: str
-    caveat: str = ""
+    caveats: Sequence[str] = ()
     plot: Markup | None = None
     table: tables.Table | None = None
 
@@ -157,7 +157,8 @@ def _of_report(declared: Report, report: pd.DataFrame) -> Section:
     label = f"Plot of {declared.heading}; the table below holds its figures."
     plot = figures.picture(draw, height=_HEIGHT, label=label) if declared.is_over_time else None
     table = tables.of_report(declared, report)
-    return Section(declared.name, declared.heading, report.attrs.get("caveat", ""), plot, table)
+    caveats = [_HOW_TO_PART.sub(".", line) for line in report.attrs.get("caveat", "").splitlines()]
+    return Section(declared.name, declared.heading, caveats, plot, table)
 
 
 def _map(events: pd.DataFrame, *, sized: bool) -> Section:

@@ -9,9 +9,11 @@ from pandas.api.types import is_numeric_dtype
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, over_time
 from osdi_frames.quoting import quoted
-from osdi_frames.reports import Report
-from osdi_frames.reports.columns import time_levels
+from osdi_frames.reports import REPORTS, Report
+from osdi_frames.reports.columns import PERIOD_NAMES, time_levels
 from osdi_frames.reports.titles import labelled, words
+from osdi_frames.tables import TABLES
+from osdi_frames.tables.schema import Table
 
 _DOCUMENTATION = """Draw {what}.
 
@@ -45,6 +47,11 @@ _TEXTS = {
     "growth": "A line for each value; the dots are the pulls, between them nothing is known. Where the others "
     "together would dwarf every line, theirs leaves the picture at the top, and the legend says so.",
 }
+#: What reports call their indexes, and their columns; another name is the caller's.
+_INDEX_NAMES = frozenset(PERIOD_NAMES.values()).union(
+    *(schema.names for schema in map(Table.schema, TABLES.values()))
+)
+_MEASURES = frozenset(measure.name for report in REPORTS for measure in report.measures)
 
 
 def plot_of(declared: Report) -> Callable[..., Axes]:
@@ -61,6 +68,7 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
             raise _not_a_report(declared, f"is a {library}{type(report).__name__}", this="what it was given")
         if not isinstance(top, int) or top < 1:
             raise InvalidArgument(f"top is how many values to show, 1 or more, not {quoted(top)}")
+        _refuse_other_report(report, plot=declared)
         count, subject, title = declared.count, declared.subject, declared.heading
         shown = report[[count]] if count in report.columns else report
         unit = f"{subject.unit} (without small counts)" if shown.isna().any(axis=None) else subject.unit
@@ -87,6 +95,19 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
         text=_TEXTS[declared.kind],
     )
     return plot
+
+
+def _refuse_other_report(report: pd.DataFrame, *, plot: Report) -> None:
+    """Refuse a report whose index or columns are another's.
+
+    Of several keys some may be dropped, not the last, which is in the title.
+    """
+    own, found = plot.index_names, [name for name in report.index.names if name in _INDEX_NAMES]
+    if own and found and not (own[-1] in found and {*found} <= {*own}):
+        raise _not_a_report(plot, f"is by {_joined(found)}")
+    columns = _MEASURES.intersection(report.columns if list(report.columns.names) == [None] else ())
+    if others := sorted(columns.difference(measure.name for measure in plot.measures)):
+        raise _not_a_report(plot, f"has the column {others[0]}")
 
 
 def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:

@@ -174,6 +174,14 @@ class Report:
         return tuple(key.name for _, key in named_keys(self.by, report=self.name) if isinstance(key, Period))
 
     @property
+    def index_names(self) -> tuple[str, ...]:
+        """The names of its index, where these are declared."""
+        if self.kind != "groups":
+            return ("fetched_at" if self.kind == "growth" else "created_date",)
+        keys = named_keys(self.by, report=self.name)
+        return tuple(key.name if isinstance(key, Period) else name for name, key in keys)
+
+    @property
     def is_over_time(self) -> bool:
         """Whether its rows are in the order of time."""
         return bool(self.periods) or self.kind != "groups"

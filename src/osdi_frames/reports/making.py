@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import pandas_dtype
 
-from osdi_frames.errors import InvalidColumn
+from osdi_frames.errors import InvalidColumn, only_known
 from osdi_frames.frames import as_frame
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
@@ -86,6 +86,7 @@ def make(
         made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
     made = made if titles is None else add_titles(made, titles, titled, name=report.name)
     made.attrs["note"] = "\n".join(filter(None, [note, *groups.notes]))
+    made.attrs["caveat"] = "\n".join(groups.notes)
     return made
 
 
@@ -213,6 +214,7 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     signature = Signature(list(arguments), return_annotation=pd.DataFrame)
 
     def function(*args: Any, **options: Any) -> pd.DataFrame:
+        only_known(report.name, options, signature.parameters)
         given = signature.bind(*args, **options).arguments
         titles = given.pop(titled.argument, None)
         return make(report, given.pop(report.table), Counting(**given), titles=titles)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -45,16 +45,6 @@ _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
 
-class Options(TypedDict, total=False):
-    """Keywords of `report` and `write_report`."""
-
-    reports: Iterable[Report]
-    show_addresses: bool
-    min_count: int | None
-    include: Iterable[str]
-    spelling: Spelling
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
     """Which reports to make, and what they count and show."""
@@ -77,6 +67,8 @@ class ReportRequest:
         object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
         _refuse(self.reports)
         checked(self.spelling)
+        if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
+            raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
 
     @property
     def unfiltered(self) -> dict[str, list[str]]:
@@ -236,7 +228,7 @@ def make_reports(
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
     made = _make(wanted, {**tables, GROWTH.table: snapshots})
     result = ReportResult(counting, made, inspection, tuple(notes))
-    own = {declared.name: frame.attrs["note"] for declared, frame in made}
+    own = {declared.name: dict(frame.attrs) for declared, frame in made}
     result = result if wanted.min_count is None else _suppressed(result, wanted.min_count, wanted.spelling)
     _annotate(result, own, snapshots, filtering, counts)
     return result
@@ -323,7 +315,7 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tup
 
 def _annotate(
     result: ReportResult,
-    notes: Mapping[str, str],
+    own: Mapping[str, Mapping[Any, str]],
     snapshots: pd.DataFrame,
     filtering: Filtering,
     counts: Sequence[tuple[str, int, str]],
@@ -340,9 +332,11 @@ def _annotate(
             if unseen:
                 events = counted(unseen, "event that is", "events that are")
                 caveats.append(f"Without {events} in no complete pull.")
-        report.attrs["caveat"] = " ".join(caveats)
-        note = notes[declared.name]
-        if declared.kind == "growth" or result.below:  # of the events; no spellings of what is hidden
+        # No spellings of what is hidden: how many there are may be few, too.
+        caveats += [] if result.below else own[declared.name]["caveat"].splitlines()
+        report.attrs["caveat"] = "\n".join(caveats)
+        note = own[declared.name]["note"]
+        if declared.kind == "growth" or result.below:  # of the events; no spellings
             note = exclusion.note(count for count in counts if count[2] == element.name)
         report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from functools import reduce
+from itertools import chain
 from typing import Any, Final, TypeAlias, TypedDict
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
+from osdi_frames.errors import InvalidArgument, UnknownValue, nearest, only_known
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import element_types
@@ -68,11 +69,11 @@ class Filtering:
 
         Raise InvalidArgument for a time that cannot be read, TypeError for a filter that is not declared.
 
-        >>> print(*Filtering({"since": "2026-05", "petition": "5f"}).lines(), sep="\n")
-        only: since 2026-05 (events, attendances, signatures); petition 5f (signatures, petitions)
+        >>> print(Filtering({"since": "2026-05", "petition": "5f"}).lines()[0].replace("; ", "\n"))
+        only: since 2026-05 (events by start_date, attendances and signatures by created_date)
+        petition 5f (signatures, petitions)
         """
-        if unknown := [name for name in filters if name not in FILTERS]:
-            raise TypeError(f"there is no filter {quoted(unknown[0])}; {nearest(unknown[0], FILTERS)}")
+        only_known("where", filters, FILTERS)
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
         self.asked = {name: _texts(name, value) for name, value in given.items() if value not in (None, ())}
         """The values that were asked for; of a time its text."""
@@ -134,14 +135,19 @@ class Filtering:
     def lines(self, *elements: ElementType) -> list[str]:
         """Return a line about the filters, if there are any.
 
-        It names the types that each is about: of some element types, or of all.
+        It names the types that each is about, of some element types or of all, and by which date.
         """
-        shown = elements or element_types()
         asked = []
         for name, values in self.asked.items():
-            types = [f"{element.name.replace('_', ' ')}s" for element in FILTERS[name] if element in shown]
-            if types:
-                asked.append(f"{name} {', '.join(values)} ({', '.join(types)})")
+            types: defaultdict[str, list[str]] = defaultdict(list)
+            for element, column in FILTERS[name].items():
+                if element in (elements or element_types()):
+                    types[column].append(f"{element.name.replace('_', ' ')}s")
+            about = [f"{' and '.join(some)} by {column}" for column, some in types.items()]
+            if name not in _BOUNDS:
+                about = list(chain.from_iterable(types.values()))
+            if about:
+                asked.append(f"{name} {', '.join(values)} ({', '.join(about)})")
         return [f"only: {'; '.join(asked)}"] if asked else []
 
 
