@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
 
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
-    from osdi_frames.reports.standard import ReportRequest, ReportResult
+    from osdi_frames.reports.archive_report import ReportRequest, ReportResult
 
 
 _FIRST = 10  # documents of a large archive that `contents` looks at
@@ -365,13 +365,13 @@ class Archive(Reader):
         >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
         {'2026-05': 12}
         """
-        from osdi_frames.reports.standard import ReportRequest
+        from osdi_frames.reports.archive_report import ReportRequest
 
         only_known("report", options, Options.__annotations__)
         return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
 
     def _report(self, wanted: ReportRequest) -> ReportResult:
-        from osdi_frames.reports.standard import collect, make_reports
+        from osdi_frames.reports.archive_report import collect, make_reports
 
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
         resolution = Resolution(wanted.request(self.prefix))
@@ -424,7 +424,7 @@ class Archive(Reader):
         from osdi_frames import page
         from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
-        from osdi_frames.reports.standard import ReportRequest
+        from osdi_frames.reports.archive_report import ReportRequest
 
         only_known("write_report", options, Archive.write_report.__kwdefaults__, Options.__annotations__)
         if isinstance(formats, str):

@@ -17,7 +17,7 @@ from osdi_frames.resolving.resolution import Columns, Dedupe
 from osdi_frames.sources.source import Source
 
 if TYPE_CHECKING:
-    from osdi_frames.reports.standard import ReportResult
+    from osdi_frames.reports.archive_report import ReportResult
 
 
 def _opened(

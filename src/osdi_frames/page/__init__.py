@@ -35,7 +35,7 @@ from osdi_frames.parsing.check import Inspection
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.problems import ProblemKind
 from osdi_frames.reports import Report
-from osdi_frames.reports.standard import ReportResult
+from osdi_frames.reports.archive_report import ReportResult
 
 #: What a line that names what is not counted, or is one row, says to those who call functions or commands.
 _HOW_TO_INCLUDE, _HOW_TO_PART = re.compile("; include=.*"), re.compile("; spelling=.*")

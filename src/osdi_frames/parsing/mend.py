@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
-from osdi_frames.parsing.keys import identifies
 from osdi_frames.parsing.plan import Plan, Shape
+from osdi_frames.parsing.undeclared import identifies
 from osdi_frames.problems import Finding, ProblemKind, outlined, safe_key
 from osdi_frames.tables.forms import BODY, Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type

@@ -25,9 +25,9 @@ from osdi_frames.parsing import database
 from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, one, only, rows, valid
 from osdi_frames.parsing.database import Engine, engine, refused
 from osdi_frames.parsing.documents import Element, elements, is_wrapper
-from osdi_frames.parsing.keys import count_keys
 from osdi_frames.parsing.mend import has_shape, mend
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
+from osdi_frames.parsing.undeclared import count_keys
 from osdi_frames.problems import (
     Finding,
     Place,
