@@ -74,6 +74,35 @@ def test_a_report_is_stopped_at_any_moment(seconds, data, tmp_path):
         assert said.strip().endswith("osdi-frames: stopped")
 
 
+#: A library whose import takes long, and which is then the true one.
+SLOW = """
+import importlib, pathlib, sys, time
+pathlib.Path("importing").touch()
+try:
+    time.sleep(0.5)
+except KeyboardInterrupt:
+    pathlib.Path("interrupted").touch()
+    raise ImportError("initialization failed")
+sys.path = [path for path in sys.path if path not in ("", str(pathlib.Path.cwd()))]
+del sys.modules["matplotlib"]
+importlib.invalidate_caches()
+importlib.import_module("matplotlib")
+"""
+
+
+def test_an_import_is_not_stopped_but_what_follows_it(data, tmp_path):
+    (tmp_path / "matplotlib").mkdir()
+    (tmp_path / "matplotlib" / "__init__.py").write_text(SLOW)
+
+    def is_importing(_process):
+        wait_for((tmp_path / "importing").exists)
+
+    words = ["report", str(data / "events"), "--out", "out"]
+    status, said, left = stopped(words, ready=is_importing, cwd=tmp_path)
+    assert (status, left) == (130, ["importing", "matplotlib"])
+    assert said.strip().endswith("osdi-frames: stopped")
+
+
 def test_a_sample_is_written_whole_or_not_at_all(tmp_path):
     def begun(_process):
         wait_for(lambda: any(tmp_path.rglob("*.ndjson")))

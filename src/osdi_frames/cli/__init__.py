@@ -5,11 +5,14 @@ import contextlib
 import gc
 import importlib
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from enum import IntEnum
 from io import TextIOWrapper
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -92,6 +95,10 @@ def run() -> None:
     # Where Windows writes to a file or a pipe, its encoding lacks most characters.
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # a shell lets background jobs ignore it
+        signal.signal(signal.SIGINT, _interrupt)
     status: list[int] = []
     atexit.register(lambda: status and _end_at_once(status[0]))  # what is registered first is called last
     try:
@@ -100,6 +107,21 @@ def run() -> None:
         if end.code is None or isinstance(end.code, int):
             status.append(end.code or Status.DONE)
         raise
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, after a library was imported.
+
+    Extension modules that are interrupted while they are made abort the process, or are said to be missing.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            again = threading.Timer(0.05, signal.raise_signal, [number])
+            again.daemon = True
+            again.start()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def main() -> None:
