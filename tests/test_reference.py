@@ -132,7 +132,7 @@ def test_targeting_labels_are_read_as_the_reference_reads_them(events: list[Any]
 
 
 @pytest.mark.long
-@settings(max_examples=3000)
+@settings(max_examples=1000)
 @given(made=DOCUMENTS, way=WAYS, prefix=PREFIX)
 def test_any_documents_read_as_the_reference_reads_them(
     made: list[Any], way: Any, prefix: str | None
