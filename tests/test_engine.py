@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import osdi_frames as of
+from osdi_frames.errors import BadDocument
 from osdi_frames.parsing import database as engines
 from osdi_frames.parsing import parse
 from osdi_frames.resolving import versions
@@ -43,6 +44,16 @@ def test_readings_share_a_database_and_leave_nothing_in_it():
     assert not any(lines.size for lines in shared[1])
     for relations in ("duckdb_tables()", "duckdb_views() WHERE NOT internal", "duckdb_prepared_statements()"):
         assert shared[0].sql(f"FROM {relations}").fetchall() == []
+
+
+def test_a_reading_gives_back_what_a_failed_one_left():
+    with pytest.raises(BadDocument):
+        of.open([*delivery(1), {"osdi:signature": {"created_date": "soon"}}]).signatures()
+    _, idle = engines._databases[os.getpid()]
+    idle.sort(key=lambda lines: lines.size)  # the next reading takes the last one for itself
+    assert idle[-1].size
+    ids(1)
+    assert not any(lines.size for lines in idle)
 
 
 def test_readings_at_the_same_time_do_not_mix():

@@ -129,6 +129,7 @@ class Engine:
         """
         # DuckDB keeps what queries have freed for the next ones; whenever its limit is set, it gives that back.
         self.connection.execute("RESET memory_limit")
+        self.lines.clear()  # of an earlier reading that failed
         self.idle.clear()
         pa.default_memory_pool().release_unused()
 
@@ -191,6 +192,11 @@ class Lines:
         with open(self.address, "r+b") as file:  # noqa: PTH123 (an address is text)
             self.size = file.write(_lines(documents))
             file.truncate()
+
+    def clear(self) -> None:
+        """Return its memory."""
+        os.truncate(self.address, 0)
+        self.size = 0
 
 
 def _lines(documents: pa.StringArray) -> pa.Buffer:
