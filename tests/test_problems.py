@@ -762,3 +762,20 @@ def test_check_lists_unknown_keys_of_pages_and_of_envelopes(name: str, tmp_path:
         assert set(keys[~is_extra]) == expected
         assert found["count"].tolist() == [2] * (len(expected) + len(extra))
         assert is_extra.sum() == len(extra)
+
+
+@pytest.mark.parametrize("way", [["title", "organizer_id"], None])
+def test_what_is_nested_deeper_than_python_reads_is_left_out_and_the_rest_is_read(way, tmp_path):
+    path, deep = tmp_path / "a.ndjson", "[" * 20_000 + "]" * 20_000
+    person = f'{{"given_name": "Ada", "postal_addresses": [{{"location": {{"latitude": {deep}}}}}]}}'
+    path.write_text(
+        f'{{"summary": "Picnic", "total_accepted": 3, "osdi:organizer": {person}}}\n{{"summary": "Tea", "total_accepted": 1}}'
+    )
+    archive = of.open(path, on_error="skip")
+    with warnings.catch_warnings(action="ignore"):
+        tables = archive.tables({"events": way, "event_people": ["given_name", "location_latitude"]})
+    assert [*tables["events"]["title"]] == ["Picnic", "Tea"]
+    assert [*tables["event_people"]["given_name"]] == ["Ada"]
+    assert tables["event_people"]["location_latitude"].isna().all()
+    said = "nested deeper than 200 levels, what lies below was not read"
+    assert (str(path), 1, "error", "limit exceeded", said, 1) in listed(path)

@@ -117,3 +117,9 @@ def test_members_are_opened_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.setattr(zipfile.ZipFile, "open", noted)
     found = [(len(chunk.documents), len(opened)) for chunk in read(path, print)]
     assert found == [(1, number + 1) for number in range(MEMBERS)]
+
+
+@pytest.mark.parametrize("before", [b"{", b"[", b"#!/bin/sh\n"])
+def test_a_zip_behind_other_bytes_is_read_by_its_index(before, tmp_path):
+    (tmp_path / "a.zip").write_bytes(before + zipped(FILES))
+    assert agreed(tmp_path) == ([f"e{number}" for number in range(MEMBERS)], [])

@@ -465,7 +465,7 @@ def container(name: str, head: bytes) -> ContainerKind | None:
     if found := _MAGIC.match(head):
         return cast("ContainerKind", found.lastgroup)
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
-    is_text = head.lstrip(b" \t\r\n").startswith((b"{", b"[")) or (head and suffix(name) in COMPRESSED)
+    is_text = _JSON.match(head) or (head and suffix(name) in COMPRESSED)
     return None if is_text else cast("ContainerKind | None", _KINDS.get(suffix(name)))
 
 

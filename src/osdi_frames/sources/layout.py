@@ -35,6 +35,8 @@ _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
 _SPACE = re.compile(r"[ \t\r\n]*")
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)  # and strings, in which they are none
+_DEEPEST = 200  # levels that are read of a document in which Python's recursion ends: that is below 1,000
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 LINE_1 = np.ones(1, np.int64)
 
@@ -269,6 +271,11 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         try:
             value, end = decoder.decode(at)
         except (ValueError, RecursionError) as error:
+            if isinstance(error, RecursionError) and (shallow := _shallow(text, at)) != text:
+                reason = f"nested deeper than {_DEEPEST} levels, what lies below was not read"
+                yield line, Finding(ProblemKind.LIMIT, value=Verbatim(reason))
+                text, decoder = shallow, Decoder(shallow)
+                continue
             value = Finding(ProblemKind.NOT_JSON, value=Verbatim(_reason(error, at)))
             errors += 1
             resume = _RESUME.search(text, at + 1)
@@ -283,6 +290,26 @@ def _warnings(decoder: Decoder) -> Iterator[Finding]:
         yield Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning", count=count)
     for number, count in decoder.unusual.items():
         yield Finding(ProblemKind.ODD_NUMBER, value=Verbatim(number), severity="warning", count=count)
+
+
+def _shallow(text: str, start: int) -> str:
+    """Return a text whose document from `start` on has null for what is nested too deep.
+
+    Lines stay where they are.
+    """
+    parts, kept, deep, depth = [], 0, start, 0
+    for token in _BRACKET.finditer(text, start):
+        if token[0] in "[{":
+            depth += 1
+            deep = token.start() if depth == _DEEPEST + 1 else deep
+        elif token[0] in "]}":
+            if depth == _DEEPEST + 1:
+                parts += [text[kept:deep], "null", "\n" * text.count("\n", deep, token.end())]
+                kept = token.end()
+            depth -= 1
+            if depth == 0:
+                break
+    return "".join([*parts, text[kept:]])
 
 
 def _after_space(text: str, at: int) -> int:
