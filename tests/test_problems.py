@@ -767,10 +767,10 @@ def test_check_lists_unknown_keys_of_pages_and_of_envelopes(name: str, tmp_path:
 @pytest.mark.parametrize("way", [["title", "organizer_id"], None])
 def test_what_is_nested_deeper_than_python_reads_is_left_out_and_the_rest_is_read(way, tmp_path):
     path, deep = tmp_path / "a.ndjson", "[" * 20_000 + "]" * 20_000
-    person = f'{{"given_name": "Ada", "postal_addresses": [{{"location": {{"latitude": {deep}}}}}]}}'
-    path.write_text(
-        f'{{"summary": "Picnic", "total_accepted": 3, "osdi:organizer": {person}}}\n{{"summary": "Tea", "total_accepted": 1}}'
-    )
+    place = f'{{"location": {{"latitude": {deep}}}}}'
+    person = f'{{"given_name": "Ada", "postal_addresses": [{place}]}}'
+    tea = '{"summary": "Tea", "total_accepted": 1}'
+    path.write_text(f'{{"summary": "Picnic", "total_accepted": 3, "osdi:organizer": {person}}}\n{tea}')
     archive = of.open(path, on_error="skip")
     with warnings.catch_warnings(action="ignore"):
         tables = archive.tables({"events": way, "event_people": ["given_name", "location_latitude"]})
