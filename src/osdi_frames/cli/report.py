@@ -23,6 +23,7 @@ from osdi_frames.errors import counted, printable
 from osdi_frames.output.files import FORMATS, Format
 from osdi_frames.quoting import cut, located
 from osdi_frames.reports import Report
+from osdi_frames.reports.exclusion import REASONS
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.shortcuts import report, write_report
@@ -53,13 +54,14 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     show_default=False,
     help="Keep spellings of a source, referrer, website, region or country apart.",
 )
-@click.option("--include", callback=listed, multiple=True, help="Count also test,cancelled,hidden, or some.")
+@click.option("--include", callback=listed, multiple=True, help=f"Count also {','.join(REASONS)}, or some.")
 @as_json
 @reading
 def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool, **options: Any) -> None:
     """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
 
-    What "send test" sent, and cancelled and hidden events are not counted unless --include names them.
+    What "send test" sent, what is gone, cancelled and hidden events with their attendances, and attendances that
+    were not accepted are not counted unless --include names them.
     With --out they are also written: as report.html, one file with plots and tables to open in a browser or to
     forward, and as CSV and Parquet. An earlier report in the same folder is replaced; if the folder contains other
     files, or a file was changed since, nothing is written.
@@ -108,7 +110,7 @@ def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
         _aligned([words(name), *map(_label, shown.index.get_level_values(number))], str.ljust)
         for number, name in enumerate(shown.index.names)
     ]
-    for measure in report.measures:
+    for measure in report.shown(frame):
         values = (show(value, measure.unit) for value in shown[measure.name])
         columns.append(_aligned([measure.name, *values], str.rjust))
     text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))

@@ -36,6 +36,7 @@ from osdi_frames.plots.functions import plot_of
 from osdi_frames.problems import ProblemKind
 from osdi_frames.reports import Report
 from osdi_frames.reports.archive_report import ReportResult
+from osdi_frames.reports.measures import show
 
 #: What a line that names what is not counted, or is one row, says to those who call functions or commands.
 _HOW_TO_INCLUDE, _HOW_TO_PART = re.compile("; include=.*"), re.compile("; spelling=.*")
@@ -98,7 +99,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
             tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
             for note in made.notes
         ],
-        below=made.below,
+        made=made,
         now=now,
     )
 
@@ -106,26 +107,39 @@ def render(made: ReportResult, *, now: datetime) -> str:
 def _cards(made: ReportResult) -> list[tuple[str, str, str]]:
     """Return the headline figures: name, figure and note.
 
-    Where small counts are hidden, no day is shown on which somebody signed.
+    Where small counts are hidden, no day is shown on which somebody acted.
     """
-    figures = {name: "few" if count is None else f"{count:,}" for name, count in made.summary.items()}
+    summary = made.summary
+    figures = {name: "few" if count is None else f"{count:,}" for name, count in summary.items()}
     cards, days = [], []
-    if "events" in made.tables:
+    if made.rsvps_are_attendances:
+        days += (made_on := _acted(made, "attendances"))
+        cards.append(("RSVPs", figures["rsvps"], "".join(map(_dates, made_on))))
+        if summary["rsvp_people"] is not None:
+            cards.append(("People", figures["rsvp_people"], "who RSVPed, each counted once"))
+    elif "events" in made.tables:
         events = made.tables["events"]
         days.append(events["start_date"])
         campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
         cards += [("Events", figures["events"], _dates(days[-1])), ("RSVPs", figures["rsvps"], campaigns)]
-    if "signatures" in made.tables:
-        signed = [] if made.below else [made.tables["signatures"]["created_date"].dt.tz_localize(None)]
-        days += signed
+    if attended := summary.get("attended"):
+        share = show(attended / summary["attendances"], "share")
+        cards.append(("Attended", figures["attended"], f"{share} of {figures['attendances']} attendances"))
+    if "signatures" in made.tables and not (made.rsvps_are_attendances and summary["signatures"] == 0):
+        days += (signed := _acted(made, "signatures"))
         cards.append(("Signatures", figures["signatures"], "".join(map(_dates, signed))))
-        if made.summary["people"] is not None:
+        if summary["people"] is not None:
             cards.append(("People", figures["people"], "who signed, each counted once"))
     if not days:
         return cards
     both = pd.concat([times.dropna() for times in days])
     years = [str(day.year) for day in _span(both)]
     return [*cards, ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both))]
+
+
+def _acted(made: ReportResult, table: str) -> list[pd.Series]:
+    """Return when somebody acted, unless small counts are hidden."""
+    return [] if made.below else [made.tables[table]["created_date"].dt.tz_localize(None)]
 
 
 def _span(times: pd.Series) -> list[pd.Timestamp]:

@@ -61,7 +61,7 @@ def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Ta
     """
     report = labelled(report)
     if not declared.is_over_time:
-        table = _laid_out(report, declared.measures, rows=rows, ordered_by=declared.count)
+        table = _laid_out(report, declared.shown(report), rows=rows, ordered_by=declared.count)
         present = report[declared.count].head(rows).astype("float64").fillna(0).clip(lower=0)
         bars = (present / max(present.max(), 1) * 100).round(1)  # in % of the largest
         for row, bar in zip(table.rows, bars.tolist(), strict=True):
@@ -71,7 +71,7 @@ def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Ta
         dated = report.index != NO_DATE
         report = pd.concat([report[dated][::-1], report[~dated]])
     order = str(report.index.name)
-    return _laid_out(report, declared.measures, rows=rows, ordered_by=order, periods=declared.periods)
+    return _laid_out(report, declared.shown(report), rows=rows, ordered_by=order, periods=declared.periods)
 
 
 def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:

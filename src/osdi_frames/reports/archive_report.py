@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from osdi_frames.parsing.check import Inspection
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
-from osdi_frames.reports import STANDARD, Report, exclusion
+from osdi_frames.reports import STANDARD, Report, exclusion, totals
 from osdi_frames.reports.declared import ATTENDANCES, GROWTH
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.spelling import Spelling, checked, contexts
@@ -29,18 +29,14 @@ from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
 from osdi_frames.resolving.resolution import SNAPSHOTS, Request
 from osdi_frames.sources.manifest import MANIFEST, manifests, read_manifest
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.events import EVENT
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
     "events": ("event_id", "event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
-#: The headline figures of each table.
-_FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
-    "events": {"events": len, "rsvps": lambda events: int(events["total_accepted"].sum())},
-    "signatures": {"signatures": len, "people": lambda signatures: signatures["person_id"].nunique()},
-}
+#: The same of attendances, which are read where a report counts them.
+_OF_RSVPS: Final = ("event_id", "person_id", "status", "created_date")
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
 
@@ -99,6 +95,8 @@ class ReportRequest:
             titled = declared.subject.titled
             if titled.table in TABLES:
                 columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
+        if ATTENDANCES.table in columns:
+            columns[ATTENDANCES.table].update(dict.fromkeys(_OF_RSVPS))
         if self.for_page and "events" in columns:
             columns["events"].update(dict.fromkeys(_PLACES))
         for name, chosen in columns.items():
@@ -147,26 +145,27 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
     @property
     def summary(self) -> dict[str, int | None]:
-        """Count the events, RSVPs, signatures and people.
+        """Count events, RSVPs, attendances, signatures, and people.
 
         A count is None where it is not shown.
         """
-        return {
-            name: None if name in self.hidden else count(self.tables[table])
-            for table, figures in _FIGURES.items()
-            if table in self.tables
-            for name, count in figures.items()
-        }
+        found = totals.figures(self.tables)
+        return {name: None if name in self.hidden else count for name, count in found.items()}
+
+    @property
+    def rsvps_are_attendances(self) -> bool:
+        """Whether the RSVPs are attendances: no event counts."""
+        return totals.are_attendances(self.tables)
 
     def __repr__(self) -> str:
         """Return the figures in one line, then the notes."""
         figures, parts = self.summary, []
-        if "events" in figures:
+        if self.rsvps_are_attendances:
+            parts.append(f"{_few(figures['rsvps'], 'RSVP')}{_of_people(figures['rsvp_people'])}")
+        elif "events" in figures:
             parts.append(f"{_few(figures['events'], 'event')} with {_few(figures['rsvps'], 'RSVP')}")
-        if "signatures" in figures:
-            people = figures["people"]
-            of_people = "" if people is None else f" of {counted(people, 'person', 'people')}"
-            parts.append(f"{_few(figures['signatures'], 'signature')}{of_people}")
+        if "signatures" in figures and not (self.rsvps_are_attendances and figures["signatures"] == 0):
+            parts.append(f"{_few(figures['signatures'], 'signature')}{_of_people(figures['people'])}")
         lines = ["; ".join(parts), *self.notes]
         others = self.inspection.others if self.inspection else {}
         if others:
@@ -183,6 +182,10 @@ def _few(count: int | None, noun: str) -> str:
     return f"few {noun}s" if count is None else counted(count, noun)
 
 
+def _of_people(count: int | None) -> str:
+    return "" if count is None else f" of {counted(count, 'person', 'people')}"
+
+
 def collect(
     rows: Iterable[tuple[str, pa.Table]], schemas: Mapping[str, pa.Schema], wanted: ReportRequest
 ) -> dict[str, pd.DataFrame]:
@@ -190,7 +193,7 @@ def collect(
 
     Rows are condensed as they come, to save memory.
     """
-    keys = {key for declared in wanted.reported for key in declared.keys} | {exclusion.COLUMN}
+    keys = {key for declared in wanted.reported for key in declared.keys} | {exclusion.COLUMN, "status"}
     parts: dict[str, list[pa.Table]] = {}
     empty = ((name, schema.empty_table()) for name, schema in schemas.items())
     for name, some in itertools.chain(empty, rows):
@@ -218,7 +221,9 @@ def make_reports(
         counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
     _warn_of_nothing(paths, counting, filtering)
     _warn_of_incomplete(paths)
+    of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts)])
+    notes += totals.notes(counting, of_period=of_period, below=wanted.min_count)
     if wanted.unfiltered:
         (chosen, *_) = wanted.unfiltered.values()
         notes.insert(1, f"not reported: {', '.join(wanted.unfiltered)} (they have no {' or '.join(chosen)})")
@@ -237,7 +242,7 @@ def make_reports(
 def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering) -> None:
     """Warn where there is nothing to report."""
     headline = [name for name in _HEADLINE if name in tables]
-    if all(tables[name].empty for name in headline):
+    if all(tables[name].empty for name in headline) and not totals.are_attendances(tables):
         nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
         named = listed(paths) or "the source"
         why = " passes the filters" if filtering.asked else ""
@@ -321,17 +326,10 @@ def _annotate(
     counts: Sequence[tuple[str, int, str]],
 ) -> None:
     """Note in the frames' attributes what is not counted."""
-    uncounted = [reason for reason, _, noun in counts if noun == EVENT.name]
     for declared, report in result.reports:
         caveats, element = [], TABLES[declared.read_from].element
-        if declared.table == ATTENDANCES.table and uncounted:
-            reasons = " and ".join(f"{reason} events" for reason in uncounted)
-            caveats.append(f"Attendances of {reasons} are counted.")
         if declared.kind == "growth":
-            unseen = int((~result.tables["events"]["event_id"].isin(snapshots["event_id"])).sum())
-            if unseen:
-                events = counted(unseen, "event that is", "events that are")
-                caveats.append(f"Without {events} in no complete pull.")
+            caveats += _not_drawn(result.tables["events"], snapshots, report, below=result.below)
         # No spellings of what is hidden: how many there are may be few, too.
         caveats += [] if result.below else own[declared.name]["caveat"].splitlines()
         report.attrs["caveat"] = "\n".join(caveats)
@@ -341,13 +339,32 @@ def _annotate(
         report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
 
 
+def _not_drawn(
+    events: pd.DataFrame, snapshots: pd.DataFrame, report: pd.DataFrame, *, below: int | None
+) -> list[str]:
+    """Say what the last pull of a report on growth lacks.
+
+    Where small counts are hidden, without a number of RSVPs.
+    """
+    unseen = events[~events["event_id"].isin(snapshots["event_id"])]
+    rsvps = int(unseen["total_accepted"].sum())
+    said = []
+    if len(unseen):
+        which = counted(len(unseen), "event that is", "events that are")
+        of_rsvps = "" if below else f"the {counted(rsvps, 'RSVP')} of "
+        said.append(f"Without {of_rsvps}{which} in no complete pull.")
+    if not below and (more := int(events["total_accepted"].sum()) - rsvps - int(report["rsvps"].iloc[-1])):
+        said.append(f"RSVPs since the last complete pull: {more:+,}.")
+    return said
+
+
 def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportResult:
     """Hide small counts of people, wherever they show."""
     frames = suppress_together(result.reports, result.tables, below=below, spelling=spelling)
     reports, columns, closed = [], dict[str, None](), []
     for (declared, made), shown in zip(result.reports, frames, strict=True):
         protected = tuple(measure for measure in declared.measures if not measure.unprotected)
-        columns |= dict.fromkeys(declared.unprotected)
+        columns |= dict.fromkeys(measure.name for measure in declared.shown(made) if measure.unprotected)
         closed += [declared.heading] if len(made) > len(shown) else []
         reports.append((replace(declared, own_measures=protected), shown))
     notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
@@ -361,22 +378,8 @@ def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportR
         inspection=None,  # how much was read, and what else
         notes=(*result.notes, *notes),
         below=below,
-        hidden=_hidden_figures(result.summary, below),
+        hidden=totals.hidden_figures(result.tables, below),
     )
-
-
-def _hidden_figures(figures: Mapping[str, int | None], below: int) -> frozenset[str]:
-    """Return the headline figures to hide.
-
-    They are small, or reveal how few people signed more than once.
-    """
-    signatures, people = (figures.get(name) or 0 for name in ("signatures", "people"))
-    hidden = {"rsvps"} if 0 < (figures.get("rsvps") or 0) < below else set()
-    if 0 < signatures < below or 0 < people < below:
-        hidden |= {"signatures", "people"}
-    elif 0 < signatures - people < below:
-        hidden.add("people")
-    return frozenset(hidden)
 
 
 def _refuse(reports: Sequence[Report]) -> None:

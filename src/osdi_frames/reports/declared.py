@@ -5,6 +5,7 @@ To add a report is to add it to `REPORTS`.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -76,14 +77,17 @@ GROWTH: Final = Subject(
 ATTENDANCES: Final = Subject(
     "attendances",
     "rsvps",
-    "RSVPs",
+    "attendances",
     measures.OF_ATTENDANCES,
     EVENT,
-    f"Counts attendances and people. {_NONE_SOURCE};\n`people` has no total, as one person can RSVP to two events.",
+    "Counts attendances, the RSVPs that an archive has one by one, and people: the sum can differ from the service's\n"
+    f"own totals, which reports of events count. {_NONE_SOURCE};\n"
+    "`people` has no total, as one person can RSVP to two events.",
     """>>> attendances = pd.DataFrame({
 ...     "source": ["email", "email", None],
 ...     "referrer": ["group-a", None, None],
 ...     "person_id": ["p1", "p2", "p1"],
+...     "status": "accepted",
 ...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-06-02"], utc=True),
 ... })""",
     _NO_SOURCE,
@@ -158,6 +162,10 @@ class Report:
         """Its columns."""
         return self.own_measures or self.subject.measures
 
+    def shown(self, frame: Collection[Hashable]) -> tuple[Measure, ...]:
+        """Return the measures of which a frame has columns."""
+        return tuple(measure for measure in self.measures if measure.name in frame)
+
     @property
     def unprotected(self) -> tuple[str, ...]:
         """The columns from which small counts could be computed."""
@@ -207,8 +215,8 @@ class Report:
 _REGION: Final = ("location_country", "location_region")
 _STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
-RSVPs, and one that moved to another campaign takes them along. A deleted event cannot be
-distinguished from one that was not pulled: it stays.
+RSVPs, and one that moved to another campaign takes them along. So does a deleted one, unless the column `excluded`
+says of its last row that it is ``gone``.
 
 The pages of one pull are fetched seconds apart. Rows belong to one pull as long as no `pause` lies between one
 fetched_at and the next, and the pull is shown at its last. Too short a pause makes a slow pull two points, the first
@@ -289,8 +297,8 @@ REPORTS: Final = (
     Report(
         ATTENDANCES,
         "attendances_by_month",
-        "RSVPs by the month in which they were made",
-        "Count the RSVPs that were made in each month (UTC), months without any included.",
+        "Attendances by the month of the RSVP",
+        "Count the attendances whose RSVP was made in each month (UTC), months without any included.",
         Period("created_date"),
         own_measures=measures.ATTENDANCES_OVER_TIME,
         example=("{'2026-05': 2, '2026-06': 1}",),

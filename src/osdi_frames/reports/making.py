@@ -161,7 +161,8 @@ def _computed(report: Report, grouped: Grouped, index: pd.Index) -> pd.DataFrame
         values = measure.compute(grouped, made).reindex(index)
         values = values.fillna(0) if measure.dtype == "int64" else values
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    return pd.DataFrame(made, index)
+    kept = [each.name for each in report.measures if not each.needs_any or made[each.needs_any].any()]
+    return pd.DataFrame({name: made[name] for name in kept}, index)
 
 
 def _over_time(rows: pd.DataFrame, groups: Groups, periods: Groups) -> pd.DataFrame:

@@ -37,6 +37,7 @@ class Measure:
     unit: Unit = "number"
     total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
     unprotected: bool = False  # whether small counts can be computed from it: `suppress` leaves it out
+    needs_any: str = ""  # the count that some row must have: a report without any leaves the column out
 
 
 def show(value: Any, unit: Unit) -> str:
@@ -84,6 +85,11 @@ def _share_of(count: str) -> Measure:
     return Measure("share", f"of all {count} of the frame, 0 to 1", compute, {}, "float64", "share")
 
 
+def _attended(status: pd.Series) -> pd.Series:
+    """Convert statuses to 1 for attended, 0 for others."""
+    return status.eq("attended").fillna(False).astype("int64")
+
+
 def _cumulative(count: str) -> Measure:
     meaning = f"{count} up to the end of the period"
     return Measure(
@@ -113,6 +119,27 @@ PEOPLE: Final = Measure(
 )
 SIGNATURES: Final = count_rows("signatures")
 ATTENDANCES: Final = count_rows("rsvps", "how many attendances")
+#: Those who came, of the attendances: only where there are any.
+ATTENDED: Final = (
+    Measure(
+        "attended",
+        "how many of them have the status attended; no column where none has",
+        lambda rows, _: rows["status"].sum(),
+        {"status": _attended},
+        unprotected=True,
+        needs_any="attended",
+    ),
+    Measure(
+        "attended_share",
+        "attended over rsvps, the rate of those who came; no column where nobody did",
+        lambda _, before: before["attended"] / before["rsvps"].where(before["rsvps"] > 0),
+        dtype="float64",
+        unit="share",
+        total=("attended", "rsvps"),
+        unprotected=True,
+        needs_any="attended",
+    ),
+)
 #: Times of single acts: as many different ones as there are in a month, so many acts it has at least.
 _DATES: Final = (
     replace(_date("first", "the first created_date (UTC)", "created_date", utc, "min"), unprotected=True),
@@ -150,7 +177,7 @@ OF_EVENTS: Final = (
     _date("last_start", "wall clock at the place of the event", "start_date", local, "max"),
 )
 OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
-OF_ATTENDANCES: Final = (ATTENDANCES, PEOPLE, _share_of("rsvps"), *_DATES)
+OF_ATTENDANCES: Final = (ATTENDANCES, *ATTENDED, PEOPLE, _share_of("rsvps"), *_DATES)
 #: Of what was known of each event at each pull.
 KNOWN_RSVPS: Final = replace(RSVPS, needs={"event_id": identity, "fetched_at": utc, **RSVPS.needs})
 #: Of growth, whose rows have a column for each value that the events are grouped by.
@@ -169,4 +196,4 @@ BY_PULL: Final = (
     ),
 )
 SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, _cumulative("signatures"))
-ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, PEOPLE, _cumulative("rsvps"))
+ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, *ATTENDED, PEOPLE, _cumulative("rsvps"))
