@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables.resource import LANGUAGE, LOCATION, READ_FROM, SELF, column, element_type, own, placed
+from osdi_frames.tables.resource import (
+    GONE_SINCE,
+    LANGUAGE,
+    LOCATION,
+    READ_FROM,
+    SELF,
+    column,
+    element_type,
+    own,
+    placed,
+)
 from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Table, pseudonym
 
 PERSON_ID, EMAIL, PHONE = pseudonym("person"), pseudonym("email"), pseudonym("phone")
@@ -52,6 +62,7 @@ PEOPLE = Table(
         *placed([LANGUAGE], ADDRESS),
         CUSTOM_FIELDS,
         PERSON_URL,
+        GONE_SINCE,
         *READ_FROM,
     ),
 )
