@@ -290,7 +290,7 @@ def _snapshots(
     ends = {name: pull.finished_at for name, pull in pull_of.items() if pull.complete}
     partial = {pull.folder for pull in pull_of.values() if not pull.complete}
     states = states[~states["source_file"].isin(pull_of.keys() - ends.keys())]
-    ended = states["source_file"].map(pd.Series(ends, dtype=states["fetched_at"].dtype))
+    ended = pd.to_datetime(states["source_file"].map(ends), utc=True).astype(states["fetched_at"].dtype)
     states = states.assign(fetched_at=ended.fillna(states["fetched_at"]))
     return states.assign(**{exclusion.COLUMN: None}), len(partial)
 

@@ -134,9 +134,8 @@ def _last_seen(rows: pa.Table) -> np.ndarray:
 
     It is the greatest number where that is not known.
     """
-    times = [rows[name] for name in ("received_at", "fetched_at") if name in rows.column_names]
-    seen = pc.max_element_wise(*times).cast(pa.int64())
-    found: np.ndarray = pc.fill_null(seen, _NEVER).to_numpy()
+    times = [rows[name].cast(pa.int64()) for name in ("received_at", "fetched_at") if name in rows.column_names]
+    found: np.ndarray = pc.fill_null(pc.max_element_wise(*times), _NEVER).to_numpy()
     return found
 
 
