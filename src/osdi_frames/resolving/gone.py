@@ -43,7 +43,8 @@ _COLLECTIONS: Final[Mapping[ElementType, tuple[str, ...]]] = {
 #: Whose lists these types are in.
 PARENTS: Final[Mapping[ElementType, ElementType]] = {SIGNATURE: PETITION, ATTENDANCE: EVENT}
 
-_COLUMNS = ("self_url", "source_file", "received_at", "fetched_at")
+#: The columns that say when and where an element was seen.
+COLUMNS: Final = ("self_url", "source_file", "received_at", "fetched_at")
 _UTC = arrow_type(GONE_SINCE.type)
 _NEVER = np.iinfo(np.int64).max
 _PORTS = {"http": 80, "https": 443}
@@ -77,17 +78,6 @@ def _is_whole(pull: Manifest, name: str) -> bool:
     )
 
 
-def needed(element: ElementType, pulls: Sequence[Manifest], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return those of some columns that `gone_since` is made of.
-
-    There are none where no pull proves anything.
-    """
-    if not proving(element, pulls):
-        return ()
-    ids = [id_of(kind) for kind in (element, PARENTS.get(element)) if kind]
-    return tuple(name for name in (*ids, *_COLUMNS) if name in columns)
-
-
 def gone_since(
     element: ElementType,
     rows: pa.Table,
@@ -104,7 +94,7 @@ def gone_since(
     element
         The type of the rows.
     rows
-        Resolved rows of its main table, with the columns that `needed` returns: `received_at` and `fetched_at` are the
+        Resolved rows of its main table, with the ids and `COLUMNS`: `received_at` and `fetched_at` are the
         newest of all versions.
     pulls
         What `sources.manifest.whole_pulls` returns.
@@ -134,7 +124,9 @@ def _last_seen(rows: pa.Table) -> np.ndarray:
 
     It is the greatest number where that is not known.
     """
-    times = [rows[name].cast(pa.int64()) for name in ("received_at", "fetched_at") if name in rows.column_names]
+    times = [
+        rows[name].cast(pa.int64()) for name in ("received_at", "fetched_at") if name in rows.column_names
+    ]
     found: np.ndarray = pc.fill_null(pc.max_element_wise(*times), _NEVER).to_numpy()
     return found
 
