@@ -23,7 +23,6 @@ from tests.receiver.sender import TOKEN
 ACCOUNT = "group:sandbox"
 ALL = ("attendances", "event_campaigns", "petitions", "signatures", "people")
 REGIONS = ("CA", "NY")
-BOTH = ["signatures_by_source", "signatures_by_region", "signatures_by_petition", "attendances_by_month"]
 
 
 @dataclass

@@ -31,7 +31,7 @@ def pulled(folder, day, *pages):
 
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
-    """Pulls in a folder, deeper in it, and one that has no page yet."""
+    """Make pulls in a folder, deeper in it, and one that has no page yet."""
     pulled(tmp_path / "archive" / "b", 1, 1, 2)
     pulled(tmp_path / "archive" / "a", 2, 1)
     pulled(tmp_path / "archive" / "old" / "2025" / "c", 0, 1)

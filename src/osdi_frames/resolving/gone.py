@@ -166,7 +166,7 @@ def _chooser(pulls: Sequence[Manifest]) -> Callable[[str | None, str | None], _A
     """Return the function from a row's address and file to its account."""
     folders = {file_name(str(pull.folder)): _account(pull) for pull in pulls}
     keys: defaultdict[str, set[str]] = defaultdict(set)
-    for service, key in folders.values():
+    for service, key in map(_account, pulls):
         keys[service].add(key)
 
     def choose(address: str | None, file: str | None) -> _Account | None:
