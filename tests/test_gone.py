@@ -89,9 +89,8 @@ class Organisation:
 
     def gone(self, name: str) -> set[str]:
         """Return the ids of what is gone by what was pulled."""
-        id_ = f"{of.open([]).table(name).columns[[*of.describe(name).column].index(ID[name])]}"
-        rows = of.open(self.pulled).table(name, [id_, "gone_since"])
-        return {*rows.loc[rows.gone_since.notna(), id_]}
+        rows = of.open(self.pulled).table(name, [ID[name], "gone_since"])
+        return {*rows.loc[rows.gone_since.notna(), ID[name]]}
 
 
 ID = {
@@ -157,12 +156,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         group.delete("signatures", *signatures)
         group.delete("attendances", *attendances)
         group.delete("events", group.events[0])
-        person = next(iter(group.ids("people") - {"sandbox-person", "sandbox-founder"}))
         manifests.append(group.pull())
         unlisted = {*group.sign(1, 2)}
         deliver()
         receiver.stop()
-        assert all(manifest.complete for manifest in manifests), person
+        assert all(manifest.complete for manifest in manifests)
         yield Told(
             group,
             folder / "received",
@@ -245,9 +243,7 @@ def test_the_report_of_both_has_e_mail_tags_and_place_of_each_signature(told):
     assert rows.email.notna().all()
     assert rows.add_tags.map(list).tolist() == [["river"]] * len(rows)
     assert rows.location_region.isin(REGIONS).all()
-    assert counts(of.signatures_by_region(rows), "signatures").keys() == {
-        f"US-{region}" for region in REGIONS
-    } or ("(none)" not in of.signatures_by_region(rows).index)
+    assert "(none)" not in of.signatures_by_region(rows).index
 
 
 def test_any_order_of_the_sources_gives_the_same(told):
@@ -265,7 +261,7 @@ def test_any_order_of_the_sources_gives_the_same(told):
 
 @pytest.fixture
 def group(tmp_path: Path) -> Iterator[Organisation]:
-    """A group with events, RSVPs and signatures, of which everything was pulled."""
+    """Make a group with events, RSVPs and signatures, of which everything was pulled."""
     with organising(tmp_path) as made:
         for number in (0, 3):
             made.attend(number, 2)
@@ -355,13 +351,10 @@ def test_attendances_of_a_cancelled_event_are_excluded_as_it_is(tmp_path):
         {"identifiers": [f"platform:{number}"], "title": "March", "status": status, "total_accepted": 1}
         for number, status in enumerate(["confirmed", "cancelled"])
     ]
+    links = [{"osdi:event": {"href": f"{href}{number}"}} for number in range(3)]
     rsvps = [
-        {
-            "identifiers": [f"platform:a{number}"],
-            "status": "accepted",
-            "_links": {"osdi:event": {"href": f"{href}{number}"}},
-        }
-        for number in range(3)
+        {"identifiers": [f"platform:a{number}"], "status": "accepted", "_links": link}
+        for number, link in enumerate(links)
     ]
     dated = {"created_date": "2026-05-01T00:00:00Z"}
     pages = [
