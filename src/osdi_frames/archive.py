@@ -176,8 +176,8 @@ class Archive(Reader):
         location_latitude, location_longitude, location_accuracy, location_language, total_accepted,
         event_campaign_id, status, transparence, visibility, guests_can_invite_others, capacity, hidden,
         sponsor_title, sponsor_url, creator_id, organizer_id, self_url, attendances_url,
-        record_attendance_url, event_campaign_url, embed_url, targeting_label, excluded, fetched_at,
-        source_file, source_line.
+        record_attendance_url, event_campaign_url, embed_url, targeting_label, gone_since, excluded,
+        fetched_at, source_file, source_line.
 
         Examples
         --------
@@ -201,7 +201,8 @@ class Archive(Reader):
         phone_type, phone_status, location_address, location_locality, location_region,
         location_postal_code, location_country, location_latitude, location_longitude,
         location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title, sponsor_url,
-        self_url, person_url, petition_url, excluded, received_at, fetched_at, source_file, source_line.
+        self_url, person_url, petition_url, gone_since, excluded, received_at, fetched_at, source_file,
+        source_line.
 
         Examples
         --------

@@ -20,6 +20,7 @@ from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Resolver
 from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut
 from osdi_frames.sources.source import FilePartition, Source
 from osdi_frames.sources.source import read as candidates
@@ -75,7 +76,8 @@ class Reader:
 
     def request(self, tables: Any, **options: Any) -> Request:
         """Return the request for some tables of this source."""
-        return Request(tables, prefix=self.prefix, filters=self.filters, **options)
+        pulls = whole_pulls(self.paths)
+        return Request(tables, prefix=self.prefix, pulls=pulls, filters=self.filters, **options)
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:
         """Yield the requested rows, in one pass.

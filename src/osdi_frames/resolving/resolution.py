@@ -13,10 +13,11 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.parsing.plan import Blocks, Plan
 from osdi_frames.quoting import quoted
-from osdi_frames.resolving import people
+from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.people import ACTS, SOURCES
 from osdi_frames.resolving.versions import Rules
+from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.actions import ATTENDANCES
@@ -56,6 +57,8 @@ class Request:
     dedupe: Dedupe = True
     people: bool = True
     """Whether acts take from people what they lack."""
+    pulls: tuple[Manifest, ...] = ()
+    """The pulls whose files are all in the archive: what they lack can be gone."""
     filters: Filters = field(default_factory=Filters)
     inspects: bool = False
 
@@ -107,10 +110,23 @@ class Resolution:
     def person_columns(self) -> tuple[str, ...]:
         """The columns of people to collect from all tables that hold persons; none where none are needed."""
         wanted = dict.fromkeys(self.names(PEOPLE)) if self.merges else {}
+        wanted |= dict.fromkeys(gone.COLUMNS) if self.proves(PEOPLE.element) else {}
         for table in self.fills:
             wanted |= people.wanted_by_acts(self.names(table))
         ordering = ("person_id", "created_date", "modified_date", *_ENVELOPE)
         return tuple(dict.fromkeys((*wanted, *ordering))) if wanted else ()
+
+    def resolved(self, table: Table) -> dict[str, None]:
+        """Return the columns of a table that are made of resolved rows, each after those it needs."""
+        asked = {column.name for column in self.asked.get(table, ()) if column.origin == "resolved"}
+        asked |= {"excluded"} if table == EVENTS and self.has_reasons else set()
+        asked |= {"gone_since"} if "excluded" in asked else set()
+        return dict.fromkeys(column.name for column in table.columns if column.name in asked)
+
+    def proves(self, element: ElementType) -> bool:
+        """Return whether pulls can prove elements of a type gone, and that is asked."""
+        is_asked = self.merges and "gone_since" in self.resolved(main_table(element))
+        return is_asked and bool(gone.proving(element, self.request.pulls))
 
     def names(self, table: Table) -> list[str]:
         """Return the columns that are asked of a table."""
@@ -127,9 +143,13 @@ class Resolution:
             keys = [column.name for table in self.asked if table.element == element for column in table.keys if table.rows]
             ordered = (*Rules(identities=identities).needed, *_ENVELOPE) if identities else ()
             needed[main_table(element)] |= dict.fromkeys((*ordered, *filtering, *keys))
+            if self.proves(element):
+                needed[main_table(element)] |= dict.fromkeys(gone.COLUMNS)
+                if parent := gone.PARENTS.get(element):
+                    needed[main_table(element)] |= {gone.id_of(parent): None}
+                    needed[main_table(parent)] |= {gone.id_of(parent): None}
         if self.has_reasons:
             needed[EVENTS] |= dict.fromkeys(("event_id", "excluded"))
-            needed[ATTENDANCES] |= {"event_id": None}
         if self.request.snapshots:
             needed[EVENTS] |= dict.fromkeys(self.request.snapshots)
         for source in SOURCES if self.person_columns else ():

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.parse import GroupResult
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
-from osdi_frames.resolving.exclusion import excluded
+from osdi_frames.resolving.exclusion import OF_EVENTS, excluded
+from osdi_frames.resolving.gone import PARENTS, gone_since, id_of
 from osdi_frames.resolving.people import SOURCES, Filling, merged_fields, people_rules
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.versions import Merger, Versions, among, only, replaced, without
@@ -39,8 +42,12 @@ class Resolver:
             if identities and not (element == PEOPLE.element and resolution.person_columns)
         }
         self.persons = Versions(people_rules(resolution.person_columns), engine)
-        self.reasons: dict[str, str] = {}
-        """Why events are left out, by their id."""
+        self.events: list[pa.Table] = [pa.table({name: pa.array([], pa.string()) for name in OF_EVENTS})]
+        """The events that are left out, and why."""
+        self.parents: defaultdict[ElementType, list[pa.Array]] = defaultdict(list)
+        """The ids of what signatures and attendances belong to."""
+        for element in filter(resolution.proves, PARENTS):
+            self.parents[PARENTS[element]] = []
 
     def rows(self, groups: Iterable[GroupResult]) -> Rows:
         """Yield the rows of the requested tables.
@@ -63,6 +70,9 @@ class Resolver:
         """Keep the versions of a group; yield rows that need no other."""
         main = {select.table: rows for select, rows in group.rows if not select.table.rows}
         self._collect_persons(group, main)
+        for element in self.parents:
+            if (rows := main.get(main_table(element))) is not None:
+                self.parents[element].append(pc.unique(rows[id_of(element)]))
         failing: dict[ElementType, np.ndarray] = {}
         for select, rows in group.rows:
             table, element = select.table, select.table.element
@@ -106,6 +116,7 @@ class Resolver:
                 merged = self._merged(PEOPLE, merger, self.persons, only(rows, merger.kept))
                 if merger.rules.collected:
                     merged = merged_fields(merged, merger, self.persons, self.engine)
+                merged = self._settled(PEOPLE, merged)
                 passing = without(merged, self.filtering.failing(PEOPLE.element, merged))
                 yield PEOPLE.name, self._shown(PEOPLE, passing)
 
@@ -154,15 +165,25 @@ class Resolver:
     # ------------------------------------------------------------------------------------------ what is shown
 
     def _settled(self, table: Table, rows: pa.Table) -> pa.Table:
-        """Return rows of a main table with the reason why reports leave them out."""
-        if "excluded" in rows.column_names:
-            rows = _with(rows, "excluded", excluded(table.element, rows))
+        """Return resolved rows with when they are gone, and why reports leave them out."""
+        element, resolution = table.element, self.resolution
+        if resolution.proves(element):
+            parents = self.parents.get(PARENTS.get(element))
+            since = gone_since(
+                element, rows, resolution.request.pulls, parents=parents and pa.concat_arrays(parents)
+            )
+            rows = _with(rows, "gone_since", since)
+        if "excluded" in resolution.resolved(table):
+            events = pa.concat_tables(self.events) if table == ATTENDANCES and resolution.has_reasons else None
+            rows = _with(rows, "excluded", excluded(element, rows, events))
+        if table == EVENTS and resolution.has_reasons:
+            self.events.append(rows.select(OF_EVENTS).filter(rows["excluded"].is_valid()))
         return rows
 
     def _opened(self, table: Table, rows: pa.Table) -> pa.Table:
         """Return rows with room for the columns that are resolved."""
-        for column in self.resolution.asked.get(table, ()):
-            if column.origin == "resolved":
+        for column in map(table.column, self.resolution.resolved(table)):
+            if column.name not in rows.column_names:
                 rows = rows.append_column(column.field, pa.nulls(len(rows), column.field.type))
         return rows
 

@@ -45,6 +45,8 @@ BY_MANAGERS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 #: The folder in which a receiver keeps bodies that are not deliveries; hidden, so that readers skip it.
 QUARANTINE = ".quarantine"
+#: The name of a pull's manifest, in the folder of its pages; hidden, so that no reader takes it for a document.
+MANIFEST = ".manifest.json"
 
 #: A segment of a receiver, named after its first line. Sealing compresses it, and for a moment there are both forms.
 SEGMENT = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
@@ -107,6 +109,21 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     return sorted(found - second, key=str)
 
 
+def with_manifests(paths: Iterable[str]) -> tuple[set[File], list[File]]:
+    """Return the files behind the paths, and pulls' manifests.
+
+    A manifest is in a folder that is listed, or next to a file. What is not there is passed over, with what cannot be
+    listed.
+    """
+    listing, found = _Listing(lambda _: None, []), set[File]()
+    for path in paths:
+        with contextlib.suppress(SourceNotFound, InvalidSource):
+            found.update(listing.behind(path))
+    folders = {os.path.dirname(file) for file in found if isinstance(file, str)}
+    beside = (slashed(os.path.join(folder, MANIFEST)) for folder in folders)
+    return found, [*{*filter(os.path.isfile, beside), *listing.manifests}]
+
+
 def _tables_in(folder: str) -> Iterator[str]:
     folder = glob.escape(folder) if os.path.exists(folder) else folder  # else it is a pattern
     inside = glob.iglob(os.path.join(folder, "**"), recursive=True)
@@ -128,6 +145,7 @@ class _Listing:
 
     handle: Handle
     quarantines: list[str]
+    manifests: list[File] = field(default_factory=list)
     visited: set[tuple[int, int]] = field(default_factory=set)
 
     def behind(self, path: str) -> Iterator[File]:
@@ -135,7 +153,7 @@ class _Listing:
         if path.startswith(HTTP) and not is_readable(os.path.basename(urlsplit(path).path)):
             raise InvalidSource(f"{shown_address(path)} is an address, and no archive; {PULL}")
         if "://" in path:
-            yield from _listed(path, lambda file: self.handle(unread(file, file)))
+            yield from _listed(path, lambda file: self.handle(unread(file, file)), self.manifests)
         elif os.path.isdir(path):
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + SEALED):
@@ -194,6 +212,8 @@ class _Listing:
             folders = {entry.name: entry for entry in entries if _is_folder(entry)}
             if QUARANTINE in folders:
                 self.quarantines.append(folders[QUARANTINE].path)
+            manifests = (entry.path for entry in entries if entry.name == MANIFEST and entry.is_file())
+            self.manifests.extend(slashed(path).removeprefix("./") for path in manifests)
             for entry in folders.values():
                 if not is_hidden(entry.name):
                     (links if entry.is_symlink() else waiting).append(entry.path)
@@ -270,11 +290,11 @@ def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
     return "." not in entry.name and entry.is_symlink() and not os.path.exists(entry.path)
 
 
-def _listed(address: str, handle_unread: Callable[[str], object]) -> list[Remote]:
+def _listed(address: str, handle_unread: Callable[[str], object], manifests: list[File]) -> list[Remote]:
     """Return the files behind an address.
 
     It is that of a file, of a folder, or a pattern.
-    `handle_unread` is called with the name of each file in a folder that is not read.
+    `handle_unread` is called with the name of each file in a folder that is not read; `manifests` takes those there.
     """
     filesystem, path = filesystem_of(address)
     filesystem.invalidate_cache()  # new objects are read, too
@@ -284,7 +304,8 @@ def _listed(address: str, handle_unread: Callable[[str], object]) -> list[Remote
         found = _found(address, filesystem, path)
         for path, info in found.items():
             if info.get("type") == "directory":
-                files |= dict.fromkeys(_in_remote_folder(address, filesystem, path, handle_unread))
+                inside = _in_remote_folder(address, filesystem, path, handle_unread, manifests)
+                files |= dict.fromkeys(inside)
             else:
                 files[Remote.of(address, path, info)] = None
     except FileNotFoundError:
@@ -305,7 +326,11 @@ def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]
 
 
 def _in_remote_folder(
-    address: str, filesystem: Any, folder: str, handle_unread: Callable[[str], object]
+    address: str,
+    filesystem: Any,
+    folder: str,
+    handle_unread: Callable[[str], object],
+    manifests: list[File],
 ) -> Iterator[Remote]:
     inside = len(folder.rstrip("/")) + 1
     found = asked(shown_address(address), filesystem.find, folder, detail=True)
@@ -315,6 +340,8 @@ def _in_remote_folder(
     for file, name in files.items():
         if holds_documents(name, lambda: next(heads)()):
             yield file
+        elif name.rpartition("/")[2] == MANIFEST and not _in_hidden(name.removesuffix(MANIFEST)):
+            manifests.append(file)
         elif not is_ignored(name):
             handle_unread(file.name)
 

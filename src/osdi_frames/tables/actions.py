@@ -49,14 +49,19 @@ REFERRER_DATA = tuple(
 
 #: What the service's "send test" sends lacks any date, and all of the referrer data.
 _TEST = ExclusionRule(
-    "test",
-    tuple(
-        (name, None) for name in ("created_date", "modified_date", *(column.name for column in REFERRER_DATA))
-    ),
+    "test", ("created_date", "modified_date", *(column.name for column in REFERRER_DATA)), (None,)
 )
+#: What is no RSVP: the service writes accepted, and attended of who came.
+_UNACCEPTED = ExclusionRule("unaccepted", ("status",), (None, "accepted", "attended"), unless=True)
 
 
-def _action(name: str, parent: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
+def _action(
+    name: str,
+    parent: str,
+    *exclusions: ExclusionRule,
+    ignored: tuple[str, ...] = (),
+    **other: Any,
+) -> ElementType:
     """Declare an element type that API pages and webhook deliveries bring."""
     own = f"{name}_id"
     return resource.element_type(
@@ -69,7 +74,7 @@ def _action(name: str, parent: str, *, ignored: tuple[str, ...] = (), **other: A
         at=f"{name}s?",
         evidence=(f"_links.osdi:{parent}", f"<p>:{parent}_id"),
         ignored=("_links.osdi:people", *ignored),
-        exclusions=(_TEST,),
+        exclusions=(_TEST, resource.GONE, *exclusions),
         **other,
     )
 
@@ -126,7 +131,8 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
             column(f"{parent}_url", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
         ),
         _FILLED,
-        resource.excluded(element.exclusions),
+        resource.GONE_SINCE,
+        resource.excluded(element.exclusions, *([parent_id] if parent == "event" else [])),
         resource.RECEIVED_AT,
         *resource.READ_FROM,
     )
@@ -134,7 +140,9 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
 
 
 #: v1 and some services embed attendances under the name of their link.
-ATTENDANCE = _action("attendance", "event", alternatives=("osdi:attendance",), ignored=("tickets",))
+ATTENDANCE = _action(
+    "attendance", "event", _UNACCEPTED, alternatives=("osdi:attendance",), ignored=("tickets",)
+)
 ATTENDANCES = _table(
     ATTENDANCE,
     "One row per attendance: a person's RSVP to an event.",

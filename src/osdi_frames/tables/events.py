@@ -30,8 +30,9 @@ EVENT = resource.element_type(
     "osdi:events",
     month="start_date",
     exclusions=(
-        ExclusionRule("cancelled", (("status", "cancelled"),)),
-        ExclusionRule("hidden", (("hidden", True),)),
+        resource.GONE,
+        ExclusionRule("cancelled", ("status",), ("cancelled",)),
+        ExclusionRule("hidden", ("hidden",), (True,)),
     ),
     keys=("start_date", "start", "total_accepted", "guests_can_invite_others", _INVITE, "transparence"),
     ignored=tuple(
@@ -101,6 +102,7 @@ EVENTS = Table(
             column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
         ),
         _derived("targeting_label", "Targeting name; null if made in the UI or no RSVP.", *_LABEL, *_BY_HAND),
+        resource.GONE_SINCE,
         resource.excluded(EVENT.exclusions),
         *READ_FROM,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from osdi_frames.tables.resource import (
+    GONE_SINCE,
     LANGUAGE,
     LOCATION,
     READ_FROM,
@@ -83,6 +84,7 @@ PEOPLE = Table(
         *block("location", *placed([LANGUAGE], ADDRESS)),
         CUSTOM_FIELDS,
         PERSON_URL,
+        GONE_SINCE,
         *_SEEN,
         RECEIVED_AT,
         *READ_FROM,

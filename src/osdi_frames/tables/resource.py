@@ -94,13 +94,24 @@ def element_type(
     return ElementType(name, collection, ignored=("_links.curies", *ignored), **(said | other))
 
 
-def excluded(rules: Iterable[ExclusionRule]) -> Column:
-    """Declare why reports leave a row out, by the columns that the rules are about."""
+#: When what pulls list, or listed earlier, was first proved to be no longer there. It is known at the end of a reading.
+GONE_SINCE = Column(
+    "gone_since", "utc", (), (), "End of the first complete pull without it, UTC.", "resolved"
+)
+#: The service lists it no more.
+GONE = ExclusionRule("gone", (GONE_SINCE.name,), (None,), unless=True)
+
+
+def excluded(rules: Iterable[ExclusionRule], *event: str) -> Column:
+    """Declare why reports leave a row out, by the columns that the rules are about.
+
+    `event` is the column of an event for whose reason a row is left out, too.
+    """
     rules = tuple(rules)
-    needed = dict.fromkeys(name for rule in rules for name, _ in rule.values)
-    reasons = " or ".join(rule.reason for rule in rules)
-    meaning = f"Why reports leave it out: {reasons}."
-    return Column("excluded", "string", (), (), meaning, "resolved", tuple(needed))
+    needed = dict.fromkeys(name for rule in rules for name in rule.columns if name != GONE_SINCE.name)
+    reasons = ", ".join([*(rule.reason for rule in rules), *(["its event"] if event else [])])
+    meaning = f"Why uncounted: {reasons}."
+    return Column("excluded", "string", (), (), meaning, "resolved", (*needed, *event))
 
 
 def of_entries(

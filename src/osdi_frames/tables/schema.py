@@ -89,7 +89,7 @@ def arrow_type(kind: Type) -> pa.DataType:
 
 
 #: The version of the tables, written into every exported file; a change of a column raises it.
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 
 #: The service's own prefixes that are always recognised (interface 2.1, ``<p>:``).
 PREFIXES = ("platform", "action_network")
@@ -193,11 +193,13 @@ Identities = tuple[tuple[str, ...], ...]
 class ExclusionRule:
     """Elements that reports leave out.
 
-    Their columns have these values; None is a missing one.
+    Each of the columns has one of the values, or with `unless` none of them; None is a missing one.
     """
 
     reason: str
-    values: tuple[tuple[str, str | bool | None], ...]
+    columns: tuple[str, ...]
+    values: tuple[str | bool | None, ...]
+    unless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
