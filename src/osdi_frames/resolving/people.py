@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
-from osdi_frames.resolving.versions import ORDER, Merger, Rules, Versions, of_part, replaced
+from osdi_frames.resolving.spill import SpilledTables, among, replaced, with_column
+from osdi_frames.resolving.versions import ORDER, Merger, Rules
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Table
@@ -138,78 +139,84 @@ def filled_columns(block: str) -> tuple[str, ...]:
     return tuple(name for name in columns_of(block) if name in of_acts)
 
 
-@dataclass(frozen=True, slots=True)
-class Filling:
-    """What acts of a type take from people."""
+#: By block, the acts that lack it, sorted, and the versions of their persons that it comes from.
+Donors: TypeAlias = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
-    persons: Versions
-    columns: Collection[str]
-    """The columns of people that were collected."""
-    donors: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    """By block, the acts that lack it, and the version of their person that it comes from."""
 
-    @classmethod
-    def of(cls, persons: Versions, columns: Collection[str], acts: pa.Table, bits: int, engine: Engine) -> Filling:
-        """Find who carries what acts do not.
+def lacking(acts: Merger, persons: Iterable[tuple[pa.Table, pa.Table]], rules: Rules, engine: Engine) -> Donors:
+    """Find who carries what acts do not.
 
-        `acts` is that of a merger; `bits` precede those of the person in what acts carry.
-        """
-        newest = ", ".join(
-            f"arg_max(number, ({ORDER})) FILTER (carried & {persons.rules.bit(block)} <> 0) AS {block}"
-            for block in FILLED
-        )
-        acts, found = acts.rename_columns({"person_high": "high", "person_low": "low"}), []
-        for part, seen in enumerate(persons.parts()):
-            engine.put("seen", seen)
-            engine.put("acts", of_part(acts, part, persons.part_count))
-            found.append(
-                engine.ask(
-                    f"""SELECT kept, acts.carried >> {bits} AS carried, {", ".join(FILLED)} FROM acts
-                    JOIN (SELECT high, low, {newest} FROM seen GROUP BY high, low) USING (high, low)"""
-                )
+    `persons` are parts of the acts' persons, and of what was seen of people, whose `rules` are given.
+    """
+    newest = ", ".join(
+        f"arg_max({ELEMENT}, ({ORDER})) FILTER ({rules.carries(block)}) AS {block}" for block in FILLED
+    )
+    bits, found = len(acts.rules.blocks), []
+    for some, seen in persons:
+        engine.put("acts", some)
+        engine.put("seen", seen)
+        found.append(
+            engine.ask(
+                f"""SELECT kept, acts.carried >> {bits} AS carried, {", ".join(FILLED)} FROM acts JOIN (
+                SELECT high AS person_high, low AS person_low, {newest} FROM seen GROUP BY high, low)
+                USING (person_high, person_low)"""
             )
-        donors = {}
-        for block in FILLED if found else ():
-            every = pa.concat_tables(found).sort_by("kept")
-            lacks = np.asarray(every[block].is_valid()) & (every["carried"].to_numpy() & persons.rules.bit(block) == 0)
-            lacking = every.filter(pa.array(lacks))
-            donors[block] = lacking["kept"].to_numpy(), lacking[block].to_numpy()
-        return cls(persons, columns, donors)
+        )
+    if not found:
+        return {}
+    every, donors = pa.concat_tables(found).sort_by("kept"), {}
+    for block in FILLED:
+        lacks = every["carried"].to_numpy() & (1 << BLOCKS.index(block)) == 0
+        some = every.filter(pa.array(lacks & np.asarray(every[block].is_valid())))
+        donors[block] = some["kept"].to_numpy(), some[block].to_numpy()
+    return donors
 
-    def fill(self, rows: pa.Table) -> pa.Table:
-        """Return rows of acts, with what they lack of their persons."""
-        numbers, names = rows[ELEMENT].to_numpy(), np.full(len(rows), None, object)
-        for block, (acts, donors) in self.donors.items():
-            at = np.flatnonzero(np.isin(numbers, acts, assume_unique=True))
-            collected = [name for name in filled_columns(block) if name in self.columns]
-            if not len(at) or not collected:
-                continue
-            values = self.persons.main.take(donors[np.searchsorted(acts, numbers[at])], collected)
-            has = np.logical_or.reduce([np.asarray(column.is_valid()) for column in values.columns])
-            at, values = at[has], values.filter(pa.array(has))
-            rows = replaced(rows, at, values.select([name for name in collected if name in rows.column_names]))
-            for row in at:
-                names[row] = [*(names[row] or ()), block]
-        if FILLED_COLUMN in rows.column_names:
-            place = rows.schema.get_field_index(FILLED_COLUMN)
-            rows = rows.set_column(place, rows.schema.field(place), pa.array(names, pa.list_(pa.string())))
+
+def of_persons(acts: pa.Table, part: int, parts: int) -> pa.Table:
+    """Return the acts whose persons belong to one of some parts."""
+    low = acts["person_low"].to_numpy()
+    return acts.filter(pa.array(low % np.uint64(parts) == part)) if parts > 1 else acts
+
+
+def fill(rows: pa.Table, donors: Donors, persons: SpilledTables, collected: Collection[str]) -> pa.Table:
+    """Return rows of acts, with what they lack of their persons.
+
+    `persons` has the collected columns of people.
+    """
+    numbers, names = rows[ELEMENT].to_numpy(), np.full(len(rows), None, object)
+    for block, (acts, sources) in donors.items():
+        columns = [name for name in filled_columns(block) if name in collected]
+        at = np.flatnonzero(among(numbers, acts)) if columns else ()
+        if not len(at):
+            continue
+        values = persons.take(sources[np.searchsorted(acts, numbers[at])], columns)
+        has = np.logical_or.reduce([np.asarray(column.is_valid()) for column in values.columns])
+        at, values = at[has], values.filter(pa.array(has))
+        rows = replaced(rows, at, values.select([name for name in columns if name in rows.column_names]))
+        for row in at:
+            names[row] = [*(names[row] or ()), block]
+    if FILLED_COLUMN not in rows.column_names:
         return rows
+    field = rows.schema.field(FILLED_COLUMN)
+    return with_column(rows, field, pa.array(names, field.type))
 
 
-def merged_fields(rows: pa.Table, merger: Merger, persons: Versions, engine: Engine) -> pa.Table:
+def merged_fields(rows: pa.Table, merger: Merger, persons: SpilledTables, engine: Engine) -> pa.Table:
     """Return rows of people with custom fields of all versions, each by its name from the newest that has it."""
-    at, several = merger.collected(rows)
-    owners = np.repeat(at, pc.fill_null(pc.list_value_length(several), 0).to_numpy())
-    single = np.setdiff1d(np.arange(len(rows)), at)
-    older = persons.main.take(several.flatten().to_numpy(), ["custom_fields"]) if len(owners) else rows.select(["custom_fields"]).slice(0, 0)
-    texts = pa.concat_tables([older, rows.select(["custom_fields"]).take(pa.array(single))])
-    engine.put("texts", texts.append_column("row", pa.array(np.concatenate([owners, single]))).append_column("rank", pa.array(np.arange(len(texts)))))
+    at, sources = merger.of_several(rows)
+    owners, texts = [np.setdiff1d(np.arange(len(rows)), at)], [rows["custom_fields"].take(pa.array(np.setdiff1d(np.arange(len(rows)), at)))]
+    if len(at):
+        versions = sources["all_custom_fields"].combine_chunks()
+        owners.append(at[pc.list_parent_indices(versions).to_numpy()])
+        texts.append(persons.take(versions.flatten().to_numpy(), ["custom_fields"])["custom_fields"])
+    numbers = np.concatenate(owners)
+    every = pa.chunked_array([chunk for text in texts for chunk in text.chunks], pa.string())
+    engine.put("texts", pa.table({"row": numbers, "rank": np.arange(len(numbers)), "fields": every}))
     found = engine.ask(
         """SELECT row, '{' || string_agg(to_json(name) || ':' || value, ',' ORDER BY name) || '}' AS merged FROM (
         SELECT row, key AS name, arg_max(coalesce(value::VARCHAR, 'null'), rank) AS value
-        FROM texts, json_each(texts.custom_fields) GROUP BY row, key) GROUP BY row"""
+        FROM texts, json_each(texts.fields) GROUP BY row, key) GROUP BY row"""
     )
     merged = np.full(len(rows), None, object)
-    merged[found["row"].to_numpy()] = found["merged"].to_numpy(zero_copy_only=False)
-    place = rows.schema.get_field_index("custom_fields")
-    return rows.set_column(place, rows.schema.field(place), pa.array(merged, pa.string()))
+    merged[found["row"].to_numpy()] = found["merged"].to_numpy()
+    return with_column(rows, rows.schema.field("custom_fields"), pa.array(merged, pa.string()))

@@ -16,7 +16,7 @@ from osdi_frames.quoting import quoted
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.people import ACTS, SOURCES
-from osdi_frames.resolving.versions import Rules
+from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
@@ -33,7 +33,6 @@ Rows: TypeAlias = Iterator[tuple[str, pa.Table]]
 
 #: The rows of every version of the events.
 SNAPSHOTS: Final = "event_snapshots"
-_ENVELOPE: Final = ("received_at", "fetched_at")
 
 
 def named_tables(tables: Tables) -> Mapping[str, Columns]:
@@ -113,7 +112,7 @@ class Resolution:
         wanted |= dict.fromkeys(gone.COLUMNS) if self.proves(PEOPLE.element) else {}
         for table in self.fills:
             wanted |= people.wanted_by_acts(self.names(table))
-        ordering = ("person_id", "created_date", "modified_date", *_ENVELOPE)
+        ordering = ("person_id", "created_date", "modified_date", *ENVELOPE)
         return tuple(dict.fromkeys((*wanted, *ordering))) if wanted else ()
 
     def resolved(self, table: Table) -> dict[str, None]:
@@ -141,7 +140,7 @@ class Resolution:
         for element, identities in self.identities.items():
             filtering = self.filtering.columns(element)
             keys = [column.name for table in self.asked if table.element == element for column in table.keys if table.rows]
-            ordered = (*Rules(identities=identities).needed, *_ENVELOPE) if identities else ()
+            ordered = Rules(identities=identities).ordering if identities else ()
             needed[main_table(element)] |= dict.fromkeys((*ordered, *filtering, *keys))
             if self.proves(element):
                 needed[main_table(element)] |= dict.fromkeys(gone.COLUMNS)
@@ -167,16 +166,22 @@ class Resolution:
             named |= {"person", *(["links"] if main in self.fills else [])}
         return tuple(sorted(named - {"act"}, key=lambda name: (name != "person", name))) if self.merges else ()
 
-    def rules(self, element: ElementType) -> Rules:
-        """Return how the versions of a type become one."""
-        main = main_table(element)
-        extremes = tuple(name for name in _ENVELOPE if name in self.needed[main]) if self.merges else ()
-        return Rules(
-            identities=self.identities[element],
-            blocks=self.blocks(element),
-            extremes=extremes,
-            person=main in self.fills,
-        )
+    @cached_property
+    def rules(self) -> dict[ElementType, Rules]:
+        """How the versions of each type become one, where they do."""
+        found = {}
+        for element, identities in self.identities.items():
+            main = main_table(element)
+            if identities:
+                found[element] = Rules(
+                    identities=identities,
+                    blocks=self.blocks(element),
+                    extremes=tuple(name for name in ENVELOPE if name in self.needed[main]) if self.merges else (),
+                    has_person=main in self.fills,
+                )
+        if self.person_columns:
+            found[PEOPLE.element] = people.people_rules(self.person_columns)
+        return found
 
     @cached_property
     def plan(self) -> Plan:
