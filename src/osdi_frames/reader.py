@@ -14,10 +14,13 @@ from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
 from osdi_frames.parsing.database import engine
 from osdi_frames.parsing.parse import Observer, parse
+from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
+from osdi_frames.resolving.resolver import Resolver
 from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut
 from osdi_frames.sources.source import FilePartition, Source
 from osdi_frames.sources.source import read as candidates
@@ -71,9 +74,10 @@ class Reader:
         parts: Sequence[Any] = self.source if isinstance(self.source, list | tuple) else [self.source]
         return any(hasattr(part, "read") and not part.seekable() for part in parts)
 
-    def request(self, tables: Any, *, dedupe: Dedupe = True, inspects: bool = False) -> Request:
+    def request(self, tables: Any, **options: Any) -> Request:
         """Return the request for some tables of this source."""
-        return Request(tables, prefix=self.prefix, dedupe=dedupe, filters=self.filters, inspects=inspects)
+        pulls = whole_pulls(self.paths)
+        return Request(tables, prefix=self.prefix, pulls=pulls, filters=self.filters, **options)
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:
         """Yield the requested rows, in one pass.
@@ -91,7 +95,8 @@ class Reader:
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                yield from resolution.rows(parse(plan, found, observer), connection)
+                for name, some in Resolver(resolution, connection).rows(parse(plan, found, observer)):
+                    yield name, some.drop_columns([ELEMENT])
                 connection.release()
             observer.end(plan, whole=not isinstance(self.source, FilePartition))
 

@@ -60,6 +60,11 @@ def placed(columns: Iterable[Column], at: str, whose: str = "the person") -> tup
     return tuple(made)
 
 
+def block(name: str, *columns: Column) -> tuple[Column, ...]:
+    """Return columns as those of a block: all come from the newest version that carries it."""
+    return tuple(replace(column, block=name) for column in columns)
+
+
 def own(whose: str, created: str = "it was created") -> tuple[Column, ...]:
     """Declare what every resource has: id, identifiers, origin, and the dates; `created` says when the first is."""
     # The ids of a person, and of what one person did, lead to that person.
@@ -83,7 +88,6 @@ def element_type(
     """
     said = {
         "identities": ((f"{name}_id",),),
-        "newest": ("modified_date", "fetched_at"),
         "month": "created_date",
         "address": rf"/{at or collection.partition(':')[2]}/[^/?#]+/?(?:[?#].*)?$",
     }
@@ -111,10 +115,16 @@ def excluded(rules: Iterable[ExclusionRule], *event: str) -> Column:
 
 
 def of_entries(
-    element: ElementType, keys: tuple[Column, ...], name: str, meaning: str, at: str, *entry: Column
+    element: ElementType,
+    keys: tuple[Column, ...],
+    name: str,
+    meaning: str,
+    at: str,
+    *entry: Column,
+    block: str = "act",
 ) -> Table:
     """Declare a table of one row for each entry that stands at a path of an element."""
-    return Table(f"{element.name}_{name}", element, meaning, keys, entry, rows=(("", (at,)),))
+    return Table(f"{element.name}_{name}", element, meaning, keys, entry, rows=(("", (at,)),), block=block)
 
 
 #: One identifier of a resource.
