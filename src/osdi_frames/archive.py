@@ -22,6 +22,7 @@ from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
+from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
 from osdi_frames.sources.source import Source
@@ -375,7 +376,8 @@ class Archive(Reader):
         from osdi_frames.reports.archive_report import collect, make_reports
 
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
-        resolution = Resolution(wanted.request(self.prefix))
+        request = replace(wanted.request(self.prefix), pulls=whole_pulls(self.paths))
+        resolution = Resolution(request)
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
         return make_reports(wanted, tables, inspection=inspection, paths=self.paths)

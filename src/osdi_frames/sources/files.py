@@ -113,15 +113,20 @@ def with_manifests(paths: Iterable[str]) -> tuple[set[File], list[File]]:
     """Return the files behind the paths, and pulls' manifests.
 
     A manifest is in a folder that is listed, or next to a file. What is not there is passed over, with what cannot be
-    listed.
+    listed. Where there is no manifest, the files of folders are not listed: most archives have none, and many files.
     """
-    listing, found = _Listing(lambda _: None, []), set[File]()
-    for path in paths:
-        with contextlib.suppress(SourceNotFound, InvalidSource):
-            found.update(listing.behind(path))
-    folders = {os.path.dirname(file) for file in found if isinstance(file, str)}
-    beside = (slashed(os.path.join(folder, MANIFEST)) for folder in folders)
-    return found, [*{*filter(os.path.isfile, beside), *listing.manifests}]
+    paths, found, manifests = list(paths), set[File](), set[File]()
+    for documents in (False, True):
+        listing = _Listing(lambda _: None, [], documents=documents)
+        for path in paths:
+            if documents and (not manifests or is_address(path)):
+                continue
+            with contextlib.suppress(SourceNotFound, InvalidSource):
+                found.update(listing.behind(path))
+        folders = {os.path.dirname(file) for file in found if isinstance(file, str)}
+        beside = (slashed(os.path.join(folder, MANIFEST)) for folder in folders)
+        manifests |= {*filter(os.path.isfile, beside), *listing.manifests}
+    return found, list(manifests)
 
 
 def _tables_in(folder: str) -> Iterator[str]:
@@ -145,6 +150,8 @@ class _Listing:
 
     handle: Handle
     quarantines: list[str]
+    documents: bool = True
+    """Whether the documents in folders are listed, too, and not only their manifests."""
     manifests: list[File] = field(default_factory=list)
     visited: set[tuple[int, int]] = field(default_factory=set)
 
@@ -176,7 +183,7 @@ class _Listing:
         Others are reported.
         """
         for _, entries in self._walk(folder):
-            for entry in entries:
+            for entry in entries if self.documents else ():
                 if holds_documents(entry.name, partial(_head, entry)) or _leads_nowhere(entry):
                     if entry.is_file(follow_symlinks=False) or self._is_file(entry.path):
                         yield slashed(entry.path).removeprefix("./")
@@ -208,7 +215,7 @@ class _Listing:
                 if (status.st_dev, status.st_ino) in self.visited:
                     continue
                 self.visited.add((status.st_dev, status.st_ino))
-                entries = _entries(folder)
+                entries = _entries(folder, 2 if self.documents else 1)
             folders = {entry.name: entry for entry in entries if _is_folder(entry)}
             if QUARANTINE in folders:
                 self.quarantines.append(folders[QUARANTINE].path)
@@ -244,14 +251,14 @@ class _Listing:
                         yield os.path.join(folder, name)
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _entries(folder: str, times: int = 2) -> list[os.DirEntry[str]]:
     """List a folder.
 
     Twice, because a segment that is sealed while the folder is listed can be missed in both of its forms;
     in the second listing the sealed one is there from the beginning.
     """
     found: dict[str, os.DirEntry[str]] = {}
-    for _ in range(2):
+    for _ in range(times):
         with os.scandir(folder) as entries:
             found |= {entry.name: entry for entry in entries}
     return list(found.values())
