@@ -256,6 +256,24 @@ def test_any_order_of_the_sources_gives_the_same(told):
         )
 
 
+def test_filters_change_nothing_about_what_is_gone(told):
+    whole = of.open(told.both)
+    filters = {"petition": told.organisation.petitions[0], "status": "tentative", "since": "2020"}
+    for name in ("signatures", "attendances"):
+        some, every = (
+            archive.table(name, [ID[name], "excluded"]) for archive in (whole.where(**filters), whole)
+        )
+        expected = every[every[ID[name]].isin(some[ID[name]])]
+        assert some.sort_values(ID[name]).values.tolist() == expected.sort_values(ID[name]).values.tolist()
+
+
+@pytest.mark.parametrize("column", ["gone_since", "excluded"])
+def test_one_column_alone_is_the_same_as_among_all(told, column):
+    for name in ("events", "signatures", "attendances"):
+        archive = of.open(told.both)
+        pd.testing.assert_series_equal(archive.table(name, [column])[column], archive.table(name)[column])
+
+
 # -- what proves nothing --
 
 
@@ -312,6 +330,14 @@ def test_a_pull_that_is_not_complete_proves_nothing_until_it_goes_on(group):
     group.running.clear_faults()
     assert group.pull(collections=["events"]).complete
     assert everything_gone(group) == {"events": 1}
+
+
+@pytest.mark.parametrize("source", ["pulled", "pulled/*", "pulled/*/*.gz", ".", "{newest}"])
+def test_a_report_says_that_the_newest_pull_is_not_complete_wherever_it_is_found(group, monkeypatch, source):
+    replace(group.pull(collections=["events"]), finished_at=None).write()
+    monkeypatch.chdir(group.pulled.parent)
+    with pytest.warns(of.SourceWarning, match="the newest pull is not complete"):
+        of.report(source.format(newest=of.manifests("pulled")[-1].folder))
 
 
 def test_another_service_proves_nothing(group):

@@ -245,7 +245,7 @@ def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], f
 
 
 def _warn_of_incomplete(pulls: Iterable[Manifest]) -> None:
-    """Warn if the newest pull into a folder is not complete."""
+    """Warn if a folder's newest pull is not complete."""
     for newest in {pull.folder.parent: pull for pull in pulls}.values():
         if not newest.complete:
             said = str(newest).replace("\n", "; ")
