@@ -17,7 +17,7 @@ from osdi_frames.parsing.parse import Observer, parse
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
+from osdi_frames.resolving.resolution import Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.manifest import whole_pulls

@@ -91,7 +91,9 @@ def graph(
     known: list[Any] = [decided, [(donors, number) for number in numbers]]
     events: list[Keys] = []
     if Resolution(request).has_reasons:
-        tasks |= {(left_out, number): (_left_out, request, (read, number), number, *known) for number in numbers}
+        tasks |= {
+            (left_out, number): (_left_out, request, (read, number), number, *known) for number in numbers
+        }
         events = [(left_out, number) for number in numbers]
     for number in numbers:
         tasks[name, number] = (_finished, finish, request, (read, number), number, *known, events)
@@ -155,7 +157,9 @@ def _resolver(
     resolver.collected = replace(part.collected, parents=decided.parents)
     for element, versions in part.collected.versions.items():
         tables = {main_table(element): versions.main, **versions.children}
-        for table in dict.fromkeys((*tables, *(name for lent in donors for name in lent if name.element == element))):
+        for table in dict.fromkeys(
+            (*tables, *(name for lent in donors for name in lent if name.element == element))
+        ):
             resolver.every[table] = every = SpilledTables()
             for other, lent in enumerate(donors):
                 own = tables.get(table, ()) if other == number else ()

@@ -93,7 +93,10 @@ class PersonSource:
         acted = [rows["created_date"]] if self.is_act else []
         columns |= _seen([columns["created_date"], columns["modified_date"], *acted], wanted)
         nth = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # of the persons of one element
-        marks = {ELEMENT: numbers * PERSONS + self.number + nth, CARRIED: (carried >> bits) & (_HELD - 1) | held}
+        marks = {
+            ELEMENT: numbers * PERSONS + self.number + nth,
+            CARRIED: (carried >> bits) & (_HELD - 1) | held,
+        }
         found = pa.table({name: columns[name] for name in wanted} | marks)
         return found if self.table == PEOPLE else found.filter(found["person_id"].is_valid())
 
@@ -144,7 +147,9 @@ def filled_columns(block: str) -> tuple[str, ...]:
 Donors: TypeAlias = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
-def lacking(acts: Merger, persons: Iterable[tuple[pa.Table, pa.Table]], rules: Rules, engine: Engine) -> Donors:
+def lacking(
+    acts: Merger, persons: Iterable[tuple[pa.Table, pa.Table]], rules: Rules, engine: Engine
+) -> Donors:
     """Find who carries what acts do not.
 
     `persons` are parts of the acts' persons, and of what was seen of people, whose `rules` are given.
@@ -207,7 +212,9 @@ def merged_fields(rows: pa.Table, merger: Merger, persons: SpilledTables, engine
     at, sources = merger.of_several(rows)
     single = np.setdiff1d(np.arange(len(rows)), at)
     numbers, texts = single, rows["custom_fields"].take(pa.array(single)).chunks
-    versions = sources["all_custom_fields"].combine_chunks() if len(at) else pa.array([], pa.list_(pa.int64()))
+    versions = (
+        sources["all_custom_fields"].combine_chunks() if len(at) else pa.array([], pa.list_(pa.int64()))
+    )
     if len(carrying := versions.flatten()):
         numbers = np.concatenate([single, at[pc.list_parent_indices(versions).to_numpy()]])
         texts += persons.take(carrying.to_numpy(), ["custom_fields"])["custom_fields"].chunks

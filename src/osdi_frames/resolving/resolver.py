@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -64,7 +63,9 @@ class Collected:
 
     def pruned(self, engine: Engine) -> Collected:
         """Return what can be used of it, whatever is collected elsewhere."""
-        mergers = {element: Merger.of(some.rules, some.parts(), engine) for element, some in self.versions.items()}
+        mergers = {
+            element: Merger.of(some.rules, some.parts(), engine) for element, some in self.versions.items()
+        }
         versions = {element: self.versions[element].pruned(merger) for element, merger in mergers.items()}
         return replace(self, versions=versions)
 
@@ -100,7 +101,9 @@ class Collected:
             if source := sources.get(select.table):
                 element = select.table.element
                 before = len(resolution.blocks(element)) if source.is_act else 0
-                persons.append(source.versions(rows, main[main_table(element)], resolution.person_columns, before))
+                persons.append(
+                    source.versions(rows, main[main_table(element)], resolution.person_columns, before)
+                )
         if persons:
             self.versions[PEOPLE.element].see(pa.concat_tables(persons).sort_by(ELEMENT), engine)
 
@@ -121,7 +124,9 @@ class Decisions:
         for element, merger in fillable.items():
             persons = versions[PEOPLE.element]
             parts = enumerate(persons.parts())
-            acts = ((people.of_persons(merger.persons, part, persons.part_count), seen) for part, seen in parts)
+            acts = (
+                (people.of_persons(merger.persons, part, persons.part_count), seen) for part, seen in parts
+            )
             donors[element] = people.lacking(merger, acts, persons.rules, engine)
         return cls(mergers, donors)
 
@@ -192,7 +197,9 @@ class Resolver:
                 if main_table(element) in self.resolution.asked:
                     yield main_table(element).name, self._shown(main_table(element), rows)
             things = np.concatenate(passing)
-            for table in (table for table in self.resolution.asked if table.element == element and table.rows):
+            for table in (
+                table for table in self.resolution.asked if table.element == element and table.rows
+            ):
                 sources, owners = merger.owners(table.block, things)
                 for rows in self._rows_of(table):
                     yield table.name, self._entries(table, rows, merger, sources, owners)
@@ -205,7 +212,11 @@ class Resolver:
             if merger.rules.collected:
                 rows = people.merged_fields(rows, merger, self._rows_of(main), self.engine)
             if element in decisions.donors:
-                rows = with_room(rows, main, (people.FILLED_COLUMN,)) if people.FILLED_COLUMN in self.resolution.resolved(main) else rows
+                rows = (
+                    with_room(rows, main, (people.FILLED_COLUMN,))
+                    if people.FILLED_COLUMN in self.resolution.resolved(main)
+                    else rows
+                )
                 persons = self._rows_of(PEOPLE)
                 rows = people.fill(rows, decisions.donors[element], persons, self.resolution.person_columns)
             rows = self._settled(main, rows)
@@ -235,7 +246,7 @@ class Resolver:
         return self._shown(table, rows)
 
     def _settled(self, table: Table, rows: pa.Table) -> pa.Table:
-        """Return rows with the columns that are made of resolved ones: when they are gone, why reports leave them out."""
+        """Return rows with what is known of resolved ones: since when they are gone, why they are left out."""
         element, resolution = table.element, self.resolution
         rows = with_room(rows, table, resolution.resolved(table))
         if resolution.proves(element):
@@ -244,7 +255,9 @@ class Resolver:
             since = gone_since(element, rows, resolution.request.pulls, parents=ids)
             rows = with_column(rows, rows.schema.field("gone_since"), since)
         if "excluded" in resolution.resolved(table):
-            events = pa.concat_tables(self.events) if table == ATTENDANCES and resolution.has_reasons else None
+            events = (
+                pa.concat_tables(self.events) if table == ATTENDANCES and resolution.has_reasons else None
+            )
             reasons = excluded(element, rows, events)
             rows = with_column(rows, rows.schema.field("excluded"), reasons)
         if table == EVENTS and resolution.has_reasons:

@@ -108,7 +108,9 @@ class Versions:
         used, kept = merger.used, {}
         for table, rows in self.children.items():
             kept[table] = rows.only(lambda some: only(some, used))
-        return Versions(self.rules, self.main.only(lambda some: only(some, used)), kept, self.seen, self.count)
+        return Versions(
+            self.rules, self.main.only(lambda some: only(some, used)), kept, self.seen, self.count
+        )
 
 
 def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
