@@ -271,6 +271,7 @@ def _api_version(values: _Values, column: Column) -> pa.Array:
     It is v1 where there is one of v1's own and none of v2's.
     The key of a value that does not fit counts, too.
     """
+
     def has(version: str, other: str) -> np.ndarray:
         found = np.zeros(len(values.parsed.elements), bool)
         for declared in map(values.table.column, column.derived):

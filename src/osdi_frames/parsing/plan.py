@@ -47,9 +47,7 @@ class Shape:
     """What a value must be here; None where its types decide."""
 
     @classmethod
-    def of(
-        cls, table: Table, columns: Sequence[Column], blocks: Blocks, prefixes: Sequence[str]
-    ) -> Shape:
+    def of(cls, table: Table, columns: Sequence[Column], blocks: Blocks, prefixes: Sequence[str]) -> Shape:
         """Return the shape that columns and the keys of blocks declare.
 
         It is that of an entry of a delivery: an element under its type key, and siblings.
@@ -160,9 +158,7 @@ class Plan:
         Those that are resolved are replaced by what they are derived from.
         """
         named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
-        return cls(
-            columns=named, prefixes=known_prefixes(prefix), inspects=inspects, blocks=blocks or {}
-        )
+        return cls(columns=named, prefixes=known_prefixes(prefix), inspects=inspects, blocks=blocks or {})
 
     @property
     def named(self) -> ElementType | None:

@@ -36,7 +36,8 @@ _OF_ACT: Final = {
 }
 READ_FROM: Final = frozenset({"received_at", "fetched_at", "source_file", "source_line"})
 _SEEN: Final = ("first_seen", "last_seen")
-_SOURCES: Final = 16  # what is below it in a number says from which table a version of a person is
+#: By how much the number of an element is multiplied: the rest says from which table a version of a person is.
+PERSONS: Final = 16
 
 #: The tables of acts.
 ACTS: Final = tuple(
@@ -92,7 +93,10 @@ class PersonSource:
         acted = [rows["created_date"]] if self.is_act else []
         columns |= _seen([columns["created_date"], columns["modified_date"], *acted], wanted)
         nth = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # of the persons of one element
-        marks = {ELEMENT: numbers * _SOURCES + self.number + nth, CARRIED: (carried >> bits) & (_HELD - 1) | held}
+        marks = {
+            ELEMENT: numbers * PERSONS + self.number + nth,
+            CARRIED: (carried >> bits) & (_HELD - 1) | held,
+        }
         found = pa.table({name: columns[name] for name in wanted} | marks)
         return found if self.table == PEOPLE else found.filter(found["person_id"].is_valid())
 
@@ -143,7 +147,9 @@ def filled_columns(block: str) -> tuple[str, ...]:
 Donors: TypeAlias = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
-def lacking(acts: Merger, persons: Iterable[tuple[pa.Table, pa.Table]], rules: Rules, engine: Engine) -> Donors:
+def lacking(
+    acts: Merger, persons: Iterable[tuple[pa.Table, pa.Table]], rules: Rules, engine: Engine
+) -> Donors:
     """Find who carries what acts do not.
 
     `persons` are parts of the acts' persons, and of what was seen of people, whose `rules` are given.
@@ -204,13 +210,15 @@ def fill(rows: pa.Table, donors: Donors, persons: SpilledTables, collected: Coll
 def merged_fields(rows: pa.Table, merger: Merger, persons: SpilledTables, engine: Engine) -> pa.Table:
     """Return rows of people with custom fields of all versions, each by its name from the newest that has it."""
     at, sources = merger.of_several(rows)
-    owners, texts = [np.setdiff1d(np.arange(len(rows)), at)], [rows["custom_fields"].take(pa.array(np.setdiff1d(np.arange(len(rows)), at)))]
-    if len(at):
-        versions = sources["all_custom_fields"].combine_chunks()
-        owners.append(at[pc.list_parent_indices(versions).to_numpy()])
-        texts.append(persons.take(versions.flatten().to_numpy(), ["custom_fields"])["custom_fields"])
-    numbers = np.concatenate(owners)
-    every = pa.chunked_array([chunk for text in texts for chunk in text.chunks], pa.string())
+    single = np.setdiff1d(np.arange(len(rows)), at)
+    numbers, texts = single, rows["custom_fields"].take(pa.array(single)).chunks
+    versions = (
+        sources["all_custom_fields"].combine_chunks() if len(at) else pa.array([], pa.list_(pa.int64()))
+    )
+    if len(carrying := versions.flatten()):
+        numbers = np.concatenate([single, at[pc.list_parent_indices(versions).to_numpy()]])
+        texts += persons.take(carrying.to_numpy(), ["custom_fields"])["custom_fields"].chunks
+    every = pa.chunked_array(texts, pa.string())
     engine.put("texts", pa.table({"row": numbers, "rank": np.arange(len(numbers)), "fields": every}))
     found = engine.ask(
         """SELECT row, '{' || string_agg(to_json(name) || ':' || value, ',' ORDER BY name) || '}' AS merged FROM (

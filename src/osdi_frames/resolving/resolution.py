@@ -139,7 +139,13 @@ class Resolution:
             needed[table] |= dict.fromkeys(self.names(table))
         for element, identities in self.identities.items():
             filtering = self.filtering.columns(element)
-            keys = [column.name for table in self.asked if table.element == element for column in table.keys if table.rows]
+            keys = [
+                column.name
+                for table in self.asked
+                if table.element == element
+                for column in table.keys
+                if table.rows
+            ]
             ordered = Rules(identities=identities).ordering if identities else ()
             needed[main_table(element)] |= dict.fromkeys((*ordered, *filtering, *keys))
             if self.proves(element):
@@ -154,17 +160,25 @@ class Resolution:
         for source in SOURCES if self.person_columns else ():
             needed[source.table] |= dict.fromkeys(source.columns(self.person_columns).values())
             wanted = {*people.READ_FROM, *self.person_columns}
-            needed[main_table(source.table.element)] |= dict.fromkeys((*people.READ_FROM & wanted, "created_date"))
+            needed[main_table(source.table.element)] |= dict.fromkeys(
+                (*people.READ_FROM & wanted, "created_date")
+            )
         return {table: _parsed(table, names) for table, names in needed.items()}
 
     def blocks(self, element: ElementType) -> tuple[str, ...]:
         """Return the blocks of a type that can come from different versions; that of a person is the first."""
         main = main_table(element)
-        named = {main.column(name).block for name in self.needed.get(main, ())} if element in self.identities else set()
+        named = (
+            {main.column(name).block for name in self.needed.get(main, ())}
+            if element in self.identities
+            else set()
+        )
         named |= {table.block for table in self.asked if table.element == element and table.rows}
         if self.person_columns and main in ACTS:
             named |= {"person", *(["links"] if main in self.fills else [])}
-        return tuple(sorted(named - {"act"}, key=lambda name: (name != "person", name))) if self.merges else ()
+        return (
+            tuple(sorted(named - {"act"}, key=lambda name: (name != "person", name))) if self.merges else ()
+        )
 
     @cached_property
     def rules(self) -> dict[ElementType, Rules]:
@@ -176,7 +190,9 @@ class Resolution:
                 found[element] = Rules(
                     identities=identities,
                     blocks=self.blocks(element),
-                    extremes=tuple(name for name in ENVELOPE if name in self.needed[main]) if self.merges else (),
+                    extremes=tuple(name for name in ENVELOPE if name in self.needed[main])
+                    if self.merges
+                    else (),
                     has_person=main in self.fills,
                 )
         if self.person_columns:
@@ -196,9 +212,7 @@ class Resolution:
             table = source.table
             inside = tuple(table.keys_of(people.columns_of(block), prefixes) for block in people.BLOCKS)
             blocks[table] = (*(blocks[table] if source.is_act else ()), *inside)
-        return Plan.of(
-            self.needed, prefix=self.request.prefix, inspects=self.request.inspects, blocks=blocks
-        )
+        return Plan.of(self.needed, prefix=self.request.prefix, inspects=self.request.inspects, blocks=blocks)
 
 
 def _parsed(table: Table, names: Iterable[str]) -> tuple[str, ...]:
@@ -212,7 +226,9 @@ def _carrying(element: ElementType, block: str, prefixes: tuple[str, ...]) -> tu
     """Return the keys of which one has a value where a block is carried."""
     main = main_table(element)
     keys = main.keys_of([column.name for column in main.columns if column.block == block], prefixes)
-    tables = (table for table in TABLES.values() if table.element == element and table.rows and table.block == block)
+    tables = (
+        table for table in TABLES.values() if table.element == element and table.rows and table.block == block
+    )
     heads = (Path(steps).key for table in tables for steps in table.heads(prefixes))
     return tuple(dict.fromkeys((*keys, *heads)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,7 @@ def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
     return is_among
 
 
-def only(rows: pa.Table, numbers: Collection[int] | np.ndarray) -> pa.Table:
+def only(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
     """Return the rows of some elements, whose numbers are sorted."""
     return rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), numbers)))
 

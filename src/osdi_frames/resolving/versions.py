@@ -108,7 +108,9 @@ class Versions:
         used, kept = merger.used, {}
         for table, rows in self.children.items():
             kept[table] = rows.only(lambda some: only(some, used))
-        return Versions(self.rules, self.main.only(lambda some: only(some, used)), kept, self.seen, self.count)
+        return Versions(
+            self.rules, self.main.only(lambda some: only(some, used)), kept, self.seen, self.count
+        )
 
 
 def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
@@ -168,10 +170,15 @@ class Merger:
     @property
     def used(self) -> np.ndarray:
         """The numbers of all versions of which something is used, sorted."""
-        blocks = [self.sources[name].to_numpy() for name in self.rules.blocks if name in self.sources.column_names]
+        return np.unique(np.concatenate([self.kept, self.lent]))
+
+    @property
+    def lent(self) -> np.ndarray:
+        """The numbers of the versions of things that have several, as far as they are used, sorted."""
+        columns = [self.sources[name].to_numpy() for name in self.rules.blocks if len(self.sources)]
         if self.rules.collected and len(self.sources):
-            blocks.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
-        return np.unique(np.concatenate([self.kept, *blocks]))
+            columns.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
+        return np.unique(np.concatenate([self.several, *columns]))
 
     def merge(self, rows: pa.Table, blocks: Mapping[str, str], donors: SpilledTables) -> pa.Table:
         """Return rows of kept versions, each block from the version it comes from.
